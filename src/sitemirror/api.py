@@ -1,0 +1,1 @@
+"""The library: list_site and mirror, async, with sync wrappers."""

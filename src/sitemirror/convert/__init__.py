@@ -1,0 +1,1 @@
+"""Turns bytes into a page of Markdown. Pure: nothing is remembered between pages."""

@@ -1,0 +1,61 @@
+"""Everything that can end a run, with the exit code and the next step for the person who reads it.
+
+    SitemirrorError
+    ├── UsageError            wrong input on the command line (exit 2)
+    ├── Unreachable           no such host, refused, TLS failure, the site does not answer
+    ├── NoSitemap             nothing to start from; offers another way
+    │   └── EmptySitemap      a sitemap without a single URL in scope
+    ├── OutputError           the output folder cannot be used
+    │   ├── FolderLocked      another run is working on it
+    │   └── DiskFull          free space or inodes under the limit
+    └── Aborted               --on-error abort met its first failure
+
+A page's failure is not here: it is a value (`model.Failed`), because one page must never end a run.
+"""
+
+from __future__ import annotations
+
+
+class SitemirrorError(Exception):
+    """A run's failure: one sentence that says what happened, and a hint that says what to do."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(SitemirrorError):
+    """The command line or the configuration asks for something that cannot be."""
+
+    exit_code = 2
+
+
+class Unreachable(SitemirrorError):
+    """The start URL's host could not be talked to at all."""
+
+
+class NoSitemap(SitemirrorError):
+    """No sitemap was found where sitemaps are."""
+
+
+class EmptySitemap(NoSitemap):
+    """Sitemaps were found, but they name no URL in scope."""
+
+
+class OutputError(SitemirrorError):
+    """The output folder cannot be created, written or read."""
+
+
+class FolderLocked(OutputError):
+    """Another process is writing to the same mirror."""
+
+
+class DiskFull(OutputError):
+    """Free space or inodes fell under `--min-free-mb`."""
+
+
+class Aborted(SitemirrorError):
+    """`--on-error abort` and a page failed."""

@@ -1,0 +1,1 @@
+"""Talks HTTP: politely, within limits, and only to public addresses."""

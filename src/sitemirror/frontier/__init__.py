@@ -1,0 +1,1 @@
+"""Decides which URLs may be fetched, and which still need to be."""

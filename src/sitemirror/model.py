@@ -1,0 +1,158 @@
+"""The types that pass between stages: Target → Fetched | Redirect | Failed | Skipped → Page → Record.
+
+A page's failure is a value with a reason. Nothing here does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Lane(StrEnum):
+    """Which of a host's two rates a request counts against."""
+
+    SITEMAP = "sitemap"  # robots.txt, sitemaps, the first look at the start page
+    CONTENT = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """What a server gave us to ask "has it changed?" with."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.etag or self.last_modified)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that the frontier has cleared for fetching. `url` is normalised."""
+
+    id: int
+    url: str
+    lastmod: str | None = None
+    validators: Validators = Validators()
+    attempts: int = 0
+    """Failed attempts so far, over all runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A 2xx answer with its whole body, decompressed."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]  # lower-cased names
+    body: bytes
+    content_type: str  # media type alone, lower-case: "text/html"; sniffed where the header is missing
+    charset: str | None  # from the Content-Type header
+    fetched_at: str  # ISO 8601, UTC, seconds: "2026-01-03T20:00:00Z"
+
+    @property
+    def validators(self) -> Validators:
+        return Validators(self.headers.get("etag"), self.headers.get("last-modified"))
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A 3xx answer. `location` is normalised; whether it may be followed is the frontier's word."""
+
+    url: str
+    status: int
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotModified:
+    """304: what we have is what there is."""
+
+    url: str
+    headers: Mapping[str, str]
+    fetched_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The URL could not be had. `transient` failures are worth another try."""
+
+    url: str
+    reason: str  # "HTTP 404", "timed out after 30 s", "connection refused"
+    transient: bool
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """The URL is not wanted: another type, too large, out of scope."""
+
+    url: str
+    reason: str  # "exceeds size limit", "content type application/pdf", "domain lock"
+    content_type: str | None = None
+    size_bytes: int | None = None
+
+
+Outcome = Fetched | Redirect | NotModified | Failed | Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link found on a page, absolute."""
+
+    url: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A converted page. Pure data: the same bytes and URL give the same page."""
+
+    url: str
+    markdown: str  # without front matter; ends with one newline unless empty
+    title: str | None = None
+    metadata: Mapping[str, object] = field(
+        default_factory=dict
+    )  # front matter fields but title and url, in order
+    links: tuple[Link, ...] = ()
+    canonical: str | None = None  # normalised
+    refresh: str | None = None  # where a page that is nothing but an immediate meta refresh points
+
+
+class Status(StrEnum):
+    """Where a URL stands. Each URL has exactly one, so each is accounted for exactly once."""
+
+    QUEUED = "queued"
+    SAVED = "saved"
+    REDIRECT = "redirect"  # an alias, decided at once: `leads_to` is the next hop
+    TWIN = "twin"  # an alias, decided before publishing: `leads_to` is the page with equal Markdown
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    GONE = "gone"  # once saved, no longer in any sitemap; the file stays
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One URL as a sitemap lists it."""
+
+    loc: str  # as written, trimmed; not yet resolved or normalised
+    lastmod: str | None = None
+    priority: str | None = None
+    alternates: tuple[tuple[str, str], ...] = ()  # (hreflang, href)
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapRef:
+    """A child sitemap named by an index or robots.txt."""
+
+    loc: str
+    lastmod: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a sitemap that did not stop us from reading the rest."""
+
+    reason: str

@@ -1,0 +1,1 @@
+"""Writes what people and programs read: manifest, contents, outline."""

@@ -1,0 +1,182 @@
+"""Every setting, once: its default, its bounds, what it means and what 0 means.
+
+The command line, the environment (`SITEMIRROR_*`), `sitemirror.toml`, the library and the reference in `docs/` are
+all made from these fields.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from sitemirror import __version__
+
+PROJECT_URL: Final = "https://github.com/sitemirror/sitemirror"
+MEGABYTE: Final = 1024 * 1024
+
+
+class OnError(StrEnum):
+    """What a page's failure does to the run."""
+
+    SKIP = "skip"
+    RETRY = "retry"
+    ABORT = "abort"
+
+
+class Content(StrEnum):
+    """How much of a page is kept."""
+
+    AUTO = "auto"
+    MAIN = "main"
+    FULL = "full"
+
+
+class ListFormat(StrEnum):
+    """What `list` prints on stdout."""
+
+    JSON = "json"
+    MD = "md"
+
+
+class Settings(BaseModel):
+    """All that a run can be told. Frozen: a run's settings never change under it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    output: Path = Path("output")
+    """The tree goes to DIR/<host>/."""
+
+    rate_limit: Annotated[float, Field(ge=0)] = 1.0
+    """Requests per second for robots.txt and sitemaps, and for pages per slot. 0 = no limit."""
+
+    content_rate_limit: Annotated[float | None, Field(ge=0)] = None
+    """Requests per second for pages: a hard cap for the host, however many slots. 0 = no limit.
+    Left out: each of the --concurrency slots may start --rate-limit requests a second."""
+
+    concurrency: Annotated[int, Field(ge=1, le=256)] = 1
+    """Requests in flight at once (slots)."""
+
+    timeout: Annotated[float, Field(gt=0)] = 30.0
+    """Seconds a request may take: to connect, between two reads, and in total."""
+
+    user_agent: str = f"sitemirror/{__version__} (+{PROJECT_URL})"
+    """The User-Agent header. Says who you are; site operators look for it."""
+
+    header: tuple[str, ...] = ()
+    """An extra request header, 'Name: value'. Repeatable. Sent to the start host and its www twin only."""
+
+    cookie_file: Path | None = None
+    """Cookies in Netscape format (as curl and wget write them). Sent to the start host and its www twin only."""
+
+    basic_auth: str | None = None
+    """USER:PASSWORD for the start host and its www twin only."""
+
+    proxy: str | None = None
+    """URL of a proxy for all requests, or 'env' for the proxies named in the environment.
+    Proxies in the environment are ignored otherwise."""
+
+    ca_file: Path | None = None
+    """PEM file with certificates to trust besides the system's."""
+
+    max_pages: Annotated[int, Field(ge=0)] = 10_000
+    """Stop after N newly saved pages; the next run goes on. 0 = no limit."""
+
+    max_file_size: Annotated[float, Field(gt=0)] = 10.0
+    """Largest page in MB, as sent and after decompression. Larger ones are skipped."""
+
+    max_sitemap_size: Annotated[float, Field(gt=0)] = 100.0
+    """Largest sitemap in MB after decompression (the protocol allows 50). What was read until then is kept."""
+
+    max_retries: Annotated[int, Field(ge=0, le=100)] = 3
+    """Further tries per URL: after 429 or 503 with Retry-After always, after other transient failures
+    with --on-error retry. 0 = none."""
+
+    on_error: OnError = OnError.SKIP
+    """What a failed page does: skip = log it and go on; retry = try transient failures again after the main crawl;
+    abort = save and exit 1."""
+
+    update: bool = False
+    """Refetch only pages that are newer on the site than on disk, and fetch new ones."""
+
+    domain_lock: bool = True
+    """Only the start host's registrable domain and its subdomains."""
+
+    respect_robots: bool = False
+    """Obey robots.txt for pages too (a sitemap is the owner's invitation, so the default is no)."""
+
+    whole_site: bool = False
+    """With a start URL that has a path: take the whole site, not only what is under that path."""
+
+    include_path: tuple[str, ...] = ()
+    """Only URLs whose path matches this glob; * crosses /. Repeatable."""
+
+    exclude_path: tuple[str, ...] = ()
+    """No URLs whose path matches this glob; * crosses /. Repeatable."""
+
+    content: Content = Content.AUTO
+    """auto = the main content where the page marks it, never at the price of real content; main = the main content
+    alone; full = the body less script, style, nav, footer and aside."""
+
+    front_matter: bool = True
+    """Begin each file with YAML front matter: title, url, description and what else the page says of itself."""
+
+    min_free_mb: Annotated[int, Field(ge=0)] = 100
+    """Stop before the disk has less free space than this (or runs out of inodes). 0 = do not look."""
+
+    format: ListFormat = ListFormat.JSON
+    """list: what to print on stdout."""
+
+    quiet: bool = False
+    """Only errors on stderr."""
+
+    verbose: bool = False
+    """Say more on stderr: every skip, wait and redirect."""
+
+    @field_validator("header")
+    @classmethod
+    def _header_has_a_name(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for line in value:
+            name, colon, content = line.partition(":")
+            if not colon or not name.strip() or any(c in line for c in "\r\n\0"):
+                raise ValueError(f"a header looks like 'Name: value', not {line!r}")
+            if not name.strip().isascii() or not content.strip():
+                raise ValueError(f"a header looks like 'Name: value', not {line!r}")
+        return value
+
+    @field_validator("basic_auth")
+    @classmethod
+    def _auth_has_a_colon(cls, value: str | None) -> str | None:
+        if value is not None and ":" not in value:
+            raise ValueError("give it as USER:PASSWORD")
+        return value
+
+    @field_validator(
+        "rate_limit", "content_rate_limit", "timeout", "max_file_size", "max_sitemap_size", mode="after"
+    )
+    @classmethod
+    def _finite(cls, value: float | None) -> float | None:
+        if value is not None and (value != value or value in (float("inf"), float("-inf"))):
+            raise ValueError("give a finite number")
+        return value
+
+    @property
+    def content_rate(self) -> float:
+        """Pages per second that one host may be asked for, all slots together. 0 = no limit."""
+        if self.content_rate_limit is not None:
+            return self.content_rate_limit
+        return self.rate_limit * self.concurrency
+
+    @property
+    def max_file_bytes(self) -> int:
+        return int(self.max_file_size * MEGABYTE)
+
+    @property
+    def max_sitemap_bytes(self) -> int:
+        return int(self.max_sitemap_size * MEGABYTE)
+
+    def with_changes(self, **changes: Any) -> Settings:
+        """The same settings but for `changes`, validated again."""
+        return type(self).model_validate({**self.model_dump(exclude_unset=True), **changes})

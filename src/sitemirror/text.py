@@ -1,0 +1,22 @@
+"""Makes text from the network safe to show. Nothing fetched may reach a terminal, a log or a TSV raw."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls, the line and paragraph separators, bidi controls and other invisible format characters.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+    "|[\U000e0000-\U000e007f]"
+)
+
+
+def printable(value: str, *, limit: int = 2000) -> str:
+    """`value` with every control or invisible character spelled out as an escape, cut to `limit` characters."""
+    shown = _UNPRINTABLE.sub(_escape, value)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,110 @@
+"""What a URL is, once. Everything is parsed as a browser parses it, so no two modules can disagree about a host."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+import ada_url
+
+MAX_LENGTH: Final = 8_192  # Longer URLs are refused by most servers; a page can make millions of them.
+
+
+class InvalidUrl(ValueError):
+    """Not a URL that can be fetched; `reason` says why in a few words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A normalised http(s) URL taken apart. `query` is `None` where the URL has no `?`."""
+
+    scheme: str
+    host: str  # ASCII; an IPv6 address keeps its brackets
+    port: str  # empty for the scheme's own port
+    path: str
+    query: str | None
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def authority(self) -> str:
+        return f"{self.host}:{self.port}" if self.port else self.host
+
+
+def normalize(text: str, base: str | None = None) -> str:
+    """The one spelling of a URL: resolved against `base`, host lower-cased and in ASCII, dots resolved, no fragment.
+
+    Raises `InvalidUrl` for anything that is not plain http(s), and for URLs that carry credentials.
+    """
+    if len(text) > MAX_LENGTH:
+        raise InvalidUrl("URL too long")
+    try:
+        url = ada_url.URL(text, base) if base is not None else ada_url.URL(text)
+    except (ValueError, UnicodeEncodeError):
+        raise InvalidUrl("not a valid URL") from None
+    if url.protocol not in ("http:", "https:"):
+        raise InvalidUrl(f"{url.protocol} scheme")
+    if url.username or url.password:
+        raise InvalidUrl("credentials in the URL")
+    if url.hash or url.href.endswith("#"):
+        url.hash = ""
+    href = str(url.href)
+    if len(href) > MAX_LENGTH:
+        raise InvalidUrl("URL too long")
+    return href
+
+
+def start_url(text: str) -> str:
+    """A URL as a person types it: `example.com/docs` means https."""
+    text = text.strip()
+    if "://" not in text and not re.match(r"(?:mailto|javascript|data|file|ftp|about):", text, re.I):
+        text = "https://" + text
+    return normalize(text)
+
+
+def parts(url: str) -> Parts:
+    """Takes a normalised URL apart. Plain string work: normalised URLs have one shape."""
+    scheme, _, rest = url.partition("://")
+    slash = rest.find("/")
+    authority, tail = (rest, "/") if slash < 0 else (rest[:slash], rest[slash:])
+    path, mark, query = tail.partition("?")
+    host, port = authority, ""
+    if not authority.endswith("]"):
+        name, colon, number = authority.rpartition(":")
+        if colon:
+            host, port = name, number
+    return Parts(scheme, host, port, path, query if mark else None)
+
+
+def origin(url: str) -> str:
+    """`scheme://host[:port]` of a normalised URL."""
+    return url[:end] if (end := url.find("/", 8)) > 0 else url
+
+
+def key(url: str) -> bytes:
+    """128 bits that stand for a URL in the state: small, and exact for any number of URLs that fits a disk."""
+    return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def twin_key(url: str) -> str:
+    """What a URL has in common with its twins: http/https, with and without `www.`, with and without the last slash."""
+    found = parts(url)
+    host = found.host.removeprefix("www.")
+    # Behind explicit ports http and https are different servers, so those are twins by path only.
+    path = found.path.rstrip("/") if len(found.path) > 1 else ""
+    query = "" if found.query is None else "?" + found.query
+    return f"{host}:{found.port}{path}{query}"
+
+
+def host_twins(host: str) -> frozenset[str]:
+    """A host and its www twin."""
+    bare = host.removeprefix("www.")
+    return frozenset((bare, "www." + bare))
