@@ -113,9 +113,7 @@ class Page:
     url: str
     markdown: str  # without front matter; ends with one newline unless empty
     title: str | None = None
-    metadata: Mapping[str, object] = field(
-        default_factory=dict
-    )  # front matter fields but title and url, in order
+    metadata: Mapping[str, object] = field(default_factory=dict)  # front matter fields but title and url, in order
     links: tuple[Link, ...] = ()
     canonical: str | None = None  # normalised
     refresh: str | None = None  # where a page that is nothing but an immediate meta refresh points

@@ -153,9 +153,7 @@ class Settings(BaseModel):
             raise ValueError("give it as USER:PASSWORD")
         return value
 
-    @field_validator(
-        "rate_limit", "content_rate_limit", "timeout", "max_file_size", "max_sitemap_size", mode="after"
-    )
+    @field_validator("rate_limit", "content_rate_limit", "timeout", "max_file_size", "max_sitemap_size", mode="after")
     @classmethod
     def _finite(cls, value: float | None) -> float | None:
         if value is not None and (value != value or value in (float("inf"), float("-inf"))):
