@@ -1,0 +1,196 @@
+"""What every test can ask for: a site, an output folder, and the program as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import hypothesis
+import pytest
+
+from tests.site import NoOpenssl, Site
+
+# Time per example says more about the machine than about the code.
+hypothesis.settings.register_profile("sitemirror", deadline=None)
+hypothesis.settings.load_profile("sitemirror")
+
+_NEW_GROUP: Mapping[str, Any] = (
+    {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    if os.name == "nt"
+    else {"start_new_session": True}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The program has run."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON object on stdout; anything else there is a failure."""
+        try:
+            return json.loads(self.stdout)
+        except ValueError:
+            raise AssertionError(f"not one JSON object: {self.stdout!r}\nstderr: {self.stderr}") from None
+
+
+class RunCli(Protocol):
+    """Runs `sitemirror ARGUMENTS` to its end. `env` is added to a clean environment."""
+
+    def __call__(
+        self,
+        *arguments: str | Path | float,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: str | None = None,
+        timeout: float = 50,
+    ) -> Finished: ...
+
+
+class StartCli(Protocol):
+    """Starts `sitemirror ARGUMENTS` in a process group of its own; end it with `communicate(timeout=…)`."""
+
+    def __call__(
+        self, *arguments: str | Path | float, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> subprocess.Popen[str]: ...
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A fresh, empty site on loopback."""
+    with Site() as started:
+        yield started
+
+
+@pytest.fixture
+def tls_site() -> Iterator[Site]:
+    """The same over TLS; clients have to trust `tls_site.ca_file`."""
+    try:
+        secured = Site(tls=True)
+    except NoOpenssl as missing:
+        pytest.skip(str(missing))
+    with secured:
+        yield secured
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Where the mirror goes. Not made yet."""
+    return tmp_path / "out"
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Path:
+    """Test data from elsewhere, which is not part of the project."""
+    named = os.environ.get("SITEMIRROR_VECTORS")
+    if not named:
+        pytest.skip("SITEMIRROR_VECTORS names no folder with test data")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip(f"SITEMIRROR_VECTORS names {folder}, which is not a folder")
+    return folder
+
+
+@pytest.fixture
+def start_cli(tmp_path: Path) -> Iterator[StartCli]:
+    """Starts the program for tests that kill or interrupt it. What still runs at the end of the test is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(
+        *arguments: str | Path | float, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            _command(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=_environment(env),
+            cwd=cwd or tmp_path,
+            **_NEW_GROUP,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        _end(process)
+
+
+@pytest.fixture
+def run_cli(tmp_path: Path) -> RunCli:
+    """Runs the program in a process of its own, in an empty folder."""
+
+    def run(
+        *arguments: str | Path | float,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: str | None = None,
+        timeout: float = 50,
+    ) -> Finished:
+        process = subprocess.Popen(
+            _command(arguments),
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=_environment(env),
+            cwd=cwd or tmp_path,
+            **_NEW_GROUP,
+        )
+        try:
+            stdout, stderr = process.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            stdout, stderr = _end(process)
+            pytest.fail(f"still running after {timeout} s: {arguments}\nstdout: {stdout}\nstderr: {stderr}")
+        return Finished(process.returncode, stdout, stderr)
+
+    return run
+
+
+def _command(arguments: tuple[str | Path | float, ...]) -> list[str]:
+    return [sys.executable, "-m", "sitemirror", *(str(argument) for argument in arguments)]
+
+
+def _environment(added: Mapping[str, str] | None) -> dict[str, str]:
+    """This process's environment without what would change the program's behaviour behind a test's back."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith("SITEMIRROR_") and not name.upper().endswith("_PROXY")
+        if name not in ("FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS")
+    }
+    # Wide enough that no message is wrapped in the middle of what a test looks for.
+    return {**kept, "COLUMNS": "200", "TERM": "dumb", **(added or {})}
+
+
+def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Kills the program with its worker processes and closes the pipes."""
+    if os.name != "nt":
+        # The leader may be gone while its workers are not.
+        _ignoring_absence(lambda: os.killpg(process.pid, signal.SIGKILL))
+    _ignoring_absence(process.kill)
+    if process.stdout is None or process.stdout.closed:
+        process.wait(10)
+        return "", ""
+    return process.communicate(timeout=10)
+
+
+def _ignoring_absence(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except (ProcessLookupError, PermissionError):
+        pass

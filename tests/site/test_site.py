@@ -1,0 +1,562 @@
+"""The test site itself: if it lies, every other test does."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import socket
+import ssl
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.site import Site, faults
+from tests.site.answers import DECODERS
+
+
+def ask(site: Site, path: str, *, method: str = "GET", host: str | None = None, **headers: str) -> tuple[int, bytes]:
+    """Status and body of one request on a connection of its own."""
+    status, body, _ = ask_for_all(site, path, method=method, host=host, **headers)
+    return status, body
+
+
+def ask_for_all(
+    site: Site, path: str, *, method: str = "GET", host: str | None = None, **headers: str
+) -> tuple[int, bytes, http.client.HTTPMessage]:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    if host is not None:
+        fields["Host"] = host
+    with closing(http.client.HTTPConnection(site.address, site.port, timeout=5)) as connection:
+        connection.request(method, path, headers=fields)
+        answer = connection.getresponse()
+        return answer.status, answer.read(), answer.headers
+
+
+def raw_answer(site: Site, path: str, *, limit: int = 1 << 20, seconds: float = 1.0) -> tuple[bytes, str]:
+    """Every byte that comes back, and how it ended: "closed", "reset", "silent" or "full" (limit reached)."""
+    received = b""
+    with socket.create_connection((site.address, site.port), timeout=seconds) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        while len(received) < limit:
+            try:
+                piece = connection.recv(65536)
+            except TimeoutError:
+                return received, "silent"
+            except ConnectionResetError:
+                return received, "reset"
+            if not piece:
+                return received, "closed"
+            received += piece
+    return received, "full"
+
+
+def body_of(answer: bytes) -> bytes:
+    return answer.partition(b"\r\n\r\n")[2]
+
+
+def length_of(answer: bytes) -> int:
+    head = answer.partition(b"\r\n\r\n")[0].lower()
+    return int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+
+
+# --- pages
+
+
+def test_a_page_is_served_with_its_type_length_and_bytes(site: Site) -> None:
+    """What was put at a path comes back, with the right headers."""
+    url = site.page("/a", "<p>žluťoučký</p>", headers={"X-Extra": "1"})
+    status, body, headers = ask_for_all(site, "/a")
+    assert url == f"{site.url}/a"
+    assert (status, body) == (200, "<p>žluťoučký</p>".encode())
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert headers["Content-Length"] == str(len(body))
+    assert headers["X-Extra"] == "1"
+    assert headers["Date"].endswith("GMT")
+
+
+def test_unknown_paths_and_methods_are_refused(site: Site) -> None:
+    """404 for what is not there, 405 for what only a careless client would send."""
+    assert ask(site, "/nowhere")[0] == 404
+    site.page("/a", "x")
+    assert ask(site, "/a", method="POST")[0] == 405
+    site.remove("/a")
+    assert ask(site, "/a")[0] == 404
+
+
+def test_text_is_encoded_as_the_type_says(site: Site) -> None:
+    """A charset in the type is the charset of the bytes; no type means no header."""
+    site.page("/latin", "é", type="text/html; charset=iso-8859-1")
+    site.page("/untyped", b"\xff", type=None)
+    assert ask(site, "/latin")[1] == b"\xe9"
+    _, body, headers = ask_for_all(site, "/untyped")
+    assert body == b"\xff"
+    assert headers["Content-Type"] is None
+
+
+def test_non_ascii_paths_are_kept_percent_encoded(site: Site) -> None:
+    """A path may be written as a person writes it and is served as a client asks for it."""
+    site.page("/příručka?q=č š", "found")
+    assert ask(site, "/p%C5%99%C3%ADru%C4%8Dka?q=%C4%8D%20%C5%A1") == (200, b"found")
+    assert site.count("/příručka?q=č š") == 1
+
+
+def test_the_query_is_part_of_the_path(site: Site) -> None:
+    """Pages that differ in the query are different pages."""
+    site.page("/s?p=1", "one")
+    site.page("/s?p=2", "two")
+    assert [ask(site, f"/s{query}") for query in ("?p=1", "?p=2")] == [(200, b"one"), (200, b"two")]
+    assert ask(site, "/s")[0] == 404
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
+def test_bodies_are_compressed_on_demand(site: Site, encoding: str) -> None:
+    """Every encoding a browser accepts decodes to the page's own bytes."""
+    site.page("/a", "hello " * 100, encoding=encoding)
+    _, body, headers = ask_for_all(site, "/a")
+    assert headers["Content-Encoding"] == encoding
+    assert len(body) < 600
+    assert DECODERS[encoding](body) == b"hello " * 100
+
+
+def test_head_has_the_headers_and_no_body(site: Site) -> None:
+    """HEAD says how long the page is without sending it, and the connection stays usable."""
+    site.page("/a", "12345")
+    with closing(http.client.HTTPConnection(site.address, site.port, timeout=5)) as connection:
+        for method, body in (("HEAD", b""), ("GET", b"12345")):
+            connection.request(method, "/a")
+            answer = connection.getresponse()
+            assert (answer.headers["Content-Length"], answer.read()) == ("5", body)
+    assert site.connections == 1
+
+
+def test_a_page_exists_under_its_host_only(site: Site) -> None:
+    """Virtual hosts keep their pages apart; a page without a host is everywhere."""
+    site.page("/a", "docs", host="docs.localhost")
+    site.page("/b", "all")
+    assert ask(site, "/a", host=f"Docs.localhost:{site.port}") == (200, b"docs")
+    assert ask(site, "/a")[0] == 404
+    assert ask(site, "/b", host="other.localhost") == (200, b"all")
+    assert [seen.host for seen in site.requests] == ["docs.localhost", "127.0.0.1", "other.localhost"]
+
+
+def test_a_request_that_names_the_whole_url_is_understood(site: Site) -> None:
+    """The site can stand in for a proxy."""
+    site.page("/a", "by proxy", host="far.example")
+    assert ask(site, "http://far.example/a") == (200, b"by proxy")
+
+
+# --- conditional requests
+
+
+def test_a_matching_etag_answers_304(site: Site) -> None:
+    """If-None-Match wins: 304 for the held version, weak or listed among others, 200 for another."""
+    site.page("/a", "body", etag="v2", last_modified="Mon, 01 Jan 2024 00:00:00 GMT")
+    status, body, headers = ask_for_all(site, "/a", If_None_Match='"v1", W/"v2"')
+    assert (status, body, headers["ETag"]) == (304, b"", '"v2"')
+    late = "Mon, 01 Jan 2034 00:00:00 GMT"
+    assert ask(site, "/a", If_None_Match='"v1"', If_Modified_Since=late) == (200, b"body")
+
+
+def test_a_page_not_modified_since_answers_304(site: Site) -> None:
+    """If-Modified-Since compares dates, to the second."""
+    site.page("/a", "body", last_modified=datetime(2024, 5, 1, 12, 0, 0, tzinfo=UTC))
+    assert ask(site, "/a", If_Modified_Since="Wed, 01 May 2024 12:00:00 GMT")[0] == 304
+    assert ask(site, "/a", If_Modified_Since="Wed, 01 May 2024 11:59:59 GMT")[0] == 200
+    assert ask(site, "/a", If_Modified_Since="yesterday")[0] == 200
+
+
+def test_a_page_without_validators_never_answers_304(site: Site) -> None:
+    """A client that makes a validator up gets the page."""
+    site.page("/a", "body")
+    assert ask(site, "/a", If_None_Match="*", If_Modified_Since="Wed, 01 May 2054 12:00:00 GMT")[0] == 200
+
+
+# --- sitemaps, robots, redirects
+
+
+def test_a_sitemap_lists_what_it_is_given(site: Site) -> None:
+    """Relative paths become absolute, foreign URLs stay, special characters are escaped."""
+    site.sitemap("/map.xml", ["/a?x=1&y=2", ("/b", "2024-01-02"), "https://other.example/c"])
+    _, body = ask(site, "/map.xml")
+    assert f"<loc>{site.url}/a?x=1&amp;y=2</loc></url>".encode() in body
+    assert f"<loc>{site.url}/b</loc><lastmod>2024-01-02</lastmod>".encode() in body
+    assert b"<loc>https://other.example/c</loc>" in body
+
+
+def test_a_sitemap_without_a_list_lists_the_site_as_it_is(site: Site) -> None:
+    """Pages added later are in it; redirects, missing pages and other types are not."""
+    site.sitemap()
+    site.page("/a", "x", lastmod="2024-01-02")
+    site.page("/gone", "x", status=410)
+    site.page("/data.json", "{}", type="application/json")
+    site.redirect("/old", "/a")
+    site.page("/elsewhere", "x", host="docs.localhost")
+    _, body = ask(site, "/sitemap.xml")
+    assert body.count(b"<loc>") == 1
+    assert f"<loc>{site.url}/a</loc><lastmod>2024-01-02</lastmod>".encode() in body
+
+
+def test_sitemaps_come_as_indexes_gzip_files_and_per_host(site: Site) -> None:
+    """An index names its children; a .gz path is a gzip file; a host's sitemap names that host."""
+    site.sitemap_index("/index.xml", ["/one.xml.gz", ("/two.xml", "2024-01-02")])
+    site.sitemap("/one.xml.gz", ["/a"])
+    site.sitemap("/two.xml", ["/b"], host="docs.localhost")
+    assert f"<sitemap><loc>{site.url}/one.xml.gz</loc></sitemap>".encode() in ask(site, "/index.xml")[1]
+    assert f"<loc>{site.url}/a</loc>".encode() in gzip.decompress(ask(site, "/one.xml.gz")[1])
+    assert f"<loc>http://docs.localhost:{site.port}/b</loc>".encode() in ask(site, "/two.xml", host="docs.localhost")[1]
+
+
+def test_robots_and_redirects(site: Site) -> None:
+    """There is no robots.txt until one is given; a redirect sends its target as it stands."""
+    assert ask(site, "/robots.txt")[0] == 404
+    site.robots("User-agent: *\nDisallow: /private\n")
+    site.redirect("/old", "../new#part", 308)
+    assert ask(site, "/robots.txt")[1].startswith(b"User-agent: *")
+    status, _, headers = ask_for_all(site, "/old")
+    assert (status, headers["Location"]) == (308, "../new#part")
+
+
+# --- what the site remembers
+
+
+def test_one_connection_carries_many_requests(site: Site) -> None:
+    """Connections are counted apart from requests, and every request knows its own."""
+    paths = site.fill(20)
+    with closing(http.client.HTTPConnection(site.address, site.port, timeout=5)) as connection:
+        for path in paths:
+            connection.request("GET", path, headers={"User-Agent": "me/1"})
+            connection.getresponse().read()
+    ask(site, paths[0])
+    assert site.paths() == [*paths, paths[0]]
+    assert site.connections == 2
+    assert len({seen.connection for seen in site.requests}) == 2
+    assert site.count(paths[0]) == 2
+    first = site.requests[0]
+    assert (first.method, first.status, first.headers["user-agent"]) == ("GET", 200, "me/1")
+    assert first.finished is not None
+    assert first.finished >= first.time
+    site.clear_log()
+    assert (site.requests, site.connections) == ([], 0)
+
+
+def test_latency_and_requests_in_flight(site: Site) -> None:
+    """Answers wait for the latency, side by side, and the most at one time is known."""
+    site.page("/a", "x")
+    site.latency = 0.2
+    began = time.monotonic()
+    with ThreadPoolExecutor(5) as pool:
+        assert [answer[0] for answer in pool.map(lambda _: ask(site, "/a"), range(5))] == [200] * 5
+    assert 0.2 <= time.monotonic() - began < 0.8
+    assert site.max_in_flight == 5
+    site.clear_log()
+    ask(site, "/a")
+    ask(site, "/a")
+    assert site.max_in_flight == 1
+    assert site.gaps()[0] >= 0.2
+
+
+def test_a_client_that_leaves_is_not_in_flight_any_more(site: Site) -> None:
+    """A request given up by the client does not count against the next ones."""
+    site.page("/a", "x")
+    site.fault("/slow", faults.slow(30))
+    assert raw_answer(site, "/slow", seconds=0.05) == (b"", "silent")
+    time.sleep(0.1)
+    site.clear_log()
+    ask(site, "/a")
+    assert site.max_in_flight == 1
+
+
+def test_waiting_for_requests(site: Site) -> None:
+    """A test can wait until so many requests have come, and is told when they do not."""
+    with pytest.raises(TimeoutError, match="0 of 1 requests"):
+        site.wait_for(1, timeout=0.02)
+    site.page("/a", "x")
+    sender = threading.Timer(0.05, ask, (site, "/a"))
+    sender.start()
+    site.wait_for(1)
+    sender.join()
+    assert site.paths() == ["/a"]
+
+
+def test_the_site_is_fast_enough_to_be_no_bottleneck(site: Site) -> None:
+    """More than a thousand requests a second over one connection."""
+    site.page("/a", "x" * 2000)
+    with socket.create_connection((site.address, site.port), timeout=5) as connection:
+        began = time.perf_counter()
+        received, total = 0, 0
+        one = len(raw_answer(site, "/a", seconds=0.1)[0])
+        connection.sendall(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
+        began = time.perf_counter()
+        while total < 1000 * one and (received := len(connection.recv(1 << 20))):
+            total += received
+        elapsed = time.perf_counter() - began
+    assert total == 1000 * one
+    assert elapsed < 1.0
+
+
+def test_two_sites_do_not_know_each_other(site: Site) -> None:
+    """Each site has its own port, pages and log."""
+    with Site() as other:
+        site.page("/a", "one")
+        other.page("/a", "two")
+        assert (ask(site, "/a")[1], ask(other, "/a")[1]) == (b"one", b"two")
+        assert (len(site.requests), len(other.requests)) == (1, 1)
+
+
+def test_a_stopped_site_refuses_and_comes_back_where_it_was() -> None:
+    """A site can go away, taking its connections with it, and return on the same port with the same pages."""
+    with Site() as site:
+        site.page("/a", "x")
+        with closing(http.client.HTTPConnection(site.address, site.port, timeout=5)) as connection:
+            connection.request("GET", "/a")
+            connection.getresponse().read()
+            site.stop()
+            assert connection.sock.recv(1) == b""
+        with pytest.raises(ConnectionRefusedError):
+            ask(site, "/a")
+        site.start()
+        assert ask(site, "/a") == (200, b"x")
+
+
+def test_a_mistake_inside_the_server_fails_the_test() -> None:
+    """A broken step does not look like a fault of the site: the test is told."""
+
+    async def broken(exchange: object) -> None:
+        raise ZeroDivisionError
+
+    site = Site().start()
+    site.fault("/a", broken)
+    assert raw_answer(site, "/a") == (b"", "closed")
+    with pytest.raises(RuntimeError, match="itself failed"):
+        site.stop()
+
+
+def test_a_site_over_tls(tls_site: Site) -> None:
+    """TLS works for those who trust the certificate and fails for those who do not."""
+    tls_site.page("/a", "secret")
+    assert tls_site.url.startswith("https://127.0.0.1:")
+    trusting = ssl.create_default_context(cafile=str(tls_site.ca_file))
+    for name in ("127.0.0.1", "docs.localhost"):
+        with (
+            socket.create_connection((tls_site.address, tls_site.port), timeout=5) as plain,
+            trusting.wrap_socket(plain, server_hostname=name) as connection,
+        ):
+            connection.sendall(b"GET /a HTTP/1.0\r\n\r\n")
+            assert b"secret" in connection.makefile("rb").read()
+    with (
+        socket.create_connection((tls_site.address, tls_site.port), timeout=5) as plain,
+        pytest.raises(ssl.SSLCertVerificationError),
+    ):
+        ssl.create_default_context().wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+# --- faults
+
+
+def test_steps_play_in_order_and_the_last_repeats(site: Site) -> None:
+    """One step per request to the path; other paths are left alone; healing ends it."""
+    site.page("/a", "fine")
+    site.page("/b", "fine")
+    site.fault("/a", faults.status(503, retry_after="7"), faults.ok(), faults.status(404))
+    status, _, headers = ask_for_all(site, "/a")
+    assert (status, headers["Retry-After"]) == (503, "7")
+    assert ask(site, "/b") == (200, b"fine")
+    assert [ask(site, "/a")[0] for _ in range(3)] == [200, 404, 404]
+    site.heal("/a")
+    assert ask(site, "/a") == (200, b"fine")
+    assert [seen.status for seen in site.requests_for("/a")] == [503, 200, 404, 404, 200]
+
+
+def test_a_fault_for_every_path(site: Site) -> None:
+    """A storm hits whatever is asked for first, except paths with a fault of their own."""
+    site.fill(3)
+    site.fault("*", faults.status(429), faults.ok())
+    site.fault("/own", faults.status(500))
+    answers = [ask(site, path)[0] for path in ("/own", "/page/0001", "/page/0002")]
+    assert answers == [500, 429, 200]
+
+
+def test_a_fault_needs_no_page_but_needs_a_step(site: Site) -> None:
+    """A fault on an empty path spoils a plain page made for it."""
+    site.fault("/new", faults.ok())
+    assert ask(site, "/new")[0] == 200
+    with pytest.raises(ValueError, match="at least one step"):
+        site.fault("/new")
+
+
+def test_redirect_to(site: Site) -> None:
+    """A step can be a redirect, so a path can redirect once and answer later."""
+    site.fault("/a", faults.redirect_to("/b", 307), faults.ok())
+    status, _, headers = ask_for_all(site, "/a")
+    assert (status, headers["Location"]) == (307, "/b")
+    assert ask(site, "/a")[0] == 200
+
+
+def test_slow(site: Site) -> None:
+    """Nothing for the given time, then the answer, or the step that was given."""
+    site.fault("/a", faults.slow(0.2), faults.slow(0.1, faults.status(502)))
+    began = time.monotonic()
+    assert ask(site, "/a")[0] == 200
+    assert time.monotonic() - began >= 0.2
+    assert ask(site, "/a")[0] == 502
+
+
+def test_held(site: Site) -> None:
+    """The answer waits for the test to open the gate."""
+    gate = threading.Event()
+    site.fault("/a", faults.held(gate))
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask, site, "/a")
+        site.wait_for(1)
+        time.sleep(0.05)
+        assert not answer.done()
+        gate.set()
+        assert answer.result(5)[0] == 200
+
+
+def test_drip(site: Site) -> None:
+    """The whole body arrives, in many small pieces, at the given speed."""
+    site.page("/a", "x" * 400)
+    site.fault("/a", faults.drip(2000))
+    began = time.monotonic()
+    assert ask(site, "/a") == (200, b"x" * 400)
+    assert 0.15 <= time.monotonic() - began < 2
+
+
+def test_stall_and_silence(site: Site) -> None:
+    """Half a body or nothing at all, on a connection that stays open."""
+    site.page("/half", "x" * 100)
+    site.fault("/half", faults.stall())
+    site.fault("/none", faults.silence())
+    answer, end = raw_answer(site, "/half", seconds=0.2)
+    assert (length_of(answer), body_of(answer), end) == (100, b"x" * 50, "silent")
+    assert raw_answer(site, "/none", seconds=0.1) == (b"", "silent")
+
+
+def test_drop_and_reset(site: Site) -> None:
+    """The connection ends before any answer: politely, or not."""
+    site.fault("/drop", faults.drop())
+    site.fault("/reset", faults.reset())
+    assert raw_answer(site, "/drop") == (b"", "closed")
+    assert raw_answer(site, "/reset") == (b"", "reset")
+    assert [seen.status for seen in site.requests] == [None, None]
+
+
+def test_reset_in_body(site: Site) -> None:
+    """The connection is torn down after half of what was promised."""
+    site.page("/a", "x" * 100)
+    site.fault("/a", faults.reset_in_body())
+    answer, end = raw_answer(site, "/a")
+    assert (length_of(answer), body_of(answer), end) == (100, b"x" * 50, "reset")
+
+
+def test_close_after_and_hang_up(site: Site) -> None:
+    """Both answer and close; only one of them says so."""
+    site.page("/a", "fine")
+    site.fault("/a", faults.close_after(), faults.hang_up())
+    said, end = raw_answer(site, "/a")
+    assert (body_of(said), b"Connection: close" in said, end) == (b"fine", True, "closed")
+    unsaid, end = raw_answer(site, "/a")
+    assert (body_of(unsaid), b"Connection" in unsaid, end) == (b"fine", False, "closed")
+
+
+def test_partial_and_wrong_length(site: Site) -> None:
+    """The length and the body disagree, in both ways and by cutting."""
+    site.page("/a", "x" * 100)
+    site.fault("/a", faults.partial(), faults.wrong_length(-10), faults.wrong_length(10))
+    answers = [raw_answer(site, "/a") for _ in range(3)]
+    assert [(length_of(answer), len(body_of(answer)), end) for answer, end in answers] == [
+        (100, 50, "closed"),
+        (90, 100, "closed"),
+        (110, 100, "closed"),
+    ]
+
+
+def test_no_length_and_chunks(site: Site) -> None:
+    """Both are good HTTP, and a client reads the whole page."""
+    site.page("/a", "x" * 2500)
+    site.fault("/a", faults.no_length(), faults.chunked(1000))
+    for _ in range(2):
+        status, body, headers = ask_for_all(site, "/a")
+        assert (status, body, headers["Content-Length"]) == (200, b"x" * 2500, None)
+
+
+def test_chunks_cut_and_broken(site: Site) -> None:
+    """Chunked bodies without an end, or with a size that is none, are errors for a client."""
+    site.fault("/a", faults.chunked_cut(), faults.chunked_broken())
+    for _ in range(2):
+        with pytest.raises(http.client.HTTPException):
+            ask(site, "/a")
+
+
+def test_chunked_forever(site: Site) -> None:
+    """There is always more."""
+    site.fault("/a", faults.chunked_forever())
+    assert raw_answer(site, "/a", limit=3 << 20)[1] == "full"
+
+
+def test_huge_bodies(site: Site) -> None:
+    """As many bytes as asked for, announced or not."""
+    site.fault("/a", faults.huge(300_000), faults.huge_unannounced(300_000))
+    _, announced, headers = ask_for_all(site, "/a")
+    assert (len(announced), headers["Content-Length"]) == (300_000, "300000")
+    _, unannounced, headers = ask_for_all(site, "/a")
+    assert (len(unannounced), headers["Content-Length"]) == (300_000, None)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "deflate"])
+def test_bomb(site: Site, encoding: str) -> None:
+    """A little goes a long way."""
+    site.fault("/a", faults.bomb(1_000_000, encoding))
+    _, body, headers = ask_for_all(site, "/a")
+    assert headers["Content-Encoding"] == encoding
+    assert len(body) < 5_000
+
+
+def test_bad_encoding(site: Site) -> None:
+    """The header claims gzip, the body is not."""
+    site.page("/a", "plain")
+    site.fault("/a", faults.bad_encoding())
+    _, body, headers = ask_for_all(site, "/a")
+    assert (body, headers["Content-Encoding"]) == (b"plain", "gzip")
+
+
+def test_headers_without_end_and_headers_too_long(site: Site) -> None:
+    """A client has to stop reading headers at some point."""
+    site.fault("/endless", faults.endless_headers())
+    site.fault("/long", faults.huge_header())
+    for path in ("/endless", "/long"):
+        with pytest.raises(http.client.HTTPException):
+            ask(site, path)
+
+
+def test_early_hints(site: Site) -> None:
+    """An interim answer comes before the real one."""
+    site.page("/a", "real")
+    site.fault("/a", faults.early_hints())
+    answer, _ = raw_answer(site, "/a", seconds=0.1)
+    assert answer.startswith(b"HTTP/1.1 103 ")
+    assert answer.endswith(b"\r\n\r\nreal")
+
+
+def test_garbage_and_raw_bytes(site: Site) -> None:
+    """Exactly the given bytes, HTTP or not."""
+    site.fault("/garbage", faults.garbage())
+    site.fault("/raw", faults.raw(b"HTTP/1.1 200\r\n\r\nhi"))
+    with pytest.raises(http.client.BadStatusLine):
+        ask(site, "/garbage")
+    assert raw_answer(site, "/raw") == (b"HTTP/1.1 200\r\n\r\nhi", "closed")
+
+
+@pytest.mark.parametrize("request_bytes", [b"nonsense\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"GET /" + b"x" * 100_000])
+def test_a_client_that_talks_nonsense_gets_400(site: Site, request_bytes: bytes) -> None:
+    """The site survives bad requests and says so."""
+    with socket.create_connection((site.address, site.port), timeout=5) as connection:
+        connection.sendall(request_bytes)
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+    site.page("/a", "x")
+    assert ask(site, "/a")[0] == 200
