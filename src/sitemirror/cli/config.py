@@ -1,0 +1,149 @@
+"""Gathers the settings of one command: command line over environment over configuration file over defaults."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from sitemirror.cli.complaints import explain
+from sitemirror.cli.options import OPTIONS, Command, is_flag, is_number, is_repeatable, options_of, spell
+from sitemirror.errors import UsageError
+from sitemirror.settings import Settings
+
+DEFAULT_FILE: Final = "sitemirror.toml"
+PREFIX: Final = "SITEMIRROR_"
+
+_TABLES: Final = (Command.LIST, Command.MIRROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings from one source, and how that source spells a setting's name."""
+
+    values: Mapping[str, Any]
+    name_of: Callable[[str], str]
+
+
+def settings_for(
+    command: Command, typed: Mapping[str, Any], *, environ: Mapping[str, str], config: Path | None = None
+) -> Settings:
+    """The settings of one run of `command`. Raises `UsageError` that names each wrong value where it was written."""
+    path = config_path(environ, config)
+    layers = [
+        *(file_layers(path, command) if path is not None else ()),
+        Layer(from_environment(environ), variable),
+        Layer(typed, spell),
+    ]
+    wanted = {option.field for option in options_of(command)}
+    merged: dict[str, Any] = {}
+    names: dict[str, Callable[[str], str]] = {}
+    for layer in layers:
+        if layer.values.get("quiet") and layer.values.get("verbose"):
+            raise UsageError(
+                f"{layer.name_of('quiet')} and {layer.name_of('verbose')} contradict each other", hint="give only one"
+            )
+        # A louder or quieter voice asked for nearer to the person replaces the other one.
+        for this, other in (("quiet", "verbose"), ("verbose", "quiet")):
+            if layer.values.get(this):
+                merged.pop(other, None)
+        for field in layer.values.keys() & wanted:
+            merged[field] = layer.values[field]
+            names[field] = layer.name_of
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        message = explain(error, lambda field: names.get(field, spell)(field))
+        raise UsageError(message, hint=f"see `sitemirror {command} --help`") from None
+
+
+def variable(field: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + field.upper()
+
+
+def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Settings named in the environment. An empty variable counts as not set; repeatable ones are split at newlines."""
+    found: dict[str, Any] = {}
+    for option in OPTIONS:
+        text = environ.get(variable(option.field), "")
+        if text:
+            lines = tuple(line for line in text.splitlines() if line.strip())
+            found[option.field] = lines if is_repeatable(option.field) else text
+    return found
+
+
+def config_path(environ: Mapping[str, str], named: Path | None) -> Path | None:
+    """The configuration file to read: the one that was named, or `sitemirror.toml` here if there is one."""
+    if named is None and environ.get(PREFIX + "CONFIG"):
+        named = Path(environ[PREFIX + "CONFIG"])
+    if named is not None:
+        return named
+    default = Path(DEFAULT_FILE)
+    return default if default.is_file() else None
+
+
+def file_layers(path: Path, command: Command) -> tuple[Layer, Layer]:
+    """The file's own settings, and those of its table for `command`, which count more."""
+    content = _read(path)
+    tables = {table: content.pop(table) for table in _TABLES if isinstance(content.get(table), dict)}
+    general = _settings_in(path, content, "", frozenset(Command))
+    special: dict[str, Any] = {}
+    # Every table is checked, so that a mistake shows at once and not only with the command it is about.
+    for table, values in tables.items():
+        checked = _settings_in(path, values, f"{table}.", frozenset({table}))
+        if table == command:
+            special = checked
+    return (
+        Layer(general, lambda field: f"{path}: {_key(field)}"),
+        Layer(special, lambda field: f"{path}: {command}.{_key(field)}"),
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{path}: cannot be read: {reason}", hint="check --config FILE") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not valid TOML: {error}", hint="lines look like: rate-limit = 2.0") from None
+
+
+def _settings_in(path: Path, values: Mapping[str, Any], prefix: str, commands: frozenset[Command]) -> dict[str, Any]:
+    known = {option.field for option in options_of(*commands)}
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        field = key.replace("-", "_")
+        if field not in known:
+            raise UsageError(f"{path}: unknown key {prefix}{key}", hint=_suggestion(field, known))
+        if field in found:
+            raise UsageError(f"{path}: {prefix}{key} is given twice", hint="keep one spelling of it")
+        found[field] = _value(path, f"{prefix}{key}", field, value)
+    return found
+
+
+def _value(path: Path, name: str, field: str, value: Any) -> Any:
+    if isinstance(value, bool) and is_number(field):
+        raise UsageError(f"{path}: {name} must be a number, got {str(value).lower()}")
+    if isinstance(value, bool) is False and is_flag(field):
+        raise UsageError(f"{path}: {name} must be true or false, got {value}")
+    return (value,) if isinstance(value, str) and is_repeatable(field) else value
+
+
+def _suggestion(field: str, known: set[str]) -> str:
+    close = get_close_matches(field, sorted(known), n=1)
+    return (
+        f"did you mean {_key(close[0])}?" if close else "keys are named like the options, without the dashes in front"
+    )
+
+
+def _key(field: str) -> str:
+    return field.replace("_", "-")

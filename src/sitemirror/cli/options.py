@@ -1,0 +1,192 @@
+"""How each setting is spelled on the command line, and which command it belongs to.
+
+Defaults, bounds and help texts are not here: they stand once, in `settings.py`, and are read from there.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Annotated, Any, Final, get_args
+
+import typer
+from pydantic.fields import FieldInfo
+from rich.markup import escape
+
+from sitemirror.settings import Settings
+
+
+class Command(StrEnum):
+    """The commands that take settings."""
+
+    LIST = "list"
+    MIRROR = "mirror"
+    WHERE = "where"
+
+
+class Panel(StrEnum):
+    """The groups that the help text shows options in, in its order."""
+
+    TAKE = "What to take"
+    POLITENESS = "Politeness"
+    LIMITS = "Limits"
+    ERRORS = "Errors"
+    OUTPUT = "Output"
+    CONNECTION = "Connection"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting as the command line offers it."""
+
+    field: str
+    panel: Panel
+    commands: frozenset[Command]
+    metavar: str = ""
+    """The placeholder for its value; empty for flags and for settings whose choices are shown instead."""
+    spellings: tuple[str, ...] = ()
+    """As typer declares them; empty for plain `--field-name`."""
+
+    @property
+    def info(self) -> FieldInfo:
+        return Settings.model_fields[self.field]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.spellings or (spell(self.field),)
+
+    @property
+    def help(self) -> str:
+        return " ".join((self.info.description or "").split())
+
+    @property
+    def placeholder(self) -> str:
+        """What stands for the value in help: `N`, `skip|retry|abort`, or nothing for a flag."""
+        choices = choices_of(self.field)
+        return "|".join(choices) if choices else self.metavar
+
+
+_RUNS: Final = frozenset({Command.LIST, Command.MIRROR})
+_MIRROR: Final = frozenset({Command.MIRROR})
+_LIST: Final = frozenset({Command.LIST})
+_ALL: Final = frozenset(Command)
+
+OPTIONS: Final = (
+    Option("whole_site", Panel.TAKE, _RUNS, spellings=("--whole-site",)),
+    Option("include_path", Panel.TAKE, _RUNS, "GLOB"),
+    Option("exclude_path", Panel.TAKE, _RUNS, "GLOB"),
+    Option("domain_lock", Panel.TAKE, _RUNS, spellings=("--domain-lock/--no-domain-lock",)),
+    Option("update", Panel.TAKE, _MIRROR, spellings=("--update",)),
+    Option("content", Panel.TAKE, _MIRROR),
+    Option("rate_limit", Panel.POLITENESS, _RUNS, "R"),
+    Option("content_rate_limit", Panel.POLITENESS, _MIRROR, "R"),
+    Option("concurrency", Panel.POLITENESS, _MIRROR, "N"),
+    Option("respect_robots", Panel.POLITENESS, _MIRROR, spellings=("--respect-robots/--ignore-robots",)),
+    Option("max_pages", Panel.LIMITS, _MIRROR, "N"),
+    Option("max_file_size", Panel.LIMITS, _MIRROR, "MB"),
+    Option("max_sitemap_size", Panel.LIMITS, _RUNS, "MB"),
+    Option("min_free_mb", Panel.LIMITS, _RUNS, "N"),
+    Option("timeout", Panel.LIMITS, _RUNS, "S"),
+    Option("on_error", Panel.ERRORS, _MIRROR),
+    Option("max_retries", Panel.ERRORS, _RUNS, "N"),
+    Option("output", Panel.OUTPUT, _ALL, "DIR", spellings=("--output", "-o")),
+    Option("format", Panel.OUTPUT, _LIST),
+    Option("front_matter", Panel.OUTPUT, _MIRROR, spellings=("--front-matter/--no-front-matter",)),
+    Option("quiet", Panel.OUTPUT, _RUNS, spellings=("--quiet", "-q")),
+    Option("verbose", Panel.OUTPUT, _RUNS, spellings=("--verbose", "-v")),
+    Option("user_agent", Panel.CONNECTION, _RUNS, "S"),
+    Option("header", Panel.CONNECTION, _RUNS, "'K: V'"),
+    Option("cookie_file", Panel.CONNECTION, _RUNS, "FILE"),
+    Option("basic_auth", Panel.CONNECTION, _RUNS, "U:P"),
+    Option("proxy", Panel.CONNECTION, _RUNS, "URL"),
+    Option("ca_file", Panel.CONNECTION, _RUNS, "FILE"),
+)
+
+
+def options_of(*commands: Command) -> tuple[Option, ...]:
+    """The options that any of `commands` takes, in the order of the help text."""
+    return tuple(option for option in OPTIONS if option.commands.intersection(commands))
+
+
+def spell(field: str) -> str:
+    """`rate_limit` as it is typed: `--rate-limit`."""
+    return "--" + field.replace("_", "-")
+
+
+def is_flag(field: str) -> bool:
+    return Settings.model_fields[field].annotation is bool
+
+
+def is_repeatable(field: str) -> bool:
+    return isinstance(Settings.model_fields[field].default, tuple)
+
+
+def choices_of(field: str) -> tuple[str, ...]:
+    """The values an enumerated setting takes; nothing for the others."""
+    annotation = Settings.model_fields[field].annotation
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return tuple(str(choice.value) for choice in annotation)
+    return ()
+
+
+def is_number(field: str) -> bool:
+    annotation = Settings.model_fields[field].annotation
+    return bool({annotation, *get_args(annotation)} & {int, float})
+
+
+def default_text(field: str) -> str:
+    """A setting's default as a person would type it; empty where there is none."""
+    value = Settings.model_fields[field].default
+    if value is None or value == ():
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parameters(options: Iterable[Option]) -> list[inspect.Parameter]:
+    """The options as parameters of a typer command.
+
+    Values stay strings: pydantic judges them in one place, whether they come from here, the environment or a file.
+    """
+    return [
+        inspect.Parameter(
+            option.field,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_default(option.field),
+            annotation=Annotated[
+                _annotation(option.field),
+                typer.Option(
+                    *option.names,
+                    help=escape(option.help),
+                    metavar=option.placeholder,
+                    rich_help_panel=option.panel,
+                    show_default=default_text(option.field) != "False",
+                ),
+            ],
+        )
+        for option in options
+    ]
+
+
+def _annotation(field: str) -> Any:
+    if is_flag(field):
+        return bool
+    return list[str] | None if is_repeatable(field) else str | None
+
+
+def _default(field: str) -> bool | str | None:
+    if is_flag(field):
+        return bool(Settings.model_fields[field].default)
+    return default_text(field) or None
+
+
+def typed(context: typer.Context) -> dict[str, Any]:
+    """What was given on the command line itself, as opposed to what has its default."""
+    fields = {option.field for option in OPTIONS}
+    return {name: value for name, value in context.params.items() if name in fields and _was_typed(context, name)}
+
+
+def _was_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

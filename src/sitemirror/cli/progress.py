@@ -1,0 +1,320 @@
+"""Tells a person how a run goes, on stderr: lines for logs and pipes, one live display on a terminal.
+
+A listener must never hold up the run or end it: it writes little, and falls silent when nobody
+reads stderr any more.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, Protocol, TextIO
+
+from sitemirror.events import (
+    DiscoveryFinished,
+    Event,
+    PageFailed,
+    PageRedirected,
+    PageSaved,
+    PageSkipped,
+    PageStarted,
+    Progress,
+    RunFinished,
+    RunStarted,
+    SitemapRead,
+    Waiting,
+    Warned,
+)
+from sitemirror.settings import Settings
+from sitemirror.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+LONG_WAIT: Final = 5.0
+"""Seconds from which a wait is worth a line: shorter ones are everyday politeness."""
+
+FRAME: Final = 0.2
+"""Seconds between two frames of the live display."""
+
+LINES_PER_FRAME: Final = 50
+"""A site that fails on every page must not turn the display into the bottleneck."""
+
+
+class Level(IntEnum):
+    """How much is said."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+def level_of(settings: Settings) -> Level:
+    if settings.quiet:
+        return Level.QUIET
+    return Level.VERBOSE if settings.verbose else Level.NORMAL
+
+
+class Reporter(Protocol):
+    """Listens to a run. Used as a context manager around it."""
+
+    level: Level
+
+    def __call__(self, event: Event) -> None: ...
+
+    def say(self, line: str) -> None:
+        """A line that is not about an event, shown as it is but for unprintable characters."""
+
+    def close(self) -> None:
+        """Leaves the terminal as it was found."""
+
+    def abandon(self) -> bytes:
+        """What the terminal must be sent when the process ends at once."""
+
+
+def reporter(stream: TextIO, level: Level) -> Reporter:
+    """The live display on a terminal, lines anywhere else."""
+    if level is not Level.QUIET and is_terminal(stream):
+        return Live(stream, level)
+    return Lines(stream, level)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+    except ValueError:  # closed
+        return False
+
+
+def line_for(event: Event, level: Level) -> str:
+    """What is said about an event, safe to print; empty for nothing."""
+    match event:
+        # The three that come with every page stand first.
+        case PageStarted(url, number, total):
+            return "" if level is Level.QUIET else f"[{number}/{total}] Processing: {printable(url)}"
+        case PageSaved() | Progress() | RunFinished():
+            return ""
+        case PageFailed(url, reason, will_retry):
+            if will_retry:
+                return _from(Level.NORMAL, level, f"failed: {url} ({reason}); will be tried again")
+            return printable(f"failed: {url} ({reason})")
+        case _:
+            return "" if level is Level.QUIET else _rarer(event, level)
+
+
+def _rarer(event: Event, level: Level) -> str:
+    match event:
+        case PageSkipped(url, reason):
+            return _from(Level.VERBOSE, level, f"skipped: {url} ({reason})")
+        case PageRedirected(url, location):
+            return _from(Level.VERBOSE, level, f"redirect: {url} -> {location}")
+        case Waiting(host, seconds, reason):
+            least = Level.NORMAL if seconds >= LONG_WAIT else Level.VERBOSE
+            return _from(least, level, f"waiting {span(seconds)} for {host}: {reason}")
+        case Warned(message):
+            return printable(f"warning: {message}")
+        case SitemapRead(url, urls, error):
+            return printable(f"sitemap: {url}: {count(urls, 'URL')}" + (f"; {error}" if error else ""))
+        case RunStarted(command, url, folder, resumed):
+            verb = "resuming" if resumed else "starting"
+            return printable(f"{verb}: {command} {url} -> {folder}")
+        case DiscoveryFinished(total, done):
+            saved = f", {done:,} of them already saved" if done else ""
+            return f"found: {count(total, 'URL')}{saved}"
+        case _:
+            return ""
+
+
+def _from(least: Level, level: Level, text: str) -> str:
+    return printable(text) if level >= least else ""
+
+
+def count(number: int, noun: str) -> str:
+    """`1 page`, `1,234 pages`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def span(seconds: float) -> str:
+    """A duration as a person says it: `4.2 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+class Lines:
+    """One line an event, for pipes, files and quiet runs."""
+
+    def __init__(self, stream: TextIO, level: Level) -> None:
+        self.level = level
+        self._stream = stream
+        self._heard = True
+
+    def __call__(self, event: Event) -> None:
+        line = line_for(event, self.level)
+        if line:
+            self._write(line)
+
+    def say(self, line: str) -> None:
+        self._write(printable(line))
+
+    def close(self) -> None:
+        if self._heard:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._heard = False
+
+    def abandon(self) -> bytes:
+        return b""
+
+    def _write(self, line: str) -> None:
+        if self._heard:
+            try:
+                self._stream.write(line + "\n")
+            except (OSError, ValueError):  # The reader has gone or the stream is closed: go on without it.
+                self._heard = False
+
+
+class Live:
+    """One display that is redrawn a few times a second by a thread of its own; the run only leaves notes for it."""
+
+    def __init__(self, stream: TextIO, level: Level, *, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.console import Console
+        from rich.live import Live as Display
+
+        self.level = level
+        self._clock = clock
+        self._console: Console = Console(file=stream, highlight=False, markup=False, emoji=False)
+        self._lines: deque[str] = deque()
+        self._dropped = 0
+        self._page: PageStarted | None = None
+        self._progress: Progress | None = None
+        self._sitemaps = 0
+        self._urls = 0
+        self._waiting: tuple[float, Waiting] | None = None
+        self._heard = True
+        self._done = threading.Event()
+        self._display = Display(
+            console=self._console,
+            get_renderable=self._frame,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+        )
+        self._display.start()
+        self._painter = threading.Thread(target=self._paint_until_done, name="progress", daemon=True)
+        self._painter.start()
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case PageStarted():
+                self._page = event
+                return
+            case Progress():
+                self._progress = event
+                return
+            case PageSaved():
+                return
+            case SitemapRead(_, urls, _):
+                self._sitemaps += 1
+                self._urls += urls
+            case Waiting(_, seconds, _):
+                self._waiting = (self._clock() + seconds, event)
+            case _:
+                pass
+        line = line_for(event, self.level)
+        if line:
+            self._note(line)
+
+    def say(self, line: str) -> None:
+        self._note(printable(line))
+        if self._done.is_set():
+            self._guarded(self._flush)
+
+    def close(self) -> None:
+        if self._done.is_set():
+            return
+        self._done.set()
+        self._painter.join()
+        self._guarded(self._flush)
+        self._guarded(self._display.stop)
+
+    def abandon(self) -> bytes:
+        return b"\r\x1b[?25h\n"  # The display hides the cursor.
+
+    def _note(self, line: str) -> None:
+        if len(self._lines) < LINES_PER_FRAME:
+            self._lines.append(line)
+        else:
+            self._dropped += 1
+
+    def _paint_until_done(self) -> None:
+        while not self._done.wait(FRAME):
+            self._guarded(self._flush)
+            self._guarded(self._display.refresh)
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        if self._heard:
+            try:
+                action()
+            except (OSError, ValueError):  # The terminal has gone: go on without it.
+                self._heard = False
+
+    def _flush(self) -> None:
+        from rich.text import Text
+
+        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        dropped, self._dropped = self._dropped, 0
+        if dropped:
+            lines.append(f"… and {dropped:,} more such lines")
+        if lines:
+            self._console.print(Text("\n".join(lines)), soft_wrap=True)
+
+    def _frame(self) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        page, progress = self._page, self._progress
+        if page is None:
+            return _one_line(f"Reading sitemaps: {self._sitemaps:,} read, {count(self._urls, 'URL')}")
+        total = progress.total if progress else page.total
+        processed = progress.processed if progress else 0
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(ProgressBar(total=max(total, 1), completed=processed, width=24), Text(self._figures(progress)))
+        return Group(_one_line(line_for(page, Level.NORMAL)), bar)
+
+    def _figures(self, progress: Progress | None) -> str:
+        if progress is None:
+            return "starting"
+        share = 100 * progress.processed / progress.total if progress.total else 0.0
+        figures = [f"{share:.0f} %", f"{progress.rate:.1f}/s"]
+        if progress.eta_sec is not None:
+            figures.append(f"ETA {span(progress.eta_sec)}")
+        figures.append(f"{progress.failed:,} failed")
+        if progress.skipped:
+            figures.append(f"{progress.skipped:,} skipped")
+        if self._waiting is not None:
+            until, waiting = self._waiting
+            left = until - self._clock()
+            if left > 0:
+                figures.append(printable(f"waiting {span(left)} for {waiting.host}"))
+        return " · ".join(figures)
+
+
+def _one_line(text: str) -> RenderableType:
+    from rich.text import Text
+
+    return Text(text, no_wrap=True, overflow="ellipsis")

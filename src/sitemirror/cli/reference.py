@@ -1,0 +1,137 @@
+"""Writes the command reference in `docs/` from the code, so that the two cannot drift apart.
+
+python -m sitemirror.cli.reference > docs/reference.md
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Sequence
+
+import annotated_types
+
+from sitemirror import __version__
+from sitemirror.cli import app
+from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, is_repeatable, options_of
+
+_USAGE = {
+    Command.LIST: "sitemirror list [OPTIONS] URL",
+    Command.MIRROR: "sitemirror mirror [OPTIONS] URL",
+    Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
+}
+
+_HEAD = """# Command reference
+
+Made from the code by `python -m sitemirror.cli.reference`; do not edit by hand.
+
+`URL` may be a site, a part of a site (`https://example.com/docs/`: only what is under it is taken) or a sitemap.
+`list` and `mirror` print one JSON object to stdout when they end, also when they fail or are interrupted; all else goes
+to stderr. Every option can also stand in the environment or in `sitemirror.toml`: see
+[configuration](configuration.md).
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done; `status` is `ok`, or `partial` when some pages failed or were not reached |
+| 1 | the run failed or was aborted; `error` and `hint` say why and what to do |
+| 2 | wrong usage; nothing on stdout |
+| 130, 143 | interrupted by Ctrl+C, by SIGTERM; the same command goes on where it stopped |
+
+Every command also takes `--config FILE` and `-h`, `--help`; `sitemirror --version` prints the version.
+"""
+
+_DOOR = """## `sitemap-to-markdown`
+
+{help}
+
+```
+sitemap-to-markdown --url URL [--mirror] [OPTIONS]
+```
+
+`--mirror` saves the pages as `sitemirror mirror` does, `--list-only` (the default) writes the outline as
+`sitemirror list` does. The options are those of the two commands.
+
+{examples}
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    sections = [_HEAD, *map(_command, Command)]
+    door = inspect.cleandoc(app.SITEMAP_TO_MARKDOWN_HELP)
+    sections.append(_DOOR.format(help=door, examples=_examples(app.EXAMPLES[app.SITEMAP_TO_MARKDOWN])))
+    return "\n".join(sections)
+
+
+def _command(command: Command) -> str:
+    tables = [table for panel in Panel if (table := _panel(panel, options_of(command)))]
+    return (
+        "\n\n".join(
+            [
+                f"## `sitemirror {command}`",
+                inspect.cleandoc(app.HELP[command]),
+                f"```\n{_USAGE[command]}\n```",
+                _examples(app.EXAMPLES[command]),
+                *tables,
+            ]
+        )
+        + "\n"
+    )
+
+
+def _examples(text: str) -> str:
+    return "```sh\n" + "\n".join(text.splitlines()[1:]) + "\n```"
+
+
+def _panel(panel: Panel, options: Sequence[Option]) -> str:
+    rows = [_row(option) for option in options if option.panel is panel]
+    if not rows:
+        return ""
+    return "\n".join([f"### {panel}", "", "| option | default | meaning |", "| --- | --- | --- |", *rows])
+
+
+def _row(option: Option) -> str:
+    value = f" {option.placeholder}" if option.placeholder else ""
+    names = ", ".join(f"`{name}{value}`" for name in _spelled(option))
+    default = _default(option)
+    meaning = " ".join(filter(None, [option.help, _bounds(option)]))
+    return f"| {_cell(names)} | {_cell(default)} | {_cell(meaning)} |"
+
+
+def _spelled(option: Option) -> Iterable[str]:
+    return (part for name in option.names for part in name.split("/"))
+
+
+def _default(option: Option) -> str:
+    if is_flag(option.field):
+        yes, _, no = option.names[0].partition("/")
+        if option.info.default:
+            return f"`{yes}`"
+        return f"`{no}`" if no else "off"
+    if is_repeatable(option.field) or not default_text(option.field):
+        return "–"
+    return f"`{default_text(option.field).replace(__version__, 'VERSION')}`"
+
+
+def _bounds(option: Option) -> str:
+    least = most = ""
+    for rule in option.info.metadata:
+        match rule:
+            case annotated_types.Ge(ge=bound):
+                least = str(bound)
+            case annotated_types.Gt(gt=bound):
+                least = f"more than {bound}"
+            case annotated_types.Le(le=bound):
+                most = str(bound)
+    if most:
+        return f"({least} to {most})"
+    return f"({least}{'' if least.startswith('more') else ' or more'})" if least else ""
+
+
+def _cell(text: str) -> str:
+    plain = text.replace("|", "\\|")
+    return plain if "`" in text else plain.replace("<", "&lt;").replace("*", "\\*")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,126 @@
+"""Runs one job from start to exit code: events to stderr, the report to stdout, signals to the run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+from sitemirror.cli import stdout
+from sitemirror.cli.complaints import complain
+from sitemirror.cli.progress import Level, Reporter, level_of, reporter
+from sitemirror.cli.signals import Interrupts, Stoppable
+from sitemirror.cli.summary import summary
+from sitemirror.errors import SitemirrorError, UsageError
+from sitemirror.events import Listener
+from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus
+from sitemirror.settings import ListFormat, Settings
+from sitemirror.text import printable
+
+BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the traceback"
+
+
+class Run(Awaitable[MirrorReport | ListReport], Stoppable, Protocol):
+    """A run as the library starts it: awaited for its report, or asked to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run of `list` or `mirror`, and what is needed to tell how it ended."""
+
+    command: Literal["list", "mirror"]
+    url: str
+    settings: Settings
+    program: str
+    command_line: str
+    start: Callable[[Listener], Run]
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def prints_outline(self) -> bool:
+        return self.command == "list" and self.settings.format is ListFormat.MD
+
+
+def run_job(job: Job) -> int:
+    """The exit code, after everything has been said."""
+    talk = reporter(sys.stderr, level_of(job.settings))
+    interrupts = Interrupts(talk, {"status": "interrupted", "command": job.command, "url": job.url})
+    try:
+        with interrupts:
+            report = _finish(job, talk, interrupts)
+    except UsageError as error:
+        talk.close()
+        complain(error.message, error.hint, program=job.program)
+        return error.exit_code
+    except SitemirrorError as error:
+        talk.close()
+        _tell_failure(job, error)
+        return error.exit_code
+    except Exception as error:
+        talk.close()
+        _tell_bug(job, error)
+        return 1
+    talk.close()
+    return _tell_end(job, talk, report, interrupts)
+
+
+def _finish(job: Job, talk: Reporter, interrupts: Interrupts) -> MirrorReport | ListReport:
+    async def whole_run() -> MirrorReport | ListReport:
+        run = job.start(talk)
+        interrupts.watch(run)
+        return await run
+
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(whole_run())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # Windows, PyPy
+        return None
+    return uvloop.new_event_loop
+
+
+def _tell_end(job: Job, talk: Reporter, report: MirrorReport | ListReport, interrupts: Interrupts) -> int:
+    if not job.prints_outline:
+        stdout.print_report(report)
+    elif isinstance(report, ListReport) and report.outline:
+        stdout.print_file(Path(report.outline))
+    if talk.level is not Level.QUIET:
+        for line in summary(report, job.command_line):
+            talk.say(line)
+    match report.status:
+        case RunStatus.ERROR:
+            complain(report.error or "the run failed", report.hint or "", program=job.program)
+            return 1
+        case RunStatus.INTERRUPTED:
+            return interrupts.exit_code
+        case _:
+            return 0
+
+
+def _tell_failure(job: Job, error: SitemirrorError) -> None:
+    if not job.prints_outline:
+        stdout.print_report(error.report or _bare_report(job, error.message, error.hint))
+    complain(error.message, error.hint, program=job.program)
+
+
+def _tell_bug(job: Job, error: Exception) -> None:
+    message = f"unexpected {type(error).__name__}: {error}".replace("\n", " ")
+    if not job.prints_outline:
+        stdout.print_report(_bare_report(job, message, BUG_HINT))
+    if job.settings.verbose:
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            sys.stderr.write(printable(line) + "\n")
+    complain(message, BUG_HINT, program=job.program)
+
+
+def _bare_report(job: Job, message: str, hint: str) -> ErrorReport:
+    elapsed = round(time.monotonic() - job.started, 3)
+    return ErrorReport(command=job.command, url=job.url, error=message, hint=hint, elapsed_sec=elapsed)

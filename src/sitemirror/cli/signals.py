@@ -1,0 +1,100 @@
+"""Ctrl+C and termination: the first asks the run to finish tidily, the second ends the process at once.
+
+Both are safe at any moment, because a page counts only when it is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from types import FrameType, TracebackType
+from typing import Any, Final, Protocol, Self
+
+from sitemirror.cli.progress import Level, Reporter
+
+STOPPING: Final = "stopping… (press Ctrl+C again to stop at once)"
+STOPPED_AT_ONCE: Final = b"stopped at once; run the same command to go on\n"
+
+_NAMES: Final = ("SIGINT", "SIGTERM", "SIGBREAK")  # The last is Windows' Ctrl+Break.
+
+
+class Stoppable(Protocol):
+    """What a run offers to those who want it to end."""
+
+    def stop(self) -> None: ...
+
+
+class Interrupts:
+    """Installed around a run. Plain signal handlers, not the loop's: the second one must work in a busy loop too."""
+
+    def __init__(self, talk: Reporter, report: Mapping[str, str]) -> None:
+        self.received: int | None = None
+        self._talk = talk
+        self._report = report
+        self._run: Stoppable | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._before: dict[int, Any] = {}
+        self._leaving = False
+
+    @property
+    def exit_code(self) -> int:
+        """What the shell expects of a process that a signal ended."""
+        return 128 + self.received if self.received is not None else 1
+
+    def __enter__(self) -> Self:
+        for name in _NAMES:
+            number = getattr(signal, name, None)
+            if number is not None:
+                self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def watch(self, run: Stoppable) -> None:
+        """From now on a signal stops `run`; one that came earlier does so at once. Called inside the event loop."""
+        self._run, self._loop = run, asyncio.get_running_loop()
+        if self.received is not None:
+            self._stop()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
+            self._leave(number)
+        self.received = number
+        if self._loop is not None:
+            # Not here: the interrupted code may be in the middle of writing to the same stream.
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        if self._talk.level is not Level.QUIET:
+            self._talk.say(STOPPING)
+        if self._run is not None:
+            self._run.stop()
+
+    def _leave(self, number: int) -> None:
+        if not self._leaving:
+            self._leaving = True
+            _end_children()
+            _write(2, self._talk.abandon() + STOPPED_AT_ONCE)
+            _write(1, json.dumps(dict(self._report)).encode() + b"\n")
+        os._exit(128 + number)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    try:
+        os.write(descriptor, data)
+    except OSError:
+        pass
+
+
+def _end_children() -> None:
+    """Conversion processes would otherwise outlive us: `os._exit` skips what usually ends them."""
+    multiprocessing = sys.modules.get("multiprocessing")
+    if multiprocessing is not None:
+        for child in multiprocessing.active_children():
+            child.terminate()
