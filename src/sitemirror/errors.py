@@ -15,6 +15,11 @@ A page's failure is not here: it is a value (`model.Failed`), because one page m
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 
 class SitemirrorError(Exception):
     """A run's failure: one sentence that says what happened, and a hint that says what to do."""
@@ -25,6 +30,7 @@ class SitemirrorError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.report: BaseModel | None = None  # what the run can say of itself in spite of it, for stdout
 
 
 class UsageError(SitemirrorError):

@@ -52,7 +52,8 @@ def settings_for(
         for this, other in (("quiet", "verbose"), ("verbose", "quiet")):
             if layer.values.get(this):
                 merged.pop(other, None)
-        for field in layer.values.keys() & wanted:
+        # What was typed is judged in any case: a mistake that has no effect today is still a mistake.
+        for field in layer.values.keys() & (wanted | typed.keys()):
             merged[field] = layer.values[field]
             names[field] = layer.name_of
     try:

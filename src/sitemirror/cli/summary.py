@@ -13,7 +13,7 @@ from sitemirror.cli.options import spell
 from sitemirror.cli.progress import count, span
 from sitemirror.publish.report import ListReport, MirrorReport, RunStatus
 
-_SECRET: Final = frozenset({spell("basic_auth"), spell("header")})
+_SECRET: Final = frozenset(map(spell, ("basic_auth", "header", "proxy")))
 
 
 def summary(report: MirrorReport | ListReport, command_line: str) -> list[str]:

@@ -1,0 +1,180 @@
+"""Where settings come from: command line over environment over file over default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sitemirror.cli.config import settings_for
+from sitemirror.cli.options import Command
+from sitemirror.errors import UsageError
+from sitemirror.settings import Content, ListFormat, OnError, Settings
+from tests.conftest import RunCli
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, text: str, name: str = "sitemirror.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaint(command: Command = Command.MIRROR, **environ: str) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        settings_for(command, {}, environ=environ)
+    return caught.value
+
+
+def test_nothing_said_means_the_defaults(folder: Path) -> None:
+    """Without any source the settings are those of settings.py."""
+    assert settings_for(Command.MIRROR, {}, environ={}) == Settings()
+
+
+def test_each_source_gives_way_to_the_nearer_one(folder: Path) -> None:
+    """Taking the sources away one by one, from the nearest, shows the next each time."""
+    write(folder, "rate-limit = 2\n[mirror]\nrate-limit = 3\n")
+    environ = {"SITEMIRROR_RATE_LIMIT": "4"}
+    assert settings_for(Command.MIRROR, {"rate_limit": "5"}, environ=environ).rate_limit == 5
+    assert settings_for(Command.MIRROR, {}, environ=environ).rate_limit == 4
+    assert settings_for(Command.MIRROR, {}, environ={}).rate_limit == 3
+    assert settings_for(Command.LIST, {}, environ={}).rate_limit == 2
+    (folder / "sitemirror.toml").unlink()
+    assert settings_for(Command.MIRROR, {}, environ={}).rate_limit == 1
+
+
+def test_every_kind_of_value_can_stand_in_the_file(folder: Path) -> None:
+    """Numbers, text, paths, choices, flags and lists, with dashes or underscores."""
+    write(
+        folder,
+        """
+        output = "mirrors"
+        max_pages = 7
+        timeout = 2.5
+        content = "full"
+        on-error = "retry"
+        domain-lock = false
+        include-path = ["/docs/*", "/api/*"]
+        header = "X-Team: docs"
+        """,
+    )
+    settings = settings_for(Command.MIRROR, {}, environ={})
+    assert settings == Settings(
+        output=Path("mirrors"),
+        max_pages=7,
+        timeout=2.5,
+        content=Content.FULL,
+        on_error=OnError.RETRY,
+        domain_lock=False,
+        include_path=("/docs/*", "/api/*"),
+        header=("X-Team: docs",),
+    )
+
+
+def test_every_kind_of_value_can_stand_in_the_environment(folder: Path) -> None:
+    """Text is read as the setting's type; repeatable ones have one value a line; empty means not set."""
+    settings = settings_for(
+        Command.MIRROR,
+        {},
+        environ={
+            "SITEMIRROR_CONCURRENCY": "5",
+            "SITEMIRROR_RESPECT_ROBOTS": "yes",
+            "SITEMIRROR_FRONT_MATTER": "false",
+            "SITEMIRROR_HEADER": "A: 1, 2\nB: 3\n",
+            "SITEMIRROR_TIMEOUT": "",
+            "SITEMIRROR_VECTORS": "/not/a/setting",
+        },
+    )
+    assert settings == Settings(concurrency=5, respect_robots=True, front_matter=False, header=("A: 1, 2", "B: 3"))
+
+
+def test_settings_of_other_commands_are_left_aside(folder: Path) -> None:
+    """One file and one environment serve all commands."""
+    write(folder, 'concurrency = 5\nformat = "md"\n')
+    assert settings_for(Command.LIST, {}, environ={"SITEMIRROR_UPDATE": "1"}) == Settings(format=ListFormat.MD)
+    assert settings_for(Command.MIRROR, {}, environ={}) == Settings(concurrency=5)
+
+
+def test_a_named_file_takes_the_place_of_the_usual_one(folder: Path) -> None:
+    """--config beats SITEMIRROR_CONFIG, which beats sitemirror.toml; they are not mixed."""
+    write(folder, "timeout = 1\nmax-pages = 1\n")
+    write(folder, "timeout = 2\n", "env.toml")
+    named = write(folder, "timeout = 3\n", "named.toml")
+    environ = {"SITEMIRROR_CONFIG": "env.toml"}
+    assert settings_for(Command.MIRROR, {}, environ=environ) == Settings(timeout=2)
+    assert settings_for(Command.MIRROR, {}, environ=environ, config=named) == Settings(timeout=3)
+
+
+def test_a_louder_wish_nearer_to_the_person_replaces_a_quieter_one(folder: Path) -> None:
+    """--verbose on the command line is not at odds with quiet in the file; two in one place are."""
+    write(folder, "quiet = true\n")
+    settings = settings_for(Command.MIRROR, {"verbose": True}, environ={})
+    assert (settings.quiet, settings.verbose) == (False, True)
+    write(folder, "quiet = true\nverbose = true\n")
+    assert "quiet" in complaint().message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rate-limt = 1", "sitemirror.toml: unknown key rate-limt"),
+        ("[mirror]\nformat = 'md'", "sitemirror.toml: unknown key mirror.format"),
+        ("[list]\nupdate = true", "sitemirror.toml: unknown key list.update"),
+        ("[crawl]\noutput = 'x'", "sitemirror.toml: unknown key crawl"),
+        ("rate-limit = -1", "sitemirror.toml: rate-limit must be 0 or more, got -1"),
+        ("rate-limit = true", "sitemirror.toml: rate-limit must be a number, got true"),
+        ("update = 'sure'", "sitemirror.toml: update must be true or false, got sure"),
+        ("[mirror]\nconcurrency = 0", "sitemirror.toml: mirror.concurrency must be 1 or more, got 0"),
+        ("on_error = 'shrug'", "sitemirror.toml: on-error must be one of skip, retry, abort, got shrug"),
+        ("output = 3", "sitemirror.toml: output must be text, got 3"),
+        ("rate-limit = 1\nrate_limit = 2", "sitemirror.toml: rate_limit is given twice"),
+        ("rate-limit 1", "sitemirror.toml: not valid TOML: "),
+    ],
+)
+def test_a_mistake_in_the_file_names_file_and_key(folder: Path, text: str, message: str) -> None:
+    """The person is led to the line that has to change."""
+    write(folder, text)
+    error = complaint()
+    assert error.message.startswith(message)
+    assert "\n" not in error.message
+    assert error.exit_code == 2
+
+
+def test_a_misspelt_key_is_answered_with_the_right_one(folder: Path) -> None:
+    """The hint offers the key that was probably meant."""
+    write(folder, "exclude-paths = ['/a']")
+    assert complaint().hint == "did you mean exclude-path?"
+
+
+def test_a_mistake_in_the_environment_names_the_variable(folder: Path) -> None:
+    """The variable is named, not the option that was never typed."""
+    assert complaint(SITEMIRROR_TIMEOUT="soon").message == "SITEMIRROR_TIMEOUT must be a number, got soon"
+
+
+def test_a_named_file_that_is_missing_or_no_text_is_an_error(folder: Path) -> None:
+    """Only the usual file may be absent."""
+    with pytest.raises(UsageError, match=r"nowhere\.toml: cannot be read: No such file"):
+        settings_for(Command.MIRROR, {}, environ={}, config=Path("nowhere.toml"))
+    (folder / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        settings_for(Command.MIRROR, {}, environ={}, config=Path("binary.toml"))
+
+
+def test_a_byte_order_mark_does_not_matter(folder: Path) -> None:
+    """Windows editors put one in front."""
+    (folder / "sitemirror.toml").write_bytes(b"\xef\xbb\xbftimeout = 9\n")
+    assert settings_for(Command.MIRROR, {}, environ={}).timeout == 9
+
+
+def test_the_program_reads_the_file_where_it_runs(run_cli: RunCli, tmp_path: Path) -> None:
+    """sitemirror.toml in the current folder counts, and a mistake in it ends the command with exit code 2."""
+    write(tmp_path, "concurrency = 'lots'\n")
+    done = run_cli("mirror", "https://example.com/")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("sitemirror: error: sitemirror.toml: concurrency must be a whole number, got lots\n")

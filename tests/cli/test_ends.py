@@ -1,0 +1,173 @@
+"""How a run ends: exit codes, what is on stdout, and what signals do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+posix_signals = pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+
+
+class Scripted:
+    """A scripted run in a process of its own."""
+
+    def __init__(self, *arguments: str, stdout: int | IO[bytes] = subprocess.PIPE) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.cli.scripted", *arguments],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            cwd=ROOT,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def until_ready(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if line == "ready\n":
+                return
+        raise AssertionError("ended before it was ready")
+
+    def end(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=20)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def scripted() -> Iterator[type[Scripted]]:
+    started: list[Scripted] = []
+
+    class Tracked(Scripted):
+        def __init__(self, *arguments: str, stdout: int | IO[bytes] = subprocess.PIPE) -> None:
+            super().__init__(*arguments, stdout=stdout)
+            started.append(self)
+
+    yield Tracked
+    for each in started:
+        if each.process.poll() is None:
+            each.process.kill()
+            each.process.communicate()
+
+
+@pytest.mark.parametrize(("script", "code", "status"), [("ok", 0, "ok"), ("partial", 0, "partial")])
+def test_a_finished_run_exits_0_with_one_json_object(
+    scripted: type[Scripted], script: str, code: int, status: str
+) -> None:
+    """Ok and partial runs both exit 0; stdout is the report and nothing else."""
+    returncode, out, err = scripted(script).end()
+    assert returncode == code
+    assert json.loads(out)["status"] == status
+    assert "[1/3] Processing: https://example.com/\n" in err
+    assert "manifest: output/example.com/_manifest.json\n" in err
+
+
+def test_a_run_that_saved_nothing_exits_1_and_says_why(scripted: type[Scripted]) -> None:
+    """A report with status error is a failure although it was returned and not raised."""
+    returncode, out, err = scripted("nothing_saved").end()
+    assert returncode == 1
+    assert json.loads(out)["error"] == "no page could be saved"
+    assert err.endswith("sitemirror: error: no page could be saved\nhint: look there\n")
+
+
+def test_a_failed_run_prints_the_error_as_json_too(scripted: type[Scripted]) -> None:
+    """A program that reads stdout learns of the failure, the hint included."""
+    returncode, out, err = scripted("aborted").end()
+    report = json.loads(out)
+    assert returncode == 1
+    assert report["status"] == "error"
+    assert (report["command"], report["url"]) == ("mirror", "https://example.com/")
+    assert report["error"] == "page https://example.com/a failed: HTTP 500"
+    assert report["hint"] == "run the same command"
+    assert "Traceback" not in err
+
+
+def test_wrong_usage_found_by_the_library_leaves_stdout_empty(scripted: type[Scripted]) -> None:
+    """Exit code 2 means: nothing was run, there is nothing to parse."""
+    returncode, out, err = scripted("misuse").end()
+    assert (returncode, out) == (2, "")
+    assert err.endswith("sitemirror: error: ftp is not the web\nhint: try https\n")
+
+
+def test_a_bug_is_one_line_and_offers_the_traceback(scripted: type[Scripted]) -> None:
+    """An exception nobody expected is no wall of text, and its text cannot drive the terminal."""
+    returncode, out, err = scripted("bug").end()
+    assert returncode == 1
+    assert json.loads(out)["status"] == "error"
+    assert "sitemirror: error: unexpected ZeroDivisionError: nobody thought of \\x1b[31mthis\n" in err
+    assert "--verbose" in err
+    assert "Traceback" not in err
+    assert "\x1b" not in out + err
+
+
+def test_verbose_shows_the_traceback_of_a_bug(scripted: type[Scripted]) -> None:
+    """With --verbose the place in the code is there."""
+    _, out, err = scripted("bug", "--verbose").end()
+    assert json.loads(out)["status"] == "error"
+    assert "Traceback (most recent call last)" in err
+    assert "scripted.py" in err
+    assert "\x1b" not in err
+
+
+def test_quiet_says_nothing_when_all_is_well(scripted: type[Scripted]) -> None:
+    """A quiet run that went well leaves stderr empty and still reports on stdout."""
+    returncode, out, err = scripted("ok", "--quiet").end()
+    assert (returncode, err) == (0, "")
+    assert json.loads(out)["successful"] == 3
+
+
+@posix_signals
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_stops_the_run_tidily(scripted: type[Scripted], number: int, code: int) -> None:
+    """The run is asked to stop, its report is printed, and the person reads how to resume."""
+    run = scripted("until_stopped")
+    run.until_ready()
+    run.process.send_signal(number)
+    returncode, out, err = run.end()
+    assert returncode == code
+    assert json.loads(out)["status"] == "interrupted"
+    assert "stopping… (press Ctrl+C again to stop at once)\n" in err
+    assert "to resume, run the same command: sitemirror mirror https://example.com/\n" in err
+
+
+@posix_signals
+@pytest.mark.parametrize("script", ["deaf", "deaf_but_idle"])
+def test_the_second_signal_ends_the_process_at_once(scripted: type[Scripted], script: str) -> None:
+    """Even a run that hangs, busy or idle, ends with the second Ctrl+C, and stdout still holds one JSON object."""
+    run = scripted(script)
+    run.until_ready()
+    run.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert run.process.poll() is None
+    run.process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    returncode, out, _ = run.end()
+    assert returncode == 130
+    assert time.monotonic() - began < 2
+    assert json.loads(out)["status"] == "interrupted"
+
+
+@posix_signals
+def test_a_reader_that_has_gone_is_no_error(scripted: type[Scripted]) -> None:
+    """`sitemirror … | true` neither fails nor complains: the mirror is on disk all the same."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as pipe:
+        os.close(reading)
+        run = scripted("ok", stdout=pipe)
+    assert run.process.stderr is not None
+    err = run.process.stderr.read()
+    run.process.stderr.close()
+    assert run.process.wait(20) == 0
+    assert "Broken pipe" not in err
+    assert "Traceback" not in err

@@ -1,0 +1,95 @@
+"""The options are the settings: nothing is missing, nothing is said twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sitemirror import __version__
+from sitemirror.cli.app import run_sitemap_to_markdown, run_sitemirror
+from sitemirror.cli.options import OPTIONS, Command, options_of
+from sitemirror.cli.reference import reference
+from sitemirror.settings import Settings
+from tests.conftest import RunCli
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_setting_is_an_option_of_some_command() -> None:
+    """A setting added to settings.py cannot be forgotten on the command line."""
+    assert sorted(option.field for option in OPTIONS) == sorted(Settings.model_fields)
+    assert all(option.commands for option in OPTIONS)
+
+
+@pytest.mark.parametrize("command", list(Command))
+def test_help_shows_each_option_with_the_text_from_the_settings(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The help of a command has all its options, their panels and an example."""
+    monkeypatch.setenv("COLUMNS", "400")
+    assert run_sitemirror([command, "-h"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    for option in options_of(command):
+        assert option.names[0].partition("/")[0] in out
+        assert option.help in out
+        assert f"─ {option.panel} ─" in out
+    assert f"sitemirror {command} " in out.partition("Examples:")[2]
+
+
+def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first thing a person sees names the commands and shows how they look."""
+    assert run_sitemirror(["--help"]) == 0
+    out = capsys.readouterr().out
+    for command in Command:
+        assert f"│ {command} " in out
+        assert f"sitemirror {command} https://" in out
+
+
+def test_the_door_has_the_options_of_both_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sitemap-to-markdown is a thin door: --url, --mirror, --list-only and everything list and mirror take."""
+    monkeypatch.setenv("COLUMNS", "400")
+    assert run_sitemap_to_markdown(["--help"]) == 0
+    out = capsys.readouterr().out
+    for name in ("--url", "--mirror", "--list-only", "--config", "--version"):
+        assert name in out
+    for option in options_of(Command.LIST, Command.MIRROR):
+        assert option.names[0].partition("/")[0] in out
+
+
+def test_the_reference_is_current() -> None:
+    """docs/reference.md is what the code says; `python -m sitemirror.cli.reference > docs/reference.md` renews it."""
+    assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == reference()
+
+
+def test_the_reference_documents_every_command_and_option() -> None:
+    """Nothing that can be typed is undocumented."""
+    page = reference()
+    for command in Command:
+        section = page.partition(f"## `sitemirror {command}`\n")[2].partition("\n## ")[0]
+        for option in options_of(command):
+            assert f"`{option.names[0].partition('/')[0]}" in section
+
+
+def test_version_is_printed(run_cli: RunCli) -> None:
+    """The version goes to stdout and nothing else does."""
+    done = run_cli("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"sitemirror {__version__}\n", "")
+
+
+def test_version_loads_nothing_heavy() -> None:
+    """`--version` answers at once: no parser, no validation, no HTTP client is loaded for it."""
+    script = (
+        "import sys; sys.argv = ['sitemirror', '--version']\n"
+        "from sitemirror.cli import main; code = main()\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert done.stdout == f"sitemirror {__version__}\n"
+    assert not loaded & {"typer", "click", "rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlite3"}

@@ -1,0 +1,112 @@
+"""Wrong usage: one line that says what is wrong, a hint, exit code 2, and nothing on stdout."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitemirror.cli.app import run_sitemap_to_markdown, run_sitemirror
+from tests.conftest import RunCli
+
+URL = "https://example.com/"
+
+WRONG = [
+    (["mirror", URL, "--rate-limit", "-1"], "--rate-limit must be 0 or more, got -1"),
+    (["mirror", URL, "--rate-limit=-0.5"], "--rate-limit must be 0 or more, got -0.5"),
+    (["mirror", URL, "--content-rate-limit", "fast"], "--content-rate-limit must be a number, got fast"),
+    (["mirror", URL, "--concurrency", "0"], "--concurrency must be 1 or more, got 0"),
+    (["mirror", URL, "--concurrency", "1000"], "--concurrency must be 256 or less, got 1000"),
+    (["mirror", URL, "--concurrency", "2.5"], "--concurrency must be a whole number, got 2.5"),
+    (["mirror", URL, "--timeout", "0"], "--timeout must be more than 0, got 0"),
+    (["mirror", URL, "--timeout", "inf"], "--timeout: give a finite number"),
+    (["mirror", URL, "--on-error", "shrug"], "--on-error must be one of skip, retry, abort, got shrug"),
+    (["mirror", URL, "--content", ""], "--content must be one of auto, main, full, got ''"),
+    (["mirror", URL, "--header", "Colonless"], "--header: a header looks like 'Name: value', not 'Colonless'"),
+    (["mirror", URL, "--basic-auth", "me"], "--basic-auth: give it as USER:PASSWORD"),
+    (["list", URL, "--format", "xml"], "--format must be one of json, md, got xml"),
+    (["mirror", URL, "--quiet", "--verbose"], "--quiet and --verbose contradict each other"),
+    (["mirror"], "missing argument 'URL'"),
+    (["mirror", URL, URL], "got unexpected extra argument"),
+    (["mirror", URL, "--nonsense"], "no such option: --nonsense"),
+    (["mirror", URL, "--format", "md"], "no such option: --format"),
+    (["list", URL, "--concurrency", "2"], "no such option: --concurrency"),
+    (["mirror", URL, "--timeout"], "option '--timeout' requires an argument"),
+    (["miror", URL], "no such command 'miror'. Did you mean 'mirror'?"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(a) for a, _ in WRONG])
+def test_wrong_usage_is_one_line_and_a_hint(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The option is named as it was typed, with the rule and the value that broke it."""
+    assert run_sitemirror(arguments) == 2
+    out, err = capsys.readouterr()
+    first, second, *more = err.splitlines()
+    assert out == ""
+    assert first.startswith(f"sitemirror: error: {message}")
+    assert second.startswith("hint: ")
+    assert more == []
+
+
+def test_every_wrong_value_is_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three mistakes are three lines, so that one try is enough to mend them all."""
+    assert run_sitemirror(["mirror", URL, "--max-pages", "-1", "--timeout", "x", "--max-retries", "many"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert sorted(lines[:-1]) == [
+        "sitemirror: error: --max-pages must be 0 or more, got -1",
+        "sitemirror: error: --max-retries must be a whole number, got many",
+        "sitemirror: error: --timeout must be a number, got x",
+    ]
+    assert lines[-1] == "hint: see `sitemirror mirror --help`"
+
+
+def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever forgets the command is shown the whole line."""
+    assert run_sitemirror([URL]) == 2
+    assert capsys.readouterr().err.endswith(f"hint: say what to do with it: sitemirror mirror {URL}\n")
+
+
+def test_what_was_typed_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Escape sequences in arguments are shown, not obeyed."""
+    for arguments in (
+        ["mirror", URL, "--on-error", "\x1b[2J\x9b31m"],
+        ["mirror", URL, "--\x1b[31mred"],
+        ["\x1b]0;owned\x07"],
+        ["mirror", URL, "--config", "\x1b[2J.toml"],
+    ):
+        assert run_sitemirror(arguments) == 2
+        out, err = capsys.readouterr()
+        assert not set(out + err) & {"\x1b", "\x9b", "\x07"}
+        assert "x1b" in err
+
+
+def test_no_arguments_show_the_help_and_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing to do is not success, and stdout stays free for data."""
+    assert run_sitemirror([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Usage: sitemirror" in err
+
+
+def test_the_door_names_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """The ancestor's command line complains under its own name and asks for --url."""
+    assert run_sitemap_to_markdown(["--mirror"]) == 2
+    assert capsys.readouterr().err == (
+        "sitemap-to-markdown: error: missing option '--url'\nhint: see `sitemap-to-markdown --help`\n"
+    )
+
+
+def test_the_door_judges_options_that_have_no_effect(capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong value of a mirror option is wrong without --mirror too."""
+    assert run_sitemap_to_markdown(["--url", URL, "--max-pages", "-3"]) == 2
+    assert "sitemap-to-markdown: error: --max-pages must be 0 or more, got -3\n" in capsys.readouterr().err
+
+
+def test_a_process_of_its_own_says_the_same(run_cli: RunCli) -> None:
+    """From a shell: exit code 2, one line and a hint, no traceback, no box drawing."""
+    done = run_cli("mirror", URL, "--rate-limit", -1)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        "sitemirror: error: --rate-limit must be 0 or more, got -1\nhint: see `sitemirror mirror --help`\n"
+    )
