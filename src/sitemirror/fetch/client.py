@@ -1,0 +1,344 @@
+"""Fetches one URL: one hop, within limits, and always an outcome. Redirects and error policy are the engine's."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Final, Self
+from weakref import WeakValueDictionary
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from yarl import URL
+
+from sitemirror.errors import UsageError
+from sitemirror.events import Listener, nobody
+from sitemirror.fetch.credentials import Credentials
+from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
+from sitemirror.fetch.exchange import Exchange, Head
+from sitemirror.fetch.guard import AddressGuard
+from sitemirror.fetch.media import LOOK_AT, sniff
+from sitemirror.fetch.pace import Clock, Pace
+from sitemirror.fetch.proxy import Proxies
+from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
+from sitemirror.fetch.trouble import explain
+from sitemirror.fetch.wire import Dropped, Response, Wires
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
+from sitemirror.settings import Settings
+from sitemirror.text import printable
+from sitemirror.urls import InvalidUrl, normalize, parts
+
+TOO_LARGE: Final = "exceeds size limit"
+STREAM_TIMEOUTS: Final = 10
+"""A streamed body may take this many times the timeout in total: sitemaps are large and read as they come."""
+
+KEEP_ALIVE: Final = 240.0
+"""Seconds an idle connection is kept; just under what firewalls on the way commonly forget one after."""
+
+LONGEST_HEADER: Final = 32 * 1024
+MOST_HEADERS: Final = 256
+
+_SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
+
+Wanted = Callable[[Head], Skipped | None]
+"""Looks at a head before the body is read; a `Skipped` refuses the body."""
+
+
+class Stream:
+    """A 2xx answer whose body is read as it comes. What arrived before an error is good."""
+
+    def __init__(self, exchange: Exchange, decoder: Decoder, *, timeout: float) -> None:
+        self.url = exchange.head.url
+        self.head = exchange.head
+        self.error: str | None = None
+        self._exchange = exchange
+        self._decoder = decoder
+        self._timeout = timeout
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The decoded body. Ends early where it must; then `error` says why."""
+        async with aclosing(self._exchange.body(self._decoder)) as body:
+            while True:
+                try:
+                    piece = await anext(body)
+                except StopAsyncIteration:
+                    return
+                except Exception as error:
+                    self.error = self._explain(error)
+                    return
+                yield piece
+
+    def _explain(self, error: Exception) -> str:
+        match error:
+            case BodyTooLarge():
+                return TOO_LARGE
+            case CorruptBody():
+                return str(error)
+            case aiohttp.ServerTimeoutError():
+                return explain(error, timeout=self._timeout / STREAM_TIMEOUTS).reason
+        return explain(error, timeout=self._timeout).reason
+
+
+class Fetcher:
+    """The run's one HTTP client. Use as an async context manager."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        start_url: str,
+        pace: Pace,
+        clock: Clock,
+        on_event: Listener = nobody,
+        resolver: AbstractResolver | None = None,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._settings = settings
+        self._start_url = start_url
+        self._pace = pace
+        self._clock = clock
+        self._tell = on_event
+        self._resolver = resolver
+        self._backoff = backoff or Backoff()
+        self._credentials = Credentials(settings, start_url, clock=clock)
+        self._proxies = Proxies(settings)
+        self._tls = _tls_context(settings)
+        self._wires = Wires()
+        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @property
+    def connections_opened(self) -> int:
+        """TCP connections made so far."""
+        return self._wires.opened
+
+    async def __aenter__(self) -> Self:
+        resolver = self._resolver or aiohttp.ThreadedResolver()
+        self._guard = AddressGuard(self._start_url, resolver, proxies=self._proxies.urls, on_event=self._tell)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.timeout):
+                await self._guard.admit_start()
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0,  # Slots are counted here, so that waiting for one does not use up a request's time.
+                resolver=self._guard,
+                socket_factory=self._guard.open_socket,
+                keepalive_timeout=KEEP_ALIVE,
+                ttl_dns_cache=60,
+                ssl=self._tls,
+            ),
+            timeout=aiohttp.ClientTimeout(total=None, sock_read=self._settings.timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            response_class=self._wires.response_class(),
+            max_line_size=LONGEST_HEADER,
+            max_field_size=LONGEST_HEADER,
+            max_headers=MOST_HEADERS,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+        await self._guard.close()
+
+    async def get(
+        self,
+        url: str,
+        *,
+        lane: Lane,
+        limit: int,
+        validators: Validators = Validators(),  # noqa: B008 - frozen
+        wanted: Wanted | None = None,
+    ) -> Outcome:
+        """Asks for `url` once, and again only where the host said "later". Never raises for what a server does."""
+        slot = self._slots.setdefault(parts(url).authority, asyncio.Semaphore(self._settings.concurrency))
+        async with slot:
+            answer = await self._answer(url, lane, validators, total=self._settings.timeout)
+            if not isinstance(answer, Exchange):
+                return answer
+            try:
+                return await self._take(answer, limit, wanted)
+            except Exception as error:
+                return self._failed(url, error)
+            finally:
+                answer.close()
+
+    @asynccontextmanager
+    async def stream(self, url: str, *, lane: Lane, limit: int) -> AsyncIterator[Stream | Redirect | Failed | Skipped]:
+        """Asks for `url` and leaves the body to be read as it comes. For bodies too large to hold."""
+        total = self._settings.timeout * STREAM_TIMEOUTS
+        answer = await self._answer(url, lane, Validators(), total=total)
+        assert not isinstance(answer, NotModified)
+        if not isinstance(answer, Exchange):
+            yield answer
+            return
+        try:
+            try:
+                decoder = answer.decoder(limit)
+            except UnknownEncoding as error:
+                yield self._failed(url, error)
+            else:
+                yield Stream(answer, decoder, timeout=total)
+        finally:
+            answer.close()
+
+    async def _answer(
+        self, url: str, lane: Lane, validators: Validators, *, total: float
+    ) -> Exchange | Redirect | NotModified | Failed:
+        """A 2xx answer ready to be read, or what else came of it, waits included."""
+        headers = self._headers(url, validators)
+        for tries in range(self._settings.max_retries + 1):
+            try:
+                exchange = await self._send(url, lane, headers, total=total)
+            except Exception as error:
+                return self._failed(url, error)
+            status, retry_after = exchange.head.status, exchange.head.headers.get("retry-after")
+            if asks_to_wait(status, retry_after):
+                self._wait(url, status, retry_after, tries)
+                await exchange.discard()
+                continue
+            if not is_transient(status):
+                self._pace.recovered(url)
+            if 200 <= status < 300 and status != 206:
+                return exchange
+            await exchange.discard()
+            return self._verdict(url, exchange, validators)
+        again = f" after {tries + 1} tries" if tries else ""
+        return Failed(url, f"HTTP {status}{again}", transient=True, status=status)
+
+    def _wait(self, url: str, status: int, retry_after: str | None, tries: int) -> None:
+        seconds = parse_retry_after(retry_after, self._clock.now())
+        if status == 429:
+            self._pace.slow_down(url)
+        self._pace.pause(url, self._backoff.seconds(tries) if seconds is None else seconds, f"HTTP {status}")
+
+    async def _send(self, url: str, lane: Lane, headers: dict[str, str], *, total: float) -> Exchange:
+        proxy = self._proxies.for_url(url)
+        if proxy is not None or self._guard.is_proxy(url):
+            async with asyncio.timeout(self._settings.timeout):
+                await self._guard.check_target(url)
+        else:
+            self._guard.check_literal(url)
+        proxy_headers = {}
+        if proxy is not None and proxy.authorization is not None:
+            proxy_headers["Proxy-Authorization"] = proxy.authorization
+        if parts(url).scheme == "http":
+            headers = headers | proxy_headers
+        for left in range(self._settings.concurrency, -1, -1):
+            await self._pace.turn(url, lane)
+            begun = asyncio.get_running_loop().time()
+            try:
+                async with asyncio.timeout(self._settings.timeout):
+                    response = await self._session.get(
+                        URL(url, encoded=True),
+                        headers=headers,
+                        allow_redirects=False,
+                        proxy=proxy.url if proxy is not None else None,
+                        proxy_headers=proxy_headers or None,
+                    )
+            except (Dropped, aiohttp.ClientConnectionResetError) as error:
+                # Servers close idle connections when they like. Each time there is one less of those, so after as many
+                # tries as there are slots it is a new one that was closed.
+                if left and getattr(error, "kept", True):
+                    continue
+                raise
+            assert isinstance(response, Response)
+            return Exchange(url, response, deadline=begun + total)
+        raise AssertionError("the last try raises or returns")
+
+    def _headers(self, url: str, validators: Validators) -> dict[str, str]:
+        headers = {
+            "User-Agent": self._settings.user_agent,
+            "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "Accept-Encoding": ACCEPTED,
+        }
+        # A validator that cannot be sent back as it came is worth nothing.
+        if validators.etag and _SENDABLE.fullmatch(validators.etag):
+            headers["If-None-Match"] = validators.etag
+        if validators.last_modified and _SENDABLE.fullmatch(validators.last_modified):
+            headers["If-Modified-Since"] = validators.last_modified
+        given = self._credentials.headers_for(url)
+        replaced = {name.lower() for name in given}
+        return {name: value for name, value in headers.items() if name.lower() not in replaced} | given
+
+    def _verdict(self, url: str, exchange: Exchange, validators: Validators) -> Redirect | NotModified | Failed:
+        """What an answer other than a page means."""
+        status = exchange.head.status
+        if status == 304 and validators:
+            return NotModified(url, exchange.head.headers, self._now())
+        if status == 206:
+            return Failed(url, "HTTP 206: only a part was sent", transient=True, status=status)
+        if status not in (301, 302, 303, 307, 308):
+            return Failed(url, f"HTTP {status}", transient=is_transient(status), status=status)
+        match exchange.locations:
+            case [location]:
+                pass
+            case []:
+                return Failed(url, f"HTTP {status} without a Location", transient=False, status=status)
+            case _:
+                return Failed(url, f"HTTP {status} with several Locations", transient=False, status=status)
+        try:
+            return Redirect(url, status, normalize(location, base=url))
+        except InvalidUrl as error:
+            reason = f"redirect that cannot be followed: {error.reason}: {printable(location, limit=200)}"
+            return Failed(url, printable(reason), transient=False, status=status)
+
+    async def _take(self, exchange: Exchange, limit: int, wanted: Wanted | None) -> Outcome:
+        """Reads the body of a 2xx answer, if it is wanted and of a size."""
+        head = exchange.head
+        refused = wanted(head) if wanted is not None and head.content_type else None
+        if refused is None and head.content_length is not None and head.content_length > limit:
+            refused = Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length)
+        if refused is not None:
+            await exchange.discard()
+            return refused
+        found, size = [], 0
+        try:
+            async with aclosing(exchange.body(exchange.decoder(limit))) as body:
+                async for piece in body:
+                    found.append(piece)
+                    size += len(piece)
+                    if not head.content_type and size >= LOOK_AT:
+                        head = replace(head, content_type=sniff(b"".join(found)))
+                        if wanted is not None and (refused := wanted(head)) is not None:
+                            return refused
+        except BodyTooLarge:
+            return Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length)
+        whole = b"".join(found)
+        if not head.content_type:
+            head = replace(head, content_type=sniff(whole))
+            if wanted is not None and (refused := wanted(head)) is not None:
+                return refused
+        return Fetched(head.url, head.status, head.headers, whole, head.content_type, head.charset, self._now())
+
+    def _failed(self, url: str, error: Exception) -> Failed:
+        match error:
+            case CorruptBody():
+                return Failed(url, str(error), transient=True)
+            case UnknownEncoding():
+                return Failed(url, printable(str(error), limit=200), transient=False)
+        found = explain(error, timeout=self._settings.timeout)
+        return Failed(url, found.reason, transient=found.transient)
+
+    def _now(self) -> str:
+        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _tls_context(settings: Settings) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    if settings.ca_file is not None:
+        try:
+            context.load_verify_locations(cafile=settings.ca_file)
+        except ssl.SSLError:
+            raise UsageError(
+                f"{settings.ca_file} holds no certificate",
+                hint="--ca-file takes a PEM file (-----BEGIN CERTIFICATE-----)",
+            ) from None
+        except OSError as error:
+            raise UsageError(f"cannot read {settings.ca_file}: {error.strerror}", hint="check --ca-file") from None
+    return context

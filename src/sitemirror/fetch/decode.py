@@ -1,0 +1,315 @@
+"""Takes content encodings off a body, a little at a time, so that a bomb costs neither memory nor time.
+
+Every layer yields pieces of at most `STEP` bytes and is only asked for the next one when the last has been counted.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+import brotli  # type: ignore[import-untyped]
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ACCEPTED: Final = "gzip, deflate, br, zstd"
+"""What we tell servers we can read."""
+
+STEP: Final = 256 * 1024
+MOST_LAYERS: Final = 4
+MOST_MEMBERS: Final = (
+    65_536  # of one gzip or zstd body: empty ones would cost time without ever reaching the size limit
+)
+LARGEST_WINDOW_LOG: Final = 23  # RFC 9659: no more than 8 MB may be asked of a receiver
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_PLAIN: Final = frozenset({"", "identity", "none"})
+
+
+class BodyTooLarge(Exception):
+    """More came out than the limit allows."""
+
+
+class CorruptBody(Exception):
+    """The body is not what its Content-Encoding says. The text is a reason for people."""
+
+
+class UnknownEncoding(Exception):
+    """A Content-Encoding that we did not ask for and cannot read."""
+
+
+class Layer(Protocol):
+    """One content encoding being taken off."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]: ...
+
+    def finish(self) -> Iterator[bytes]: ...
+
+
+class Decoder:
+    """All of a body's encodings, and the count of what comes out."""
+
+    def __init__(self, content_encoding: str | None, *, limit: int) -> None:
+        self._layers = [_layer(name) for name in reversed(_names(content_encoding))]
+        # One count for each layer: a middle one may be large although nothing comes out at the end.
+        self._counts = [0] * len(self._layers)
+        self._limit = limit
+        self._received = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """What `data` decodes to, in bounded pieces. Take each before asking for the next."""
+        self._received += len(data)
+        if self._received > self._limit:
+            raise BodyTooLarge
+        return self._through(0, data)
+
+    def finish(self) -> Iterator[bytes]:
+        """What was still held back. Raises `CorruptBody` if the encoded data was cut short."""
+        for number, layer in enumerate(self._layers):
+            for piece in layer.finish():
+                yield from self._count(number, piece)
+
+    def _through(self, number: int, data: bytes) -> Iterator[bytes]:
+        if number == len(self._layers):
+            yield data
+            return
+        for piece in self._layers[number].feed(data):
+            yield from self._count(number, piece)
+
+    def _count(self, number: int, piece: bytes) -> Iterator[bytes]:
+        self._counts[number] += len(piece)
+        if self._counts[number] > self._limit:
+            raise BodyTooLarge
+        return self._through(number + 1, piece)
+
+
+def _names(content_encoding: str | None) -> list[str]:
+    names = [name.strip().lower() for name in (content_encoding or "").split(",")]
+    names = [name for name in names if name not in _PLAIN]
+    if len(names) > MOST_LAYERS:
+        raise UnknownEncoding("too many content encodings")
+    return names
+
+
+def _layer(name: str) -> Layer:
+    match name:
+        case "gzip" | "x-gzip":
+            return _Gzip()
+        case "deflate":
+            return _Deflate()
+        case "br":
+            return _Brotli()
+        case "zstd":
+            return _Zstd()
+    raise UnknownEncoding(f"content encoding {name}")
+
+
+class _Gzip:
+    """gzip, of any number of members. A body without gzip's magic bytes was never compressed: it passes as it is."""
+
+    def __init__(self) -> None:
+        self._held = b""
+        self._plain = False
+        self._inflate: zlib._Decompress | None = None
+        self._members = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._plain:
+            yield data
+            return
+        data = self._held + data
+        self._held = b""
+        while data:
+            if self._inflate is None:
+                if len(data) < 2 and _GZIP_MAGIC.startswith(data):
+                    self._held = data
+                    return
+                if not data.startswith(_GZIP_MAGIC):
+                    if self._members == 0:
+                        self._plain = True
+                        yield data
+                    return  # Padding or noise after the last member: gunzip ignores it too.
+                self._members = _one_more(self._members, "gzip")
+                self._inflate = zlib.decompressobj(wbits=31)
+            yield from _inflated(self._inflate, data, "gzip")
+            if not self._inflate.eof:
+                return
+            data = self._inflate.unused_data
+            self._inflate = None
+
+    def finish(self) -> Iterator[bytes]:
+        if self._inflate is not None:
+            raise CorruptBody("truncated gzip body")
+        if self._held and self._members == 0:
+            yield self._held
+
+
+class _Deflate:
+    """deflate, with zlib's wrapper as the standard says or without it as some servers send it."""
+
+    def __init__(self) -> None:
+        self._held = b""
+        self._plain = False
+        self._inflate: zlib._Decompress | None = None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._plain:
+            yield data
+            return
+        if self._inflate is not None:
+            yield from self._inflated(data)
+            return
+        data = self._held + data
+        self._held = b""
+        if len(data) < 2:
+            self._held = data
+            return
+        if _looks_like_markup(data):
+            self._plain = True
+            yield data
+            return
+        wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+        self._inflate = zlib.decompressobj(wbits=15 if wrapped else -15)
+        yield from self._inflated(data)
+
+    def _inflated(self, data: bytes) -> Iterator[bytes]:
+        assert self._inflate is not None
+        if not self._inflate.eof:
+            yield from _inflated(self._inflate, data, "deflate")
+
+    def finish(self) -> Iterator[bytes]:
+        if self._inflate is not None and not self._inflate.eof:
+            raise CorruptBody("truncated deflate body")
+        if self._held:
+            yield self._held
+
+
+class _Brotli:
+    """Brotli. It has no magic bytes, so a body counts as never compressed when it is markup and does not decode."""
+
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+        self._head = b""
+        self._fed = False
+        self._started = False
+        self._plain = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._plain:
+            yield data
+            return
+        if not self._started:
+            self._head += data
+        self._fed = True
+        while not self._stream.is_finished():
+            try:
+                piece = self._stream.process(data, output_buffer_limit=STEP)
+            except brotli.error:
+                if not self._started and _looks_like_markup(self._head):
+                    self._plain = True
+                    yield self._head
+                    return
+                raise CorruptBody("corrupt br body") from None
+            if piece:
+                self._started = True
+                self._head = b""
+                yield piece
+            if self._stream.can_accept_more_data():
+                return
+            data = b""
+
+    def finish(self) -> Iterator[bytes]:
+        if self._fed and not self._plain and not self._stream.is_finished():
+            if self._started or not _looks_like_markup(self._head):
+                raise CorruptBody("truncated br body")
+            yield self._head
+
+
+class _Zstd:
+    """Zstandard, of any number of frames."""
+
+    def __init__(self) -> None:
+        self._held = b""
+        self._plain = False
+        self._stream: zstd.ZstdDecompressor | None = None
+        self._frames = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._plain:
+            yield data
+            return
+        data = self._held + data
+        self._held = b""
+        while data:
+            if self._stream is None:
+                if len(data) < 4:
+                    self._held = data
+                    return
+                if not _starts_zstd_frame(data):
+                    if self._frames == 0:
+                        self._plain = True
+                        yield data
+                    return
+                self._frames = _one_more(self._frames, "zstd")
+                self._stream = zstd.ZstdDecompressor(
+                    options={zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW_LOG}
+                )
+            yield from _unfolded(self._stream, data)
+            if not self._stream.eof:
+                return
+            data = self._stream.unused_data
+            self._stream = None
+
+    def finish(self) -> Iterator[bytes]:
+        if self._stream is not None:
+            raise CorruptBody("truncated zstd body")
+        if self._held and self._frames == 0:
+            yield self._held
+
+
+def _inflated(stream: zlib._Decompress, data: bytes, name: str) -> Iterator[bytes]:
+    while True:
+        try:
+            piece = stream.decompress(data, STEP)
+        except zlib.error:
+            raise CorruptBody(f"corrupt {name} body") from None
+        if piece:
+            yield piece
+        data = stream.unconsumed_tail
+        # A full piece may mean that zlib holds more output without needing more input.
+        if stream.eof or (not data and len(piece) < STEP):
+            return
+
+
+def _unfolded(stream: zstd.ZstdDecompressor, data: bytes) -> Iterator[bytes]:
+    while True:
+        try:
+            piece = stream.decompress(data, STEP)
+        except zstd.ZstdError:
+            raise CorruptBody("corrupt zstd body") from None
+        if piece:
+            yield piece
+        if stream.eof or stream.needs_input:
+            return
+        data = b""
+
+
+def _one_more(members: int, name: str) -> int:
+    if members >= MOST_MEMBERS:
+        raise CorruptBody(f"corrupt {name} body")
+    return members + 1
+
+
+def _starts_zstd_frame(data: bytes) -> bool:
+    # Sixteen more numbers start frames that are to be skipped.
+    return data.startswith(_ZSTD_MAGIC) or (data[0] & 0xF0 == 0x50 and data[1:4] == b"\x2a\x4d\x18")
+
+
+def _looks_like_markup(data: bytes) -> bool:
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\f").startswith(b"<")

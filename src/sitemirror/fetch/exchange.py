@@ -1,0 +1,113 @@
+"""One answer on its way in: its head, its body in decoded pieces, and what to do with a body nobody wants."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from sitemirror.fetch.decode import Decoder
+from sitemirror.fetch.media import parse_content_type
+from sitemirror.fetch.wire import Response
+from sitemirror.text import printable
+
+DRAIN_AT_MOST: Final = 64 * 1024
+"""Bytes of an unwanted body that are read rather than paying for a new connection."""
+
+DRAIN_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An answer without its body."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]  # lower-cased names; repeated ones joined by ", "
+    content_type: str  # media type alone, lower-case; empty where the server named none
+    charset: str | None
+    content_length: int | None  # as sent, before decompression
+
+
+class Exchange:
+    """A request that has been answered, with its body still on the wire."""
+
+    def __init__(self, url: str, response: Response, *, deadline: float) -> None:
+        self.head = _head(url, response)
+        self._response = response
+        self._deadline = deadline
+
+    @property
+    def locations(self) -> list[str]:
+        """Where a redirect points. More than one only if the server contradicts itself."""
+        found = [_text(value) for name, value in self._response.raw_headers if name.lower() == b"location"]
+        return list(dict.fromkeys(found))
+
+    def decoder(self, limit: int) -> Decoder:
+        """Raises `UnknownEncoding` before anything is read."""
+        return Decoder(self.head.headers.get("content-encoding"), limit=limit)
+
+    async def body(self, decoder: Decoder) -> AsyncGenerator[bytes, None]:
+        """The decoded body in bounded pieces. Raises whatever goes wrong on the way."""
+        async with aclosing(self._raw()) as chunks:
+            async for data in chunks:
+                for piece in decoder.feed(data):
+                    yield piece
+        for piece in decoder.finish():
+            yield piece
+
+    async def _raw(self) -> AsyncGenerator[bytes, None]:
+        content = self._response.content
+        while not content.at_eof():
+            async with asyncio.timeout_at(self._deadline):
+                data = await content.readany()
+            if data:
+                yield data
+        if (error := self._response.broken) is not None:
+            raise error
+
+    async def discard(self) -> None:
+        """Gets the rest out of the way: read if it is small, so that the connection can be used again; else closed."""
+        length = self.head.content_length
+        if length is None and self.head.status < 300:
+            length = DRAIN_AT_MOST + 1  # A wanted page is mostly of unknown length, an unwanted one may be a film.
+        if (length or 0) <= DRAIN_AT_MOST:
+            until = min(self._deadline, asyncio.get_running_loop().time() + DRAIN_SECONDS)
+            # The answer is already known. Whatever happens now costs no more than the connection.
+            with suppress(Exception):
+                async with asyncio.timeout_at(until):
+                    left = DRAIN_AT_MOST
+                    while left > 0 and not self._response.content.at_eof():
+                        left -= len(await self._response.content.readany())
+        self.close()
+
+    def close(self) -> None:
+        """Ends it. A connection whose body was read to the end stays open for the next request."""
+        self._response.release()
+
+
+def _head(url: str, response: Response) -> Head:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in response.raw_headers:
+        name, value = _text(raw_name).lower(), _text(raw_value)
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    content_type, charset = parse_content_type(headers.get("content-type"))
+    length = headers.get("content-length", "").partition(",")[0].strip()
+    return Head(
+        url=url,
+        status=response.status,
+        headers=headers,
+        content_type=content_type,
+        charset=printable(charset, limit=80) if charset else None,
+        content_length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
+    )
+
+
+def _text(raw: bytes) -> str:
+    # Mostly ASCII. Some servers put UTF-8 into Location and file names, old ones Latin-1.
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

@@ -1,0 +1,205 @@
+"""Keeps requests away from addresses that are not on the public internet.
+
+A page on a public site can link to `http://169.254.169.254/` or to a name that resolves to it. The check is made on the
+very address a socket is about to connect to, so no spelling and no second DNS answer gets around it.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any, Final
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from sitemirror.events import Listener, Warned, nobody
+from sitemirror.urls import parts
+
+Address = IPv4Address | IPv6Address
+
+# What the IANA IPv4 special-purpose registry does not call globally reachable, and what is not unicast. Entries inside
+# 192.0.0.0/24 that it does call reachable are anycast services no website lives on.
+_NOT_PUBLIC_4: Final = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",
+        "169.254.0.0/16",  # link-local; cloud metadata
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",  # documentation
+        "192.88.99.0/24",  # 6to4 relays, withdrawn
+        "192.168.0.0/16",
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+_GLOBAL_UNICAST_6: Final = IPv6Network("2000::/3")  # all that has been handed out so far
+_NOT_PUBLIC_6: Final = tuple(
+    IPv6Network(text)
+    for text in (
+        "2001::/23",  # protocol assignments: Teredo, benchmarking, ORCHID
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: any IPv4 address inside, and no relay left to reach it by
+        "3fff::/20",  # documentation
+    )
+)
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+
+
+def is_public(address: str | Address) -> bool:
+    """Whether the registries call it globally reachable unicast. IPv4 inside IPv6 is judged as that IPv4 address."""
+    try:
+        found = ip_address(address) if isinstance(address, str) else address
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address):
+        if found.scope_id is not None:
+            return False
+        if found.ipv4_mapped is not None:
+            return is_public(found.ipv4_mapped)
+        if found in _NAT64:
+            # Networks without IPv4 reach every IPv4 site through this prefix.
+            return is_public(IPv4Address(int(found) & 0xFFFF_FFFF))
+        return found in _GLOBAL_UNICAST_6 and not any(found in network for network in _NOT_PUBLIC_6)
+    return not any(found in network for network in _NOT_PUBLIC_4)
+
+
+def literal(host: str) -> Address | None:
+    """The address that a URL's host spells out, if it does not name a machine. Hosts are normalised by `urls`."""
+    try:
+        return ip_address(host.strip("[]"))
+    except ValueError:
+        return None
+
+
+class AddressRefused(OSError):
+    """An address that must not be connected to."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"address not allowed: {address}")
+        self.address = address
+
+
+class AddressGuard(AbstractResolver):
+    """Resolves names and opens sockets for the connector, and lets neither yield a forbidden address.
+
+    A start URL that itself lives on a private address exempts exactly the addresses it has when the run starts.
+    """
+
+    def __init__(
+        self,
+        start_url: str,
+        resolver: AbstractResolver,
+        *,
+        proxies: Iterable[str] = (),
+        on_event: Listener = nobody,
+    ) -> None:
+        self._start_url = start_url
+        self._resolver = resolver
+        self._proxies = frozenset(_endpoint(url) for url in proxies)
+        self._tell = on_event
+        self._exempt: set[Address] = set()
+        self._judged: dict[str, str | None] = {}
+        self._proxy_addresses: set[tuple[Address, int]] = set()
+
+    async def admit_start(self) -> None:
+        """Looks the start host up once, and exempts those of its addresses that are not public."""
+        host, port = _endpoint(self._start_url)
+        if (address := literal(host)) is not None:
+            addresses = [address]
+        else:
+            try:
+                found = await self._lookup(host, port, socket.AF_UNSPEC)
+            except OSError:
+                return  # The first request will say so.
+            addresses = [ip_address(entry["host"]) for entry in found]
+        self._exempt.update(address for address in addresses if not is_public(address))
+
+    def allows(self, address: str | Address) -> bool:
+        """Whether a website at this address may be talked to."""
+        if is_public(address):
+            return True
+        with suppress(ValueError):
+            return ip_address(address) in self._exempt
+        return False
+
+    def check_literal(self, url: str) -> None:
+        """Refuses a URL that spells out a forbidden address."""
+        if (address := literal(parts(url).host)) is not None and not self.allows(address):
+            raise AddressRefused(str(address))
+
+    async def check_target(self, url: str) -> None:
+        """For requests that a proxy will resolve and connect: refuses targets that are private as seen from here."""
+        self.check_literal(url)
+        host, port = _endpoint(url)
+        if literal(host) is None and host not in self._judged:
+            try:
+                found = [entry["host"] for entry in await self._lookup(host, port, socket.AF_UNSPEC)]
+            except OSError:
+                found = []  # Behind a proxy, names often resolve nowhere but there.
+            self._judged[host] = next((address for address in found if not self.allows(address)), None)
+        if (refused := self._judged.get(host)) is not None:
+            raise AddressRefused(refused)
+
+    def is_proxy(self, url: str) -> bool:
+        """Whether the URL points at a proxy's own door, whose address is exempt."""
+        return _endpoint(url) in self._proxies
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The allowed addresses of `host`. Called by the connector, which connects to nothing else."""
+        found = await self._lookup(host, port, family)
+        if (host, port) in self._proxies:
+            self._proxy_addresses.update((ip_address(entry["host"]), port) for entry in found)
+            return found
+        allowed = [entry for entry in found if self.allows(entry["host"])]
+        if not allowed:
+            raise AddressRefused(found[0]["host"])
+        if len(allowed) < len(found):
+            self._tell(Warned(f"{host} has addresses that are not public; they are not used"))
+        return allowed
+
+    def open_socket(self, addr_info: Any) -> socket.socket:
+        """Makes the socket for one attempt. The last line: nothing that got here unchecked is connected to."""
+        family, kind, protocol, _, endpoint = addr_info
+        address = ip_address(endpoint[0])
+        known_proxy = (address, endpoint[1]) in self._proxy_addresses or (str(address), endpoint[1]) in self._proxies
+        if not known_proxy and not self.allows(address):
+            raise AddressRefused(str(address))
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    async def _lookup(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+        name = host.rstrip(".").lower()
+        if name == "localhost" or name.endswith(".localhost"):
+            # RFC 6761: these never leave the machine, so DNS is not asked.
+            return [
+                ResolveResult(
+                    hostname=host, host="127.0.0.1", port=port, family=socket.AF_INET, proto=0, flags=_NUMERIC
+                )
+            ]
+        try:
+            found = await self._resolver.resolve(host, port, family)
+        except UnicodeError:
+            # Python's own IDNA step refuses labels that DNS could not hold.
+            raise socket.gaierror(socket.EAI_NONAME, "no such host") from None
+        if not found:
+            raise socket.gaierror(socket.EAI_NONAME, "no such host")
+        return found
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+def _endpoint(url: str) -> tuple[str, int]:
+    found = parts(url)
+    return found.host.strip("[]"), int(found.port or (443 if found.scheme == "https" else 80))

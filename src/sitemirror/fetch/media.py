@@ -1,0 +1,131 @@
+"""What kind of thing a body is: the Content-Type header read as browsers read it, or a look at the first bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+LOOK_AT: Final = 512
+"""Bytes that `sniff` wants to see, if there are so many."""
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_QUOTED_SAFE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_BLANKS: Final = " \t\r\n"
+
+
+def parse_content_type(header: str | None) -> tuple[str, str | None]:
+    """The media type, lower-case, and the charset label. `("", None)` where the header says nothing usable.
+
+    Several Content-Type headers, or one with commas in it: the last valid one counts, and inherits the charset of an
+    earlier one of the same type.
+    """
+    essence, charset = "", None
+    for value in _split(header or "", ","):
+        found = _parse(value)
+        if found is None or found[0] == "*/*":
+            continue
+        if found[0] != essence:
+            essence, charset = found
+        elif found[1] is not None:
+            charset = found[1]
+    return essence, charset
+
+
+def _parse(value: str) -> tuple[str, str | None] | None:
+    essence, *parameters = _split(value.strip(_BLANKS), ";")
+    kind, slash, subtype = essence.rstrip(_BLANKS).partition("/")
+    if not slash or not _TOKEN.fullmatch(kind) or not _TOKEN.fullmatch(subtype):
+        return None
+    for parameter in parameters:
+        name, equals, content = parameter.lstrip(_BLANKS).partition("=")
+        if not equals or name.lower() != "charset":
+            continue
+        content = _unquoted(content) if content.startswith('"') else content.rstrip(_BLANKS) or "\0"
+        if _QUOTED_SAFE.fullmatch(content):
+            return f"{kind}/{subtype}".lower(), content.strip(_BLANKS) or None
+    return f"{kind}/{subtype}".lower(), None
+
+
+def _split(value: str, mark: str) -> Iterator[str]:
+    """`value` cut at each `mark` outside double quotes."""
+    start, quoted, position = 0, False, 0
+    while position < len(value):
+        char = value[position]
+        if quoted and char == "\\":
+            position += 1
+        elif char == '"':
+            quoted = not quoted
+        elif char == mark and not quoted:
+            yield value[start:position]
+            start = position + 1
+        position += 1
+    yield value[start:]
+
+
+def _unquoted(content: str) -> str:
+    """The inside of a quoted string; what follows the closing quote is noise."""
+    inside = re.match(r'"((?:[^"\\]|\\.)*)', content, re.S)
+    assert inside is not None
+    text = re.sub(r"\\(.)", r"\1", inside[1], flags=re.S)
+    # A backslash at the very end stands for itself.
+    return text + "\\" if content[inside.end() :] == "\\" else text
+
+
+_HTML_OPENINGS: Final = re.compile(
+    rb"<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>]|<!--", re.I
+)
+_XML_ROOTS: Final = re.compile(
+    rb"<(?:\?xml|rss|feed|urlset|sitemapindex|rdf:rdf|(?:[\w.-]+:)(?:urlset|sitemapindex))[\s>]", re.I
+)
+_XHTML: Final = re.compile(rb"<html[\s>]", re.I)
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+
+_MAGIC: Final = (
+    (b"%PDF-", "application/pdf"),
+    (b"%!PS-Adobe-", "application/postscript"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"BM", "image/bmp"),
+    (b"\x00\x00\x01\x00", "image/x-icon"),
+    (b"\x00\x00\x02\x00", "image/x-icon"),
+    (b"OggS\x00", "application/ogg"),
+    (b"ID3", "audio/mpeg"),
+    (b"fLaC", "audio/flac"),
+    (b"\x1a\x45\xdf\xa3", "video/webm"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"\x1f\x8b\x08", "application/gzip"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"\x28\xb5\x2f\xfd", "application/zstd"),
+)
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/avi"}
+
+
+def sniff(head: bytes) -> str:
+    """The media type of a body that came without one, from its first bytes."""
+    head = head[:LOOK_AT]
+    for mark, name in _MAGIC:
+        # Two letters prove nothing: a text may begin with "BM".
+        if head.startswith(mark) and (len(mark) > 3 or _CONTROL.search(head)):
+            return name
+    if head.startswith(b"RIFF") and head[8:12] in _RIFF:
+        return _RIFF[head[8:12]]
+    if head[4:8] == b"ftyp":
+        return "video/mp4"
+    if head.startswith((b"\xfe\xff", b"\xff\xfe")):
+        return _sniff_text(head[2:].replace(b"\0", b""))
+    return _sniff_text(head.removeprefix(b"\xef\xbb\xbf"))
+
+
+def _sniff_text(head: bytes) -> str:
+    text = head.lstrip(b" \t\r\n\f")
+    if _XML_ROOTS.match(text):
+        return "application/xhtml+xml" if _XHTML.search(text) else "text/xml"
+    if _HTML_OPENINGS.match(text):
+        return "text/html"
+    return "application/octet-stream" if _CONTROL.search(head) else "text/plain"

@@ -1,0 +1,189 @@
+"""Waits between requests. The only module that sleeps, so no delay is paid twice and none is forgotten.
+
+A host is an authority (`example.com`, `example.com:8080`). Each has one pacer, whatever asks: robots.txt, sitemaps,
+pages, hops of a redirect and retries all take their turn here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from sitemirror.events import Listener, Waiting, nobody
+from sitemirror.model import Lane
+from sitemirror.settings import Settings
+from sitemirror.urls import parts
+
+LONGEST_PAUSE: Final = 3600.0
+"""Seconds. A host that asks for more is asked again after an hour: a typo must not stop a run for a year."""
+
+LONGEST_CRAWL_DELAY: Final = 60.0
+"""Seconds. A larger Crawl-delay is taken as this much: 10,000 pages at one an hour would never end."""
+
+RATE_AFTER_COMPLAINT: Final = 10.0
+"""Requests per second that count as "full speed" once a host without a configured limit has answered 429.
+The first complaint halves it to 5; the limit is lifted when the host has recovered."""
+
+SLOWEST: Final = 1 / 64
+"""The rate is never cut below this share of the configured one."""
+
+RECOVERY: Final = 0.05
+"""Share of the configured rate that each good answer gives back."""
+
+MANY_HOSTS: Final = 4096
+"""Pacers kept before those with nothing left to remember are dropped."""
+
+
+class Clock(Protocol):
+    """Where time comes from. Tests bring their own."""
+
+    def monotonic(self) -> float: ...
+
+    def now(self) -> datetime: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    """The real time."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@dataclass(slots=True)
+class _Host:
+    """What is remembered of one host."""
+
+    # asyncio.Lock wakes its waiters in the order they came, which makes turns fair.
+    queue: asyncio.Lock = field(default_factory=asyncio.Lock)
+    last_start: float = -math.inf
+    paused_until: float = -math.inf
+    share: float = 1.0  # of the configured rate; under 1 after a 429
+    crawl_delay: float = 0.0
+
+    def interval(self, lane: Lane, rate: float) -> float:
+        """Seconds between two starts in `lane`, whose configured rate is `rate` (0 = no limit)."""
+        base = 1.0 / rate if rate else 0.0
+        if lane is Lane.CONTENT:
+            base = max(base, self.crawl_delay)
+        if self.share < 1.0:
+            return (base or 1.0 / RATE_AFTER_COMPLAINT) / self.share
+        return base
+
+
+class Pace:
+    """Says when a request may start. One for the whole run."""
+
+    def __init__(self, settings: Settings, *, clock: Clock, on_event: Listener = nobody) -> None:
+        self._rates = {Lane.SITEMAP: settings.rate_limit, Lane.CONTENT: settings.content_rate}
+        self._clock = clock
+        self._tell = on_event
+        self._hosts: dict[str, _Host] = {}
+
+    async def turn(self, url: str, lane: Lane) -> None:
+        """Returns when a request to `url` may start: one lane interval after the last start, and after any pause."""
+        host = self._host(url)
+        async with host.queue:
+            # Asked again after each sleep: a 429 may have come in meanwhile.
+            while (ready := self._ready_at(host, lane)) > (now := self._clock.monotonic()):
+                await self._clock.sleep(ready - now)
+            host.last_start = self._clock.monotonic()
+
+    def _ready_at(self, host: _Host, lane: Lane) -> float:
+        return max(host.last_start + host.interval(lane, self._rates[lane]), host.paused_until)
+
+    def pause(self, url: str, seconds: float, reason: str) -> None:
+        """Sends nothing to the host for `seconds`. Of overlapping pauses the later end counts."""
+        if not seconds > 0:
+            return
+        seconds = min(seconds, LONGEST_PAUSE)
+        host = self._host(url)
+        until = self._clock.monotonic() + seconds
+        if until > host.paused_until:
+            host.paused_until = until
+            self._tell(Waiting(parts(url).authority, seconds, reason))
+
+    def slow_down(self, url: str) -> None:
+        """Halves the host's rate. Once for each pause: the other requests in flight complain about the same thing."""
+        host = self._host(url)
+        if host.paused_until <= self._clock.monotonic():
+            host.share = max(host.share / 2, SLOWEST)
+
+    def recovered(self, url: str) -> None:
+        """Gives back a little of the rate after a good answer."""
+        host = self._hosts.get(parts(url).authority)
+        if host is not None and host.share < 1.0:
+            # Rounded, so that twenty steps of 0.05 make exactly 1.
+            host.share = min(round(host.share + RECOVERY, 9), 1.0)
+
+    def set_crawl_delay(self, url: str, seconds: float) -> None:
+        """Obeys robots.txt's Crawl-delay for pages, up to `LONGEST_CRAWL_DELAY`."""
+        if seconds > 0:
+            self._host(url).crawl_delay = min(seconds, LONGEST_CRAWL_DELAY)
+
+    def snapshot(self) -> dict[str, object]:
+        """What a resumed run must know, as JSON-able data: who is slowed down, and until when who is paused."""
+        now, wall = self._clock.monotonic(), self._clock.now().timestamp()
+        found: dict[str, object] = {}
+        for name, host in self._hosts.items():
+            left = host.paused_until - now
+            if host.share < 1.0 or left > 0:
+                found[name] = {"share": host.share, "paused_until": wall + left if left > 0 else None}
+        return found
+
+    def restore(self, data: object) -> None:
+        """Takes up a snapshot. Whatever in it makes no sense is ignored: the file may be damaged."""
+        if not isinstance(data, Mapping):
+            return
+        now, wall = self._clock.monotonic(), self._clock.now().timestamp()
+        for name, kept in data.items():
+            if not isinstance(name, str) or not isinstance(kept, Mapping):
+                continue
+            host = self._hosts.setdefault(name, _Host())
+            share, until = _number(kept.get("share")), _number(kept.get("paused_until"))
+            if share is not None and 0 < share < 1:
+                host.share = max(share, SLOWEST)
+            if until is not None and until > wall:
+                host.paused_until = max(host.paused_until, now + min(until - wall, LONGEST_PAUSE))
+
+    def _host(self, url: str) -> _Host:
+        name = parts(url).authority
+        host = self._hosts.get(name)
+        if host is None:
+            if len(self._hosts) >= MANY_HOSTS:
+                self._forget_idle()
+            host = self._hosts[name] = _Host()
+        return host
+
+    def _forget_idle(self) -> None:
+        now = self._clock.monotonic()
+        self._hosts = {
+            name: host
+            for name, host in self._hosts.items()
+            if host.queue.locked()
+            or host.share < 1.0
+            or host.crawl_delay
+            or max(self._ready_at(host, lane) for lane in Lane) > now
+        }
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
