@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
+from sitemirror.cli import stdout
 from sitemirror.cli.run import Job, run_job
 from sitemirror.errors import Aborted, UsageError
 from sitemirror.events import Listener, PageStarted
@@ -103,6 +104,8 @@ SCRIPTS = {
 
 
 def main(script: str, *flags: str) -> int:
+    stdout.prepare()
+
     def start(listener: Listener) -> ScriptedRun:
         listener(PageStarted(URL, 1, 3))
         return ScriptedRun(SCRIPTS[script])

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from sitemirror import __version__
 from sitemirror.cli import stdout
-from sitemirror.cli.complaints import complain
+from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
 from sitemirror.cli.config import DEFAULT_FILE, settings_for
 from sitemirror.cli.options import Command, Option, options_of, parameters, spell, typed
 from sitemirror.cli.run import Job, Run, run_job
@@ -106,9 +106,7 @@ def run_sitemap_to_markdown(arguments: Sequence[str]) -> int:
 
 
 def _run(app: typer.Typer, program: str, arguments: Sequence[str]) -> int:
-    # Data for other programs is UTF-8 on every platform, whatever the console is set to.
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    stdout.prepare()
     try:
         if not arguments:
             with contextlib.redirect_stdout(sys.stderr):
@@ -122,7 +120,15 @@ def _run(app: typer.Typer, program: str, arguments: Sequence[str]) -> int:
     except SitemirrorError as error:
         complain(error.message, error.hint, program=program)
         return error.exit_code
-    except BrokenPipeError:
+    except OSError as error:
+        # Our own writing is guarded; what is left is help that nobody reads to the end, or a full disk.
+        stdout.give_up()
+        complain(str(error), program=program)
+        return 1
+    except Exception as error:
+        if {"--verbose", "-v"}.intersection(arguments):
+            show_traceback(error)
+        complain(confess(error), BUG_HINT, program=program)
         return 1
 
 

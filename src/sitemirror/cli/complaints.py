@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from pydantic import ValidationError
 
 from sitemirror.cli.options import choices_of
 from sitemirror.text import printable
+
+BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the traceback"
 
 
 def complain(message: str, hint: str = "", *, program: str = "sitemirror", stream: TextIO | None = None) -> None:
@@ -23,6 +26,17 @@ def complain(message: str, hint: str = "", *, program: str = "sitemirror", strea
         out.flush()
     except (OSError, ValueError):
         pass  # Nobody is listening on stderr any more; the exit code still tells.
+
+
+def confess(error: Exception) -> str:
+    """What is said of an exception that nobody expected, in one line."""
+    return " ".join(f"unexpected {type(error).__name__}: {error}".split())
+
+
+def show_traceback(error: Exception) -> None:
+    """Where in the code it happened, safe to print: the text of an exception may come from the network."""
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        sys.stderr.write(printable(line) + "\n")
 
 
 def explain(error: ValidationError, name_of: Callable[[str], str]) -> str:

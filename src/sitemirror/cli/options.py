@@ -95,7 +95,7 @@ OPTIONS: Final = (
     Option("format", Panel.OUTPUT, _LIST),
     Option("front_matter", Panel.OUTPUT, _MIRROR, spellings=("--front-matter/--no-front-matter",)),
     Option("quiet", Panel.OUTPUT, _RUNS, spellings=("--quiet", "-q")),
-    Option("verbose", Panel.OUTPUT, _RUNS, spellings=("--verbose", "-v")),
+    Option("verbose", Panel.OUTPUT, _ALL, spellings=("--verbose", "-v")),
     Option("user_agent", Panel.CONNECTION, _RUNS, "S"),
     Option("header", Panel.CONNECTION, _RUNS, "'K: V'"),
     Option("cookie_file", Panel.CONNECTION, _RUNS, "FILE"),

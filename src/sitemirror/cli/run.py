@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 from sitemirror.cli import stdout
-from sitemirror.cli.complaints import complain
+from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
 from sitemirror.cli.progress import Level, Reporter, level_of, reporter
 from sitemirror.cli.signals import Interrupts, Stoppable
 from sitemirror.cli.summary import summary
@@ -20,9 +19,6 @@ from sitemirror.errors import SitemirrorError, UsageError
 from sitemirror.events import Listener
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus
 from sitemirror.settings import ListFormat, Settings
-from sitemirror.text import printable
-
-BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the traceback"
 
 
 class Run(Awaitable[MirrorReport | ListReport], Stoppable, Protocol):
@@ -112,12 +108,11 @@ def _tell_failure(job: Job, error: SitemirrorError) -> None:
 
 
 def _tell_bug(job: Job, error: Exception) -> None:
-    message = f"unexpected {type(error).__name__}: {error}".replace("\n", " ")
+    message = confess(error)
     if not job.prints_outline:
         stdout.print_report(_bare_report(job, message, BUG_HINT))
     if job.settings.verbose:
-        for line in "".join(traceback.format_exception(error)).splitlines():
-            sys.stderr.write(printable(line) + "\n")
+        show_traceback(error)
     complain(message, BUG_HINT, program=job.program)
 
 

@@ -54,7 +54,8 @@ class Interrupts:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            # None: it was not set by Python and cannot be set again by it.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def watch(self, run: Stoppable) -> None:
         """From now on a signal stops `run`; one that came earlier does so at once. Called inside the event loop."""

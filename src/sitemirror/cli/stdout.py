@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import sys
@@ -9,7 +11,27 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from sitemirror.errors import OutputError
 from sitemirror.text import printable
+
+
+def prepare() -> None:
+    """Makes the standard streams fit for use, however the program was started."""
+    # A closed descriptor would be given to the next file opened, and messages would be written into a mirror.
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    # Data for other programs is UTF-8 on every platform, whatever the console is set to.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def give_up() -> None:
+    """Nothing more can be written: point the stream elsewhere, or Python complains again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_report(report: BaseModel) -> None:
@@ -36,6 +58,14 @@ def _write(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough (`| head`). Point the stream elsewhere, or Python complains again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        give_up()
+        if not _reader_has_gone(error):
+            raise OutputError(
+                f"cannot write to stdout: {error.strerror}", hint="the files on disk are complete"
+            ) from error
+
+
+def _reader_has_gone(error: OSError) -> bool:
+    """`| head` has seen enough: no failure of ours."""
+    return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
