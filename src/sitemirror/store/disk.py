@@ -1,0 +1,94 @@
+"""What a disk has left, and its refusals put so that a person can act on them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sitemirror.errors import DiskFull, OutputError
+from sitemirror.settings import MEGABYTE
+from sitemirror.text import printable
+
+MIN_FREE_FILES: Final = 1_000
+"""Fewer inodes than this and the run stops: every page needs up to one per folder of its path."""
+
+_FULL: Final = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_RESUME_HINT: Final = "free some space, then run the same command: it resumes"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What an ordinary user may still use. `files` is `None` where the file system does not count them."""
+
+    bytes: int
+    files: int | None
+
+
+def space(where: int | str) -> Space:
+    """The room left on the disk of a folder, given by its path or (not on Windows) its descriptor."""
+    if hasattr(os, "statvfs"):
+        found = os.statvfs(where)
+        return Space(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
+    return Space(shutil.disk_usage(where).free, None)
+
+
+class DiskGuard:
+    """Stops a run before it fills the disk. Looks every time: that costs a microsecond, and a guess can be wrong."""
+
+    def __init__(self, shown: str, min_free_mb: int, measure: Callable[[int | str], Space] = space) -> None:
+        self._shown = shown
+        self._min_free_mb = min_free_mb
+        self._measure = measure
+
+    def check(self, where: int | str) -> None:
+        """Raises `DiskFull` when the disk of the folder `where` has less room than asked for. 0 MB = do not look."""
+        if not self._min_free_mb:
+            return
+        left = self._measure(where)
+        if left.bytes < self._min_free_mb * MEGABYTE:
+            raise DiskFull(
+                f"Insufficient disk space: {left.bytes // MEGABYTE} MB free in {self._shown}, "
+                f"{self._min_free_mb} MB needed",
+                hint=f"{_RESUME_HINT} (or lower --min-free-mb)",
+            )
+        if left.files is not None and left.files < MIN_FREE_FILES:
+            raise DiskFull(
+                f"Insufficient disk space: {left.files} free inodes in {self._shown}, {MIN_FREE_FILES} needed",
+                hint="delete files you do not need (many small ones), then run the same command: it resumes",
+            )
+
+
+@contextmanager
+def refusals_of(path: str | Path) -> Iterator[None]:
+    """Turns the operating system's refusals about `path` into `OutputError`s."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error, path) from error
+
+
+def refusal(error: OSError, path: str | Path) -> OutputError:
+    """An operating system's error about `path`, with the next step."""
+    shown = printable(str(path), limit=300)
+    if error.errno in _FULL:
+        return DiskFull(f"Insufficient disk space: the disk is full, {shown} was not written", hint=_RESUME_HINT)
+    if error.errno == errno.EROFS:
+        return OutputError(f"cannot write {shown}: the disk is read-only", hint="choose another --output")
+    if isinstance(error, PermissionError):
+        return OutputError(
+            f"cannot write {shown}: permission denied", hint="change its permissions or choose another --output"
+        )
+    if isinstance(error, FileExistsError | IsADirectoryError | NotADirectoryError) or error.errno == errno.ENOTEMPTY:
+        return OutputError(
+            f"cannot write {shown}: something else is in its place", hint="move it away or choose another --output"
+        )
+    if error.errno == errno.ENAMETOOLONG:
+        return OutputError(f"cannot write {shown}: the path is too long here", hint="choose a shorter --output")
+    reason = error.strerror or type(error).__name__
+    return OutputError(f"cannot write {shown}: {reason}", hint="check the disk, then run the same command: it resumes")

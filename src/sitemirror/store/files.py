@@ -1,0 +1,342 @@
+"""The only code that writes into a mirror: whole files or nothing, inside the tree or nowhere, never onto a full disk.
+
+A file is written beside its place and renamed into it. `write` does not wait for the disk: a crash of the process
+loses nothing, and `sync` makes a batch of files safe against a crash of the machine before they are counted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from sitemirror.errors import OutputError
+from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space
+from sitemirror.store.folders import Folders, Place, folders_of, is_link, symlink_refused
+from sitemirror.store.streams import Draft, LineLog, write_all
+from sitemirror.text import printable
+
+# No URL's path can hold a space, so these names are ours alone.
+_TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
+
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# Not to wait for the other end of a pipe that somebody put there.
+_CAREFUL: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_READ: Final = os.O_RDONLY | _CAREFUL
+_CHANGE: Final = os.O_RDWR | _CAREFUL
+_APPEND: Final = _CHANGE | os.O_APPEND | os.O_CREAT
+# Windows syncs only what is open for writing.
+_SYNC: Final = _CHANGE if os.name == "nt" else _READ
+_UTIME_NO_FOLLOW: Final = os.utime in os.supports_follow_symlinks
+
+
+class Tree:
+    """One output folder. Paths are POSIX, relative to it, and named as `paths.py` names them."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        min_free_mb: int,
+        measure: Callable[[int | str], Space] = space,
+        reach: Callable[[str], Folders] = folders_of,
+    ) -> None:
+        self.root = root
+        self._guard = DiskGuard(f"{root}{os.sep}", min_free_mb, measure)
+        self._folders = reach(os.path.realpath(root))
+        self._token = secrets.token_hex(4)
+        self._numbers = count()
+
+    def prepare(self) -> None:
+        """Makes the output folder and proves that files can be made in it."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise OutputError(
+                f"{self.root} cannot be the output folder: it is or lies under a file", hint="choose another --output"
+            ) from None
+        except OSError as error:
+            raise refusal(error, self.root) from error
+        with refusals_of(self.root), self._folders.find(()) as root:
+            fd, temporary = self._new(root)
+            os.close(fd)
+            os.unlink(root.at(temporary), dir_fd=root.fd)
+
+    def check_space(self) -> None:
+        """Raises `DiskFull` under the limit. Every write looks by itself; this is for before the start."""
+        with refusals_of(self.root), self._folders.find(()) as root:
+            self._guard.check(root.handle)
+
+    def make_folder(self, rel: str) -> Path:
+        """The folder `rel`, made where missing."""
+        names = _names(rel)
+        with refusals_of(rel), self._folders.make(names):
+            return self.root.joinpath(*names)
+
+    def write(self, rel: str, data: bytes) -> None:
+        """Puts `data` at `rel`, replacing what file or symlink is there; its folders are made."""
+        *above, name = _names(rel)
+        try:
+            with self._folders.make(above) as place:
+                self._guard.check(place.handle)
+                fd, temporary = self._new(place)
+                try:
+                    try:
+                        write_all(fd, data)
+                    finally:
+                        os.close(fd)
+                    _replace(place, temporary, name)
+                except BaseException:
+                    _discard(place, temporary)
+                    raise
+        except OSError as error:
+            raise refusal(error, rel) from error
+
+    @contextmanager
+    def replace_with(self, rel: str) -> Iterator[Draft]:
+        """A draft to write to, which becomes the file `rel` when the block ends well and vanishes otherwise."""
+        *above, name = _names(rel)
+        with refusals_of(rel), self._folders.make(above) as place:
+            self._guard.check(place.handle)
+            fd, temporary = self._new(place)
+            try:
+                try:
+                    draft = Draft(fd, rel, place, self._guard)
+                    yield draft
+                    draft.flush()
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)
+                _replace(place, temporary, name)
+            except BaseException:
+                _discard(place, temporary)
+                raise
+
+    def log(self, rel: str) -> LineLog:
+        """The log at `rel`, opened for appending; a torn last line is cut off."""
+        names = _names(rel)
+        with refusals_of(rel):
+            place = self._folders.make(names[:-1])
+            try:
+                fd = _open_regular(place, names, _APPEND)
+                try:
+                    return LineLog(fd, rel, place, self._guard)
+                except BaseException:
+                    os.close(fd)
+                    raise
+            except BaseException:
+                place.__exit__()
+                raise
+
+    def append(self, rel: str, lines: bytes) -> None:
+        """Adds whole lines to the log at `rel`."""
+        with self.log(rel) as log:
+            log.append(lines)
+
+    def truncate(self, rel: str, size: int) -> None:
+        """Cuts the log at `rel` to its first `size` bytes."""
+        names = _names(rel)
+        with refusals_of(rel), self._folders.find(names[:-1]) as place:
+            fd = _open_regular(place, names, _CHANGE)
+            try:
+                os.ftruncate(fd, size)
+            finally:
+                os.close(fd)
+
+    def stat(self, rel: str) -> os.stat_result | None:
+        """What is known of the file or folder `rel`; `None` where neither stands."""
+        *above, name = _names(rel)
+        try:
+            with self._folders.find(above) as place:
+                found = os.stat(place.at(name), dir_fd=place.fd, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise refusal(error, rel) from error
+        return None if is_link(found) else found
+
+    def exists(self, rel: str) -> bool:
+        """Whether a file stands at `rel`. A symlink is none: nothing of ours is one."""
+        found = self.stat(rel)
+        return found is not None and stat.S_ISREG(found.st_mode)
+
+    def is_file(self, rel: str) -> bool:
+        """The same as `exists`, beside `is_folder`."""
+        return self.exists(rel)
+
+    def is_folder(self, rel: str) -> bool:
+        found = self.stat(rel)
+        return found is not None and stat.S_ISDIR(found.st_mode)
+
+    def size(self, rel: str) -> int:
+        """The file's size; 0 where there is none."""
+        found = self.stat(rel)
+        return 0 if found is None else found.st_size
+
+    def mtime(self, rel: str) -> float | None:
+        """When the file was last changed (seconds since 1970); `None` where there is none."""
+        found = self.stat(rel)
+        return None if found is None else found.st_mtime
+
+    def read(self, rel: str) -> bytes:
+        """The file's bytes."""
+        names = _names(rel)
+        try:
+            with (
+                self._folders.find(names[:-1]) as place,
+                open(_open_regular(place, names, _READ), "rb") as file,
+            ):
+                return file.read()
+        except OSError as error:
+            raise OutputError(
+                f"cannot read {printable(rel, limit=300)}: {error.strerror}", hint="check that it is there and readable"
+            ) from error
+
+    def touch(self, rel: str, timestamp: float) -> None:
+        """Sets the file's times (seconds since 1970)."""
+        *above, name = _names(rel)
+        with refusals_of(rel), self._folders.find(above) as place:
+            if _UTIME_NO_FOLLOW:
+                os.utime(place.at(name), (timestamp, timestamp), dir_fd=place.fd, follow_symlinks=False)
+            else:
+                os.utime(place.at(name), (timestamp, timestamp), dir_fd=place.fd)
+
+    def rename(self, old: str, new: str) -> None:
+        """Moves a file within the tree, where nothing may stand yet, and removes the folders this empties."""
+        *old_above, old_name = _names(old)
+        *new_above, new_name = _names(new)
+        with refusals_of(new), self._folders.find(old_above) as source, self._folders.make(new_above) as goal:
+            moved = os.stat(source.at(old_name), dir_fd=source.fd, follow_symlinks=False)
+            try:
+                there = os.stat(goal.at(new_name), dir_fd=goal.fd, follow_symlinks=False)
+            except FileNotFoundError:
+                pass
+            else:
+                # Where case does not count, `A.md` → `a.md` meets itself.
+                if not os.path.samestat(moved, there):
+                    raise OutputError(
+                        f"{printable(new, limit=300)} is taken: {printable(old, limit=300)} was not moved there",
+                        hint="move it away, then run the same command",
+                    )
+            os.rename(source.at(old_name), goal.at(new_name), src_dir_fd=source.fd, dst_dir_fd=goal.fd)
+        self._prune(old_above)
+
+    def remove(self, rel: str) -> None:
+        """Removes the file, if it is there, and the folders this empties; never the root."""
+        *above, name = _names(rel)
+        try:
+            with self._folders.find(above) as place:
+                _discard(place, name)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise refusal(error, rel) from error
+        self._prune(above)
+
+    def sync(self, rels: Iterable[str]) -> None:
+        """Returns when these files, and the folders that name them, are on the disk itself."""
+        folders: set[tuple[str, ...]] = set()
+        for rel in rels:
+            names = _names(rel)
+            folders.update(tuple(names[:depth]) for depth in range(len(names)))
+            with refusals_of(rel), self._folders.find(names[:-1]) as place:
+                fd = _open_regular(place, names, _SYNC)
+                try:
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)
+        for folder in sorted(folders, key=len, reverse=True):
+            with refusals_of("/".join(folder)), self._folders.find(folder) as place:
+                if place.fd is not None:
+                    os.fsync(place.fd)
+
+    def sweep_temporary(self, under: str = "") -> int:
+        """Removes what killed runs left unfinished below the folder `under`, and nothing else. Gives their number."""
+        removed = 0
+        waiting = [_names(under) if under else []]
+        while waiting:
+            names = waiting.pop()
+            try:
+                with self._folders.find(names) as place:
+                    files, folders = _contents(place)
+                    ours = [name for name in files if _TEMPORARY.fullmatch(name)]
+                    for name in ours:
+                        _discard(place, name)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise refusal(error, "/".join(names)) from error
+            waiting.extend([*names, name] for name in folders)
+            removed += len(ours)
+        return removed
+
+    def _new(self, place: Place) -> tuple[int, str]:
+        """A new file beside those of `place`, open for writing, and its name."""
+        name = f".sitemirror {self._token}{next(self._numbers):08x}.tmp"
+        return os.open(place.at(name), _NEW, 0o666, dir_fd=place.fd), name
+
+    def _prune(self, names: list[str]) -> None:
+        """Removes the folder and those above it for as long as they are empty."""
+        for depth in range(len(names), 0, -1):
+            try:
+                with self._folders.find(names[: depth - 1]) as place:
+                    os.rmdir(place.at(names[depth - 1]), dir_fd=place.fd)
+            except (OSError, OutputError):
+                return
+
+
+def _replace(place: Place, temporary: str, name: str) -> None:
+    os.replace(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
+
+
+def _discard(place: Place, name: str) -> None:
+    try:
+        os.unlink(place.at(name), dir_fd=place.fd)
+    except FileNotFoundError:
+        pass
+
+
+def _contents(place: Place) -> tuple[list[str], list[str]]:
+    """The names of the files and of the folders in `place`."""
+    files: list[str] = []
+    folders: list[str] = []
+    with os.scandir(place.handle) as entries:
+        for entry in entries:
+            (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+    return files, folders
+
+
+def _open_regular(place: Place, names: list[str], flags: int) -> int:
+    """Opens the file that `names` ends with in `place`, unless it is a symlink or no file at all."""
+    target = place.at(names[-1])
+    try:
+        # Before opening, for platforms that cannot refuse to follow a link.
+        if is_link(os.stat(target, dir_fd=place.fd, follow_symlinks=False)):
+            raise symlink_refused(names)
+    except FileNotFoundError:
+        pass
+    fd = os.open(target, flags, 0o666, dir_fd=place.fd)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OutputError(
+            f"{printable('/'.join(names), limit=300)} is not a file", hint="move it away or choose another --output"
+        )
+    return fd
+
+
+def _names(rel: str) -> list[str]:
+    """The names in a path of the tree; anything that could lead elsewhere is refused."""
+    names = rel.split("/")
+    for name in names:
+        if name in ("", ".", "..") or "\0" in name or (os.name == "nt" and re.search(r'[\\:*?"<>|]', name)):
+            raise OutputError(
+                f"{printable(rel, limit=300)!r} is not a path inside the output folder",
+                hint="the mirror's state may be damaged; report it if you did not change it",
+            )
+    return names

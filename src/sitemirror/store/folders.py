@@ -1,0 +1,186 @@
+"""Reaches folders inside a tree without ever passing through a symlink.
+
+Where the platform can open a file relative to an open folder, every step is taken from the folder before, so nothing
+that is changed meanwhile can lead outside. Elsewhere (Windows) each step is looked at, and the folder's resolved path
+must lie in the tree. Nothing is remembered between calls: a remembered folder may be another one by now.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from sitemirror.errors import OutputError
+from sitemirror.text import printable
+
+_OPEN_FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+_LINK_TAGS: Final = (
+    getattr(stat, "IO_REPARSE_TAG_SYMLINK", 0xA000000C),
+    getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", 0xA0000003),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder to act in: `os.open(place.at(name), …, dir_fd=place.fd)` is right on every platform."""
+
+    fd: int | None
+    path: str
+
+    def at(self, name: str) -> str:
+        return name if self.fd is not None else f"{self.path}{os.sep}{name}"
+
+    @property
+    def handle(self) -> int | str:
+        return self.path if self.fd is None else self.fd
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.fd is not None:
+            os.close(self.fd)
+
+
+class Folders(Protocol):
+    """Folders of one tree, given by their names from the root on."""
+
+    def find(self, names: Sequence[str]) -> Place:
+        """An existing folder, else `FileNotFoundError` or `NotADirectoryError`. Close it."""
+
+    def make(self, names: Sequence[str]) -> Place:
+        """The folder, made with its parents where missing. Close it."""
+
+
+class SteppedFolders:
+    """Each folder opened from the one before."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def find(self, names: Sequence[str]) -> Place:
+        return self._walk(names, _step_into)
+
+    def make(self, names: Sequence[str]) -> Place:
+        return self._walk(names, _step_into_new)
+
+    def _walk(self, names: Sequence[str], step: Callable[[int, Sequence[str]], int]) -> Place:
+        fd = os.open(self._root, _OPEN_FOLDER)
+        try:
+            for depth in range(1, len(names) + 1):
+                below = step(fd, names[:depth])
+                os.close(fd)
+                fd = below
+        except BaseException:
+            os.close(fd)
+            raise
+        return Place(fd, self._root)
+
+
+def _step_into(fd: int, names: Sequence[str]) -> int:
+    try:
+        return os.open(names[-1], _OPEN_FOLDER | _NO_FOLLOW, dir_fd=fd)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.ELOOP):
+            raise _not_a_folder(os.stat(names[-1], dir_fd=fd, follow_symlinks=False), names) from None
+        raise
+
+
+def _step_into_new(fd: int, names: Sequence[str]) -> int:
+    try:
+        return _step_into(fd, names)
+    except NotADirectoryError:
+        raise _in_the_way(names) from None
+    except FileNotFoundError:
+        try:
+            os.mkdir(names[-1], dir_fd=fd)
+        except FileExistsError:
+            pass
+        return _step_into(fd, names)
+
+
+class CheckedFolders:
+    """Each folder looked at before it is used, for platforms that cannot step from folder to folder."""
+
+    def __init__(self, root: str) -> None:
+        self._root = _long(root)
+
+    def find(self, names: Sequence[str]) -> Place:
+        path = self._root
+        for depth, name in enumerate(names, 1):
+            path = f"{path}{os.sep}{name}"
+            _look_at(path, names[:depth])
+        return self._contained(path, names)
+
+    def make(self, names: Sequence[str]) -> Place:
+        path = self._root
+        for depth, name in enumerate(names, 1):
+            path = f"{path}{os.sep}{name}"
+            try:
+                Path(path).mkdir()
+            except FileExistsError:
+                try:
+                    _look_at(path, names[:depth])
+                except NotADirectoryError:
+                    raise _in_the_way(names[:depth]) from None
+        return self._contained(path, names)
+
+    def _contained(self, path: str, names: Sequence[str]) -> Place:
+        root = os.path.realpath(self._root, strict=True)
+        real = os.path.realpath(path, strict=True)
+        if os.path.commonpath((root, real)) != root:
+            raise OutputError(f"{_shown(names)} leads outside the output folder", hint=_LINK_HINT)
+        return Place(None, path)
+
+
+def _look_at(path: str, names: Sequence[str]) -> None:
+    info = Path(path).lstat()
+    if is_link(info) or not stat.S_ISDIR(info.st_mode):
+        raise _not_a_folder(info, names)
+
+
+def folders_of(root: str) -> Folders:
+    """The safest way into the tree at `root` that this platform has."""
+    needed = {os.open, os.mkdir, os.stat, os.unlink, os.rename, os.rmdir, os.utime}
+    if needed <= os.supports_dir_fd and os.scandir in os.supports_fd and _NO_FOLLOW:
+        return SteppedFolders(root)
+    return CheckedFolders(root)
+
+
+_LINK_HINT: Final = "remove it or choose another --output; links inside a mirror are never followed"
+
+
+def is_link(info: os.stat_result) -> bool:
+    """A symlink, or what Windows has for one."""
+    return stat.S_ISLNK(info.st_mode) or getattr(info, "st_reparse_tag", 0) in _LINK_TAGS
+
+
+def symlink_refused(names: Sequence[str]) -> OutputError:
+    return OutputError(f"{_shown(names)} is a symlink in the output folder", hint=_LINK_HINT)
+
+
+def _not_a_folder(info: os.stat_result, names: Sequence[str]) -> OutputError | NotADirectoryError:
+    return symlink_refused(names) if is_link(info) else NotADirectoryError(errno.ENOTDIR, "not a folder")
+
+
+def _in_the_way(names: Sequence[str]) -> OutputError:
+    return OutputError(
+        f"{_shown(names)} is a file where a folder is needed", hint="move it away or choose another --output"
+    )
+
+
+def _shown(names: Sequence[str]) -> str:
+    return printable("/".join(names), limit=300)
+
+
+def _long(root: str) -> str:
+    """Windows takes paths of more than 260 characters only in this form."""
+    if os.name != "nt" or root.startswith("\\\\"):
+        return root
+    return "\\\\?\\" + root

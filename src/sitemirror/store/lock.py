@@ -1,0 +1,167 @@
+"""Keeps two runs out of one folder. The lock belongs to the process and dies with it, however it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import weakref
+from pathlib import Path
+from typing import Final
+
+from sitemirror.errors import FolderLocked, OutputError
+from sitemirror.store.disk import refusals_of
+from sitemirror.store.folders import Place, is_link
+from sitemirror.text import printable
+
+LOCK_NAME: Final = "_lock"
+
+_FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_BUSY: Final = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Windows keeps others from reading locked bytes; far behind the number, which they want to read.
+    _LOCKED_BYTE: Final = 1 << 30
+
+    def _lock(fd: int) -> None:
+        os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class FolderLock:
+    """`with FolderLock(folder):` nobody else's run writes to `folder`, which is made if need be.
+
+    Released, it leaves nothing behind; after a kill a file stays that the next run takes over.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._fd = -1
+        self._made_folder = False
+
+    def acquire(self) -> FolderLock:
+        """Takes the lock or raises `FolderLocked`; never waits."""
+        if self._fd >= 0:
+            raise self._locked_by(os.getpid())
+        with refusals_of(self.folder):
+            # The file that we locked may be one that its last holder was just removing: then it guards nothing.
+            while self._fd < 0:
+                self._made_folder = self._make_folder() or self._made_folder
+                try:
+                    with self._open_folder() as place:
+                        self._try(place)
+                except FileNotFoundError:
+                    continue
+        _held.add(self)
+        return self
+
+    def release(self) -> None:
+        """Gives the lock back. Does nothing without one."""
+        if self._fd < 0:
+            return
+        _held.discard(self)
+        try:
+            if sys.platform == "win32":
+                # An open file cannot be removed there, so nobody can lock it between these two.
+                self._close()
+                (self.folder / LOCK_NAME).unlink()
+            else:
+                # The other way round, a file that someone has locked meanwhile would be removed.
+                (self.folder / LOCK_NAME).unlink()
+            if self._made_folder:
+                self.folder.rmdir()
+        except OSError:
+            pass
+        finally:
+            self._close()
+            self._made_folder = False
+
+    def __enter__(self) -> FolderLock:
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def _try(self, place: Place) -> None:
+        fd = os.open(place.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=place.fd)
+        try:
+            try:
+                _lock(fd)
+            except OSError as error:
+                if error.errno in _BUSY:
+                    raise self._locked_by(_read_pid(fd)) from None
+                raise OutputError(
+                    f"cannot lock {_shown(self.folder)}: {error.strerror}",
+                    hint="its file system has no locks; choose an --output on a local disk",
+                ) from error
+            if os.path.samestat(os.fstat(fd), os.stat(place.at(LOCK_NAME), dir_fd=place.fd, follow_symlinks=False)):
+                os.ftruncate(fd, 0)
+                os.lseek(fd, 0, os.SEEK_SET)
+                os.write(fd, f"{os.getpid()}\n".encode())
+                self._fd, fd = fd, -1
+        finally:
+            if fd >= 0:
+                os.close(fd)
+
+    def _make_folder(self) -> bool:
+        try:
+            self.folder.mkdir()
+        except FileExistsError:
+            return False
+        return True
+
+    def _open_folder(self) -> Place:
+        if is_link(self.folder.lstat()):
+            raise OutputError(
+                f"{_shown(self.folder)} is a symlink",
+                hint="remove it or choose another --output; links are not followed",
+            )
+        if os.open in os.supports_dir_fd:
+            return Place(os.open(self.folder, _FOLDER_FLAGS), str(self.folder))
+        return Place(None, str(self.folder))
+
+    def _locked_by(self, pid: int | None) -> FolderLocked:
+        process = "" if pid is None else f" (process {pid})"
+        return FolderLocked(
+            f"another run{process} is writing to {_shown(self.folder)}",
+            hint="wait for it to end or stop it, then run the same command; or choose another --output",
+        )
+
+    def _close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _read_pid(fd: int) -> int | None:
+    os.lseek(fd, 0, os.SEEK_SET)
+    try:
+        return int(os.read(fd, 20))
+    except (OSError, ValueError):
+        return None
+
+
+def _shown(folder: Path) -> str:
+    return printable(str(folder), limit=300)
+
+
+def _forget_in_child() -> None:
+    for lock in list(_held):
+        lock._close()
+
+
+# A forked worker has a copy of the open file and would keep the lock alive after its parent was killed.
+_held: weakref.WeakSet[FolderLock] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)

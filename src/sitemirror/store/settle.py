@@ -1,0 +1,86 @@
+"""Who gets a path that two URLs want. Pure: the outcome depends on the URLs alone, not on the order they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sitemirror.store.names import HASH_DIGITS, MAX_HASH_DIGITS
+from sitemirror.store.paths import collision_path, fold, folders, moved_folder
+
+
+def nothing(folded: str) -> bool:
+    """For a list that holds every page: nothing stands elsewhere."""
+    return False
+
+
+def settle(pages: Iterable[tuple[str, str, str | None]], elsewhere: Callable[[str], bool] = nothing) -> dict[str, str]:
+    """URL → path for pages given as (url, preferred path, published path or `None`), URLs distinct.
+
+    Published paths never move. Then the URL that sorts first keeps its preferred path, and each other gets a name
+    with its hash, lengthened until the name is free. Paths are compared by `fold`, and a file never stands where
+    another page needs a folder.
+
+    A mirror too large for one list settles only the pages in conflict: with F for every fold that more than one page
+    has, or that is among the `folders` of another page's fold, those are all pages whose fold is F or begins with
+    F + "/". `elsewhere` then says whether a file or a folder of the other pages has a fold.
+    """
+    ground = _Ground(elsewhere)
+    result: dict[str, str] = {}
+    open_pages: list[tuple[str, str]] = []
+    for url, preferred, published in sorted(pages, key=lambda page: page[0]):
+        if published is not None and ground.holds(published):
+            result[url] = ground.place(published)
+        else:
+            open_pages.append((url, preferred))
+    losers: list[tuple[str, str]] = []
+    for url, preferred in open_pages:
+        if ground.holds(preferred):
+            result[url] = ground.place(preferred)
+        else:
+            losers.append((url, preferred))
+    # Only now, so that no loser's new name takes what another page wants.
+    for url, preferred in losers:
+        result[url] = ground.place(ground.another(preferred, url))
+    return result
+
+
+class _Ground:
+    """Which folds are files and which are folders."""
+
+    __slots__ = ("_elsewhere", "_files", "_folders")
+
+    def __init__(self, elsewhere: Callable[[str], bool]) -> None:
+        self._elsewhere = elsewhere
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def holds(self, path: str) -> bool:
+        """Whether a file at `path` meets neither a file, nor a folder where it would be, nor a file on its way."""
+        folded = fold(path)
+        return (
+            folded not in self._files
+            and folded not in self._folders
+            and not any(folder in self._files for folder in folders(folded))
+        )
+
+    def place(self, path: str) -> str:
+        folded = fold(path)
+        self._files.add(folded)
+        self._folders.update(folders(folded))
+        return path
+
+    def another(self, path: str, url: str) -> str:
+        """The first free name for the page at `url`, which cannot be at `path`."""
+        blocked = next((folder for folder in folders(path) if fold(folder) in self._files), None)
+        for digits in range(HASH_DIGITS, MAX_HASH_DIGITS + 1):
+            if blocked is None:
+                found = changed = collision_path(path, url, digits)
+            else:
+                found = moved_folder(path, blocked, url, digits)
+                changed = "/".join(found.split("/")[: blocked.count("/") + 1])
+            if self._unused(fold(changed)) and self.holds(found):
+                return found
+        raise AssertionError(f"no free name for {url}")  # would need one sha256 for two URLs
+
+    def _unused(self, folded: str) -> bool:
+        return folded not in self._files and folded not in self._folders and not self._elsewhere(folded)
