@@ -1,0 +1,89 @@
+"""`_index.md`: the mirror's table of contents, for people. Grouped by folder, with links to the local files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO, Final
+
+from sitemirror.publish import inline
+from sitemirror.publish.listing import shown, write_listing
+from sitemirror.publish.manifest import FailureRow
+
+FAILURES_SHOWN: Final = 50
+"""More than this many failures are a matter for `_failed.log`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentsHeader:
+    """What stands above the contents."""
+
+    host: str
+    """The site's host, with its port if it has one; pages of other hosts are grouped under theirs."""
+
+    source_url: str
+    crawl_started: str
+    crawl_completed: str | None
+    complete: bool
+    """False when the run ended before its work did."""
+
+    total_pages: int
+    successful: int
+    failed: int
+    skipped: int
+    duplicates: int
+    not_reached: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsRow:
+    """A page on disk. `path` is POSIX and relative to the folder that `_index.md` is in."""
+
+    url: str
+    path: str
+    title: str | None = None
+
+
+def write_contents(
+    file: BinaryIO,
+    header: ContentsHeader,
+    *,
+    rows: Callable[[], Iterable[ContentsRow]],
+    failures: Iterable[FailureRow],
+) -> None:
+    """Writes the contents. `rows` is called several times; each time it gives the same pages, sorted by their URLs'
+    `sections.order`. Of `failures` no more is read than is shown."""
+    _write_head(file, header)
+    write_listing(file, header.host, rows, lambda row: _item(row, header.host))
+    if header.failed:
+        _write_failures(file, header, failures)
+
+
+def _write_head(file: BinaryIO, header: ContentsHeader) -> None:
+    lines = [
+        f"# {inline.text(header.host)}",
+        "",
+        f"- Source: {inline.autolink(header.source_url)}",
+        f"- Pages: {header.successful:,} of {header.total_pages:,}"
+        f" (failed: {header.failed:,}, skipped: {header.skipped:,}, not reached: {header.not_reached:,})",
+        f"- Other URLs of the same pages: {header.duplicates:,}",
+        f"- Mirrored: {header.crawl_completed or header.crawl_started}",
+    ]
+    if not header.complete:
+        lines.append("- **Incomplete**: the run ended before its work did. The same command goes on where it stopped.")
+    file.write(("\n".join(lines) + "\n\n---\n").encode())
+
+
+def _item(row: ContentsRow, host: str) -> str:
+    label = inline.title(row.title or "") or inline.text(shown(row.url, host))
+    return inline.file_link(label, row.path)
+
+
+def _write_failures(file: BinaryIO, header: ContentsHeader, failures: Iterable[FailureRow]) -> None:
+    file.write(f"\n## Failed ({header.failed:,})\n\n".encode())
+    for row in islice(failures, FAILURES_SHOWN):
+        file.write(f"- {inline.autolink(row.url)}: {inline.text(row.error, limit=200)}\n".encode())
+    more = header.failed - FAILURES_SHOWN
+    rest = f"{more:,} more are in" if more > 0 else "Times and earlier failures are in"
+    file.write(f"\n{rest} [\\_failed.log](_failed.log). The next run tries them again.\n".encode())

@@ -1,0 +1,79 @@
+"""Puts text from the network into Markdown so that it stays text.
+
+A page chooses its own title and URL. Neither may open a link, a code span, a tag or a new line in the files we write,
+so every piece of foreign text in `_index.md`, an outline or a placeholder goes through here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+from sitemirror.text import printable
+
+TITLE_LIMIT: Final = 300
+"""Longer titles are cut: a list item is one line to skim, and some pages put whole articles into their title."""
+
+# Everything that CommonMark, GFM or GitHub's maths could take for markup in the middle of a line. An underscore inside
+# a word never is, and most paths with underscores have them there, so those stay readable. The first letter of a bare
+# link (GFM's "www." and "http://" extension) cannot be escaped; such a link leads to where it says, so it may stand.
+_MARKUP: Final = re.compile(
+    r"[\\`*\[\]<>|~$]"
+    r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"
+    r"|&(?=#?[A-Za-z0-9]{1,40};)"
+)
+_IN_DESTINATION: Final = re.compile(r"[\\`()<>]|&(?=#?[A-Za-z0-9]{1,40};)")
+_NOT_IN_URLS: Final = re.compile(r"[^\x21-\x7e]+")
+
+
+def text(value: str, *, limit: int = sys.maxsize) -> str:
+    """`value` as inline Markdown that renders as exactly what `printable` shows of it, on one line."""
+    return _MARKUP.sub(_backslashed, printable(value, limit=limit))
+
+
+def title(value: str) -> str:
+    """A page's title as inline Markdown: runs of white space are one blank. Empty when nothing is left to read."""
+    return text(" ".join(value.split()), limit=TITLE_LIMIT)
+
+
+def link(label: str, url: str) -> str:
+    """A link to `url`; `label` is inline Markdown already. What is not http(s) is shown, never made clickable."""
+    if not url.startswith(("https://", "http://")):
+        return label
+    return f"[{label}]({_IN_DESTINATION.sub(_backslashed, _NOT_IN_URLS.sub(_percent, url))})"
+
+
+def autolink(url: str) -> str:
+    """A link that shows its own URL, as it is spelled."""
+    return link(text(url), url)
+
+
+def file_link(label: str, path: str) -> str:
+    """A link to a file beside this one; `path` is POSIX and relative, `label` is inline Markdown already."""
+    # Nothing but letters, digits, "_.-~" and "/" stays, so no viewer can read the path in another way.
+    return f"[{label}]({quote(path.encode('utf-8', 'surrogatepass'), safe='/')})"
+
+
+def decoded(path: str) -> str:
+    """A URL path for people: percent-decoded where that is UTF-8 and shows the same folders."""
+    if "%" not in path:
+        return path
+    return "/".join(map(_decoded_segment, path.split("/")))
+
+
+def _decoded_segment(segment: str) -> str:
+    try:
+        plain = unquote_to_bytes(segment).decode("utf-8")
+    except UnicodeDecodeError:
+        return segment
+    return segment if "/" in plain else plain
+
+
+def _backslashed(match: re.Match[str]) -> str:
+    return "".join("\\" + char for char in match[0])
+
+
+def _percent(match: re.Match[str]) -> str:
+    return quote(match[0].encode("utf-8", "surrogatepass"), safe="")

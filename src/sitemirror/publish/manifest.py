@@ -1,0 +1,268 @@
+"""`_manifest.json`: every URL the mirror knows, each accounted for exactly once, for programs.
+
+Written as a stream with one element a line: a million pages need no memory, a diff in git shows the pages that
+changed, and grep finds one. `manifest_reader` reads it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, BinaryIO, ClassVar, Final
+
+import orjson
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+VERSION: Final = "2.0.0"
+
+_DOCUMENTED: Final = ConfigDict(
+    use_attribute_docstrings=True, extra="forbid", json_schema_serialization_defaults_required=True
+)
+_LEFT_OUT_WHEN_EMPTY: Final = Field(exclude_if=lambda value: not value)
+_ALTERNATE: Final = {
+    "type": "object",
+    "properties": {"lang": {"type": "string"}, "href": {"type": "string"}},
+    "required": ["lang", "href"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestHeader:
+    """The run and its counts. Times are ISO 8601 in UTC."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+
+    version: str = VERSION
+    """Version of this format."""
+
+    source_url: str
+    """The start URL."""
+
+    sitemap_url: str | None
+    """The first sitemap; null for a mirror made without one."""
+
+    sitemaps: tuple[str, ...]
+    """Every sitemap that was read."""
+
+    crawl_started: str
+    """When the crawl began; a resumed crawl keeps the time of its first run."""
+
+    crawl_completed: str | None
+    """When it was done; null when it was interrupted."""
+
+    complete: bool
+    """False when the run ended before its work did."""
+
+    total_pages: int
+    """Pages of the site in scope: successful + failed + skipped + not_reached_count."""
+
+    successful: int
+    """Pages on disk: the length of pages."""
+
+    failed: int
+    """The length of failures."""
+
+    skipped: int
+    """The length of skips."""
+
+    duplicates: int
+    """Listed URLs that lead to a page already counted: repeats and aliases."""
+
+    not_reached_count: int
+    """The length of not_reached."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRow:
+    """A page on disk."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+
+    url: str
+    """The page's own URL."""
+
+    path: str
+    """Its file: POSIX, relative to the manifest's folder."""
+
+    size_bytes: int | None = None
+    """Size of that file."""
+
+    fetched_at: str | None = None
+    """When the server last confirmed or sent it."""
+
+    title: str | None = None
+    """The page's title."""
+
+    sha256: str | None = None
+    """Of the file's bytes, in hex."""
+
+    lastmod: str | None = None
+    """As the sitemap gives it."""
+
+    etag: str | None = None
+    """The server's ETag header."""
+
+    last_modified: str | None = None
+    """The server's Last-Modified header."""
+
+    content_type: str | None = None
+    """Media type it was sent as."""
+
+    final_url: str | None = None
+    """Where the URL led after redirects."""
+
+    canonical_url: str | None = None
+    """What the page calls its canonical URL."""
+
+    aliases: tuple[str, ...] = ()
+    """Other URLs of the same page: redirects and twins with equal content."""
+
+    alternates: Annotated[
+        tuple[tuple[str, str], ...],
+        _LEFT_OUT_WHEN_EMPTY,
+        WithJsonSchema({"type": "array", "items": _ALTERNATE}, mode="serialization"),
+    ] = ()
+    """The page in other languages, as the sitemap gives them (hreflang, URL). Left out when there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRow:
+    """A URL that could not be had."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+
+    url: str
+    """The URL."""
+
+    error: str
+    """The last reason."""
+
+    attempts: int = 1
+    """Tries so far, over all runs."""
+
+    at: str | None = None
+    """When it was last tried."""
+
+    final_url: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    """Where it had been redirected to. Left out when it had not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkipRow:
+    """A URL that is not wanted."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+
+    url: str
+    """The URL."""
+
+    reason: str
+    """Why not."""
+
+    content_type: str | None = None
+    """Media type, where the server told."""
+
+    size_bytes: int | None = None
+    """Size, where the server told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoneRow:
+    """A page that was saved once and that no sitemap lists any more. Its file stays."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+
+    url: str
+    """The URL."""
+
+    path: str
+    """Its file: POSIX, relative to the manifest's folder."""
+
+    since: str | None = None
+    """When it was first missed."""
+
+
+def write_manifest(
+    file: BinaryIO,
+    header: ManifestHeader,
+    *,
+    pages: Iterable[PageRow],
+    failures: Iterable[FailureRow],
+    skips: Iterable[SkipRow],
+    gone: Iterable[GoneRow],
+    not_reached: Iterable[str],
+) -> None:
+    """Writes the manifest as the rows come. The counts are the header's: they stand before the rows."""
+    file.write(b"{\n")
+    for name, value in asdict(header).items():
+        file.write(b"  %b: %b,\n" % (_json(name), _json(value)))
+    _write_list(file, b"pages", map(_page, pages), last=b",\n")
+    _write_list(file, b"failures", map(_failure, failures), last=b",\n")
+    _write_list(file, b"skips", skips, last=b",\n")
+    _write_list(file, b"gone", gone, last=b",\n")
+    _write_list(file, b"not_reached", not_reached, last=b"\n")
+    file.write(b"}\n")
+
+
+def _write_list(file: BinaryIO, name: bytes, elements: Iterable[object], *, last: bytes) -> None:
+    file.write(b'  "%b": [' % name)
+    before = b"\n    "
+    for element in elements:
+        file.write(before + _json(element))
+        before = b",\n    "
+    file.write((b"]" if before == b"\n    " else b"\n  ]") + last)
+
+
+def _page(row: PageRow) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "url": row.url,
+        "path": row.path,
+        "size_bytes": row.size_bytes,
+        "fetched_at": row.fetched_at,
+        "title": row.title,
+        "sha256": row.sha256,
+        "lastmod": row.lastmod,
+        "etag": row.etag,
+        "last_modified": row.last_modified,
+        "content_type": row.content_type,
+        "final_url": row.final_url,
+        "canonical_url": row.canonical_url,
+        "aliases": row.aliases,
+    }
+    if row.alternates:
+        fields["alternates"] = [{"lang": lang, "href": href} for lang, href in row.alternates]
+    return fields
+
+
+def _failure(row: FailureRow) -> dict[str, object]:
+    fields: dict[str, object] = {"url": row.url, "error": row.error, "attempts": row.attempts, "at": row.at}
+    if row.final_url:
+        fields["final_url"] = row.final_url
+    return fields
+
+
+def _json(value: object) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        # A lone surrogate in one title must not cost the whole manifest.
+        return orjson.dumps(_without_surrogates(value))
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {key: _without_surrogates(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_without_surrogates(item) for item in value]
+        case FailureRow() | SkipRow() | GoneRow():
+            return _without_surrogates(asdict(value))
+        case _:
+            return value
+
+
+Element = PageRow | FailureRow | SkipRow | GoneRow | str
+"""One element of the manifest's lists; a plain string is a URL that was not reached."""

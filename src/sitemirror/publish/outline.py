@@ -1,0 +1,87 @@
+"""`sitemap-<stamp>.md`: what a site's sitemaps list, for people. Grouped by folder, with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from sitemirror.publish import inline
+from sitemirror.publish.listing import shown, write_listing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlineHeader:
+    """What stands above the outline."""
+
+    host: str
+    """The site's host, with its port if it has one; URLs of other hosts are grouped under theirs."""
+
+    source_url: str
+    made_at: str
+    total_urls: int
+    duplicates: int
+    complete: bool
+    """False when the run was interrupted, or a sitemap could not be read whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapRow:
+    """A sitemap that was found. `error` is empty when all was well."""
+
+    url: str
+    urls: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineRow:
+    """A URL, with what its sitemap says of it."""
+
+    url: str
+    lastmod: str | None = None
+    priority: str | None = None
+
+
+def write_outline(
+    file: BinaryIO,
+    header: OutlineHeader,
+    *,
+    sitemaps: Iterable[SitemapRow],
+    rows: Callable[[], Iterable[OutlineRow]],
+) -> None:
+    """Writes the outline. `rows` is called several times and gives the same URLs each time, by `sections.order`."""
+    _write_head(file, header)
+    file.write(b"- Sitemaps:\n")
+    for sitemap in sitemaps:
+        problem = f"; problem: {inline.text(sitemap.error, limit=500)}" if sitemap.error else ""
+        file.write(f"  - {inline.autolink(sitemap.url)}: {_counted(sitemap.urls)}{problem}\n".encode())
+    file.write(b"\n---\n")
+
+    write_listing(file, header.host, rows, lambda row: _item(row, header.host))
+
+
+def _write_head(file: BinaryIO, header: OutlineHeader) -> None:
+    lines = [
+        f"# Sitemap of {inline.text(header.host)}",
+        "",
+        f"- Source: {inline.autolink(header.source_url)}",
+        f"- Made: {header.made_at}",
+        f"- URLs: {header.total_urls:,} (repeats left out: {header.duplicates:,})",
+    ]
+    if not header.complete:
+        lines.append("- **Incomplete**: some of the sitemaps were not read to their end.")
+    file.write(("\n".join(lines) + "\n").encode())
+
+
+def _item(row: OutlineRow, host: str) -> str:
+    notes = ""
+    if row.lastmod:
+        notes += f" · {inline.text(row.lastmod, limit=60)}"
+    if row.priority:
+        notes += f" · priority {inline.text(row.priority, limit=20)}"
+    return inline.link(inline.text(shown(row.url, host)), row.url) + notes
+
+
+def _counted(urls: int) -> str:
+    return "1 URL" if urls == 1 else f"{urls:,} URLs"

@@ -1,0 +1,61 @@
+"""What stands on disk for a URL that has no page: `_failed/<hash>.md`, `_skipped/<hash>.md` and `_failed.log` lines.
+
+Somebody who looks for a page and finds none should find the reason instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from hashlib import md5
+
+from sitemirror.publish import inline
+from sitemirror.text import printable
+
+
+def placeholder_name(url: str) -> str:
+    """File name of a URL's placeholder: 64 bits, so two of a million URLs share one once in 30 million."""
+    return md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16] + ".md"
+
+
+def failed_placeholder(*, url: str, error: str, attempts: int, at: str, final_url: str | None = None) -> bytes:
+    """The text for a URL that could not be had."""
+    lines = ["# Not saved: failed", "", f"- URL: {inline.autolink(url)}"]
+    if final_url and final_url != url:
+        lines.append(f"- Redirected to: {inline.autolink(final_url)}")
+    lines += [
+        f"- Error: {inline.text(error, limit=500)}",
+        f"- Attempts: {attempts:,}",
+        f"- Last tried: {inline.text(at)}",
+        "",
+        "The next run of the same command tries this URL again. When it succeeds, this file goes away.",
+    ]
+    return _file(lines)
+
+
+def skipped_placeholder(
+    *, url: str, reason: str, at: str, content_type: str | None = None, size_bytes: int | None = None
+) -> bytes:
+    """The text for a URL that is not wanted. Type and size are given where the server told them."""
+    size = "not known" if size_bytes is None else "1 byte" if size_bytes == 1 else f"{size_bytes:,} bytes"
+    return _file(
+        [
+            "# Not saved: skipped",
+            "",
+            f"- URL: {inline.autolink(url)}",
+            f"- Reason: {inline.text(reason, limit=500)}",
+            f"- Content type: {inline.text(content_type, limit=200) if content_type else 'not known'}",
+            f"- Size: {size}",
+            f"- Seen: {inline.text(at)}",
+            "",
+            "The mirror holds pages of text. Open the URL above for the original.",
+        ]
+    )
+
+
+def failed_line(at: str, url: str, error: str) -> bytes:
+    """One line of `_failed.log`: time, URL and error, separated by tabs. Tabs and line ends inside are spelled out."""
+    return f"{printable(at)}\t{printable(url, limit=sys.maxsize)}\t{printable(error)}\n".encode()
+
+
+def _file(lines: list[str]) -> bytes:
+    return ("\n".join(lines) + "\n").encode()

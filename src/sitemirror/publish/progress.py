@@ -1,0 +1,174 @@
+"""`_progress.json` and `_checkpoint.json`: where a run stands, for whoever looks at the folder while it runs.
+
+Both are rewritten every hundred URLs, so neither may grow with the site. A checkpoint names the sitemaps being read and
+the newest `COMPLETED_SHOWN` that are done; the ones before those are a number. (What a resumed run goes by is the
+state; the checkpoint says the same to people and to tools that know the older format.)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Final, Literal, TypeVar
+
+import orjson
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+COMPLETED_SHOWN: Final = 1_000
+
+Count = Annotated[int, Field(ge=0, strict=True)]
+_CHECKED: Final = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+
+
+class CorruptFile(ValueError):
+    """The file's content is not what we write. The message says what is wrong with it."""
+
+
+class SitemapState(StrEnum):
+    """How far the reading of a sitemap has come."""
+
+    COMPLETED = "completed"
+    IN_PROGRESS = "in_progress"
+
+
+class SitemapType(StrEnum):
+    """Whether the site has one sitemap or an index of many."""
+
+    SINGLE = "single"
+    INDEX = "index"
+
+
+@checked_dataclass(frozen=True, slots=True, kw_only=True, config=_CHECKED)
+class Progress:
+    """The content of `_progress.json`."""
+
+    processed: Count
+    """URLs done, whatever became of them."""
+
+    total: Count
+    """URLs there are."""
+
+    elapsed_sec: Annotated[float, Field(ge=0)]
+    """Seconds since this run began."""
+
+    eta_sec: Annotated[float, Field(ge=0)] | None
+    """Seconds it will take yet; null while nobody can tell."""
+
+    rate: Annotated[float, Field(ge=0)]
+    """URLs a second over the last minute."""
+
+    failed: Count
+    """Of those processed: could not be had."""
+
+    skipped: Count
+    """Of those processed: not wanted."""
+
+    def dump(self) -> bytes:
+        """The file's bytes."""
+        return orjson.dumps(self, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+@checked_dataclass(frozen=True, slots=True, kw_only=True, config=_CHECKED)
+class SitemapProgress:
+    """One sitemap in a checkpoint."""
+
+    url: str
+    """Where it is."""
+
+    status: SitemapState
+    """completed or in_progress."""
+
+    urls_processed: Count
+    """URLs taken in from it so far."""
+
+
+@checked_dataclass(frozen=True, slots=True, kw_only=True, config=_CHECKED)
+class Checkpoint:
+    """The content of `_checkpoint.json` and `_checkpoint-list.json`."""
+
+    version: Literal[1] = 1
+    """Version of this format."""
+
+    started_at: str
+    """When the crawl began: ISO 8601, UTC."""
+
+    source_url: str
+    """The start URL."""
+
+    sitemap_type: SitemapType
+    """single or index."""
+
+    sitemaps: tuple[SitemapProgress, ...]
+    """The newest completed sitemaps, then those being read."""
+
+    sitemaps_completed_before: Count = 0
+    """Completed sitemaps that are not named above, because there are too many."""
+
+    total_processed: Count
+    """URLs processed."""
+
+    total_expected: Count | None = None
+    """URLs there are; null while sitemaps are still being read."""
+
+    def dump(self) -> bytes:
+        """The file's bytes."""
+        return orjson.dumps(self, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+@dataclass(slots=True)
+class SitemapTrail:
+    """Remembers what a checkpoint shows of the sitemaps, in bounded memory however many there are."""
+
+    _reading: dict[str, int] = field(default_factory=dict)
+    _completed: deque[SitemapProgress] = field(default_factory=lambda: deque(maxlen=COMPLETED_SHOWN))
+    _completed_count: int = 0
+
+    def reading(self, url: str, urls_processed: int) -> None:
+        """So many URLs of a sitemap have been taken in."""
+        self._reading[url] = urls_processed
+
+    def completed(self, url: str, urls_processed: int) -> None:
+        """A sitemap has been read to its end."""
+        self._reading.pop(url, None)
+        self._completed.append(SitemapProgress(url=url, status=SitemapState.COMPLETED, urls_processed=urls_processed))
+        self._completed_count += 1
+
+    @property
+    def shown(self) -> tuple[SitemapProgress, ...]:
+        """For `Checkpoint.sitemaps`."""
+        under_way = (
+            SitemapProgress(url=url, status=SitemapState.IN_PROGRESS, urls_processed=urls)
+            for url, urls in self._reading.items()
+        )
+        return (*self._completed, *under_way)
+
+    @property
+    def completed_before(self) -> int:
+        """For `Checkpoint.sitemaps_completed_before`."""
+        return self._completed_count - len(self._completed)
+
+
+def parse_progress(data: bytes) -> Progress:
+    """Reads `_progress.json`. Raises `CorruptFile`."""
+    return _parse(_PROGRESS, data)
+
+
+def parse_checkpoint(data: bytes) -> Checkpoint:
+    """Reads a checkpoint. Raises `CorruptFile`."""
+    return _parse(_CHECKPOINT, data)
+
+
+T = TypeVar("T")
+_PROGRESS: Final = TypeAdapter(Progress)
+_CHECKPOINT: Final = TypeAdapter(Checkpoint)
+
+
+def _parse(adapter: TypeAdapter[T], data: bytes) -> T:
+    try:
+        return adapter.validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise CorruptFile(f"{place}: {first['msg']}" if place else first["msg"]) from None

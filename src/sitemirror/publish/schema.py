@@ -1,0 +1,84 @@
+"""JSON Schemas of what we print and write, made from the code so that they cannot say anything else.
+
+`python -m sitemirror.publish.schema docs/schema` writes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, TypeAdapter
+
+from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
+from sitemirror.publish.progress import Checkpoint, Progress
+from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(use_attribute_docstrings=True)
+
+    pages: list[PageRow]
+    """Pages on disk."""
+
+    failures: list[FailureRow]
+    """URLs that could not be had."""
+
+    skips: list[SkipRow]
+    """URLs that are not wanted."""
+
+    gone: list[GoneRow]
+    """Pages on disk that no sitemap lists any more."""
+
+    not_reached: list[str]
+    """URLs the run did not come to."""
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Each schema by its name."""
+    described = {
+        "list-report": _schema(ListReport | ErrorReport),
+        "mirror-report": _schema(MirrorReport | ErrorReport),
+        "manifest": _manifest(),
+        "progress": _schema(Progress),
+        "checkpoint": _schema(Checkpoint),
+    }
+    return {
+        name: {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+        for name, schema in described.items()
+    }
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    return TypeAdapter(kind).json_schema(mode="serialization")
+
+
+def _manifest() -> dict[str, Any]:
+    """The header's fields and the lists beside them: the writer has them apart because it never holds the lists."""
+    header, lists = _schema(ManifestHeader), _schema(_Lists)
+    return {
+        **header,
+        "title": "Manifest",
+        "description": "`_manifest.json`: every URL the mirror knows, each accounted for exactly once.",
+        "properties": header["properties"] | lists["properties"],
+        "required": header["required"] + lists["required"],
+        "$defs": lists["$defs"],
+    }
+
+
+def write_schemas(folder: Path) -> None:
+    """Writes `<name>.schema.json` files, the same bytes on every system."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schema in schemas().items():
+        text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        (folder / f"{name}.schema.json").write_bytes(text.encode())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m sitemirror.publish.schema DIR")
+    write_schemas(Path(sys.argv[1]))

@@ -1,0 +1,149 @@
+"""`_index.md`: links that open the local files, whatever the pages call themselves."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import unquote
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from sitemirror.publish.contents import FAILURES_SHOWN, ContentsHeader, ContentsRow, write_contents
+from sitemirror.publish.manifest import FailureRow
+from sitemirror.publish.sections import order
+from sitemirror.text import printable
+
+RENDERER = MarkdownIt("commonmark")
+HEADER = ContentsHeader(
+    host="example.com",
+    source_url="https://example.com/",
+    crawl_started="2026-01-03T20:00:00Z",
+    crawl_completed="2026-01-04T10:00:00Z",
+    complete=True,
+    total_pages=5_000,
+    successful=4_950,
+    failed=0,
+    skipped=50,
+    duplicates=7,
+    not_reached=0,
+)
+
+
+def contents(rows: Iterable[ContentsRow], header: ContentsHeader = HEADER, failures: Iterable[FailureRow] = ()) -> str:
+    ordered = sorted(rows, key=lambda row: (order(row.url), row.url))
+    file = io.BytesIO()
+    write_contents(file, header, rows=lambda: iter(ordered), failures=failures)
+    return file.getvalue().decode()
+
+
+def links(markdown: str) -> list[tuple[str, str]]:
+    """Text and destination of every link below the head."""
+    found: list[tuple[str, str]] = []
+    for token in RENDERER.parse(markdown.partition("\n---\n")[2]):
+        href, text = "", ""
+        for child in token.children or ():
+            if child.type == "link_open":
+                href, text = str(child.attrs["href"]), ""
+            elif child.type == "link_close":
+                found.append((text, href))
+            text += child.content
+    return found
+
+
+def test_contents_read_as_documented() -> None:
+    """Head, then the pages by folder: titles where there are any, else the path."""
+    rows = [
+        ContentsRow("https://example.com/", "index.md", "Welcome"),
+        ContentsRow("https://example.com/docs/", "docs/index.md", "Docs [draft]"),
+        ContentsRow("https://example.com/docs/my_page", "docs/my_page/index.md"),
+        ContentsRow("https://example.com/docs/api/a", "docs/api/a/index.md", "  A\nof\tB "),
+        ContentsRow("https://example.com/docs/api/b?x=1", "docs/api/b__q_8a0b5d4e.md", " "),
+    ]
+    assert contents(rows) == (
+        "# example.com\n"
+        "\n"
+        "- Source: [https://example.com/](https://example.com/)\n"
+        "- Pages: 4,950 of 5,000 (failed: 0, skipped: 50, not reached: 0)\n"
+        "- Other URLs of the same pages: 7\n"
+        "- Mirrored: 2026-01-04T10:00:00Z\n"
+        "\n"
+        "---\n"
+        "\n"
+        "- [Welcome](index.md)\n"
+        "\n"
+        "## docs/ (4)\n"
+        "\n"
+        "- [Docs \\[draft\\]](docs/index.md)\n"
+        "- [/docs/my_page](docs/my_page/index.md)\n"
+        "\n"
+        "### docs/api/ (2)\n"
+        "\n"
+        "- [A of B](docs/api/a/index.md)\n"
+        "- [/docs/api/b?x=1](docs/api/b__q_8a0b5d4e.md)\n"
+    )
+
+
+def test_every_link_opens_a_file_that_is_there(tmp_path: Path) -> None:
+    """Names with blanks, parentheses, percent signs and other scripts lead to their files on disk."""
+    paths = ["a_(b)/index.md", "c d/index.md", "100%/index.md", "ü/日本/index.md", "x__q_1.md", "#1/[2]/index.md"]
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    text = contents([ContentsRow(f"https://example.com/{n}", path) for n, path in enumerate(paths)])
+    opened = [tmp_path / unquote(href) for _, href in links(text)]
+    assert all(file.is_file() for file in opened)
+    assert len(set(opened)) == len(paths)
+
+
+def test_an_incomplete_mirror_says_so_and_how_to_go_on() -> None:
+    """The head of an interrupted mirror's index is marked and dated by its start."""
+    text = contents([], replace(HEADER, complete=False, crawl_completed=None, not_reached=3))
+    assert "**Incomplete**" in text
+    assert "not reached: 3" in text
+    assert "- Mirrored: 2026-01-03T20:00:00Z" in text
+
+
+def test_failures_are_listed_briefly() -> None:
+    """The first fifty stand at the end; the log has the rest, and no more is read from the source than is shown."""
+    read: list[int] = []
+
+    def failures() -> Iterable[FailureRow]:
+        for n in range(1_000):
+            read.append(n)
+            yield FailureRow(url=f"https://example.com/{n}", error="HTTP 404\n<b>")
+
+    text = contents([], replace(HEADER, failed=1_000), failures())
+    assert "## Failed (1,000)\n\n- [https://example.com/0](https://example.com/0): HTTP 404\\\\x0a\\<b\\>\n" in text
+    assert text.count(": HTTP 404") == len(read) == FAILURES_SHOWN
+    assert "950 more are in [\\_failed.log](_failed.log)." in text
+
+
+def test_few_failures_have_no_remainder() -> None:
+    """With fewer than fifty failures nothing is said of more."""
+    text = contents([], replace(HEADER, failed=1), [FailureRow(url="https://example.com/x", error="timed out")])
+    assert "more are in" not in text
+    assert "[\\_failed.log](_failed.log)" in text
+
+
+def test_no_failures_no_section() -> None:
+    """A mirror in which all went well does not mention failures at its end."""
+    assert "Failed" not in contents([ContentsRow("https://example.com/", "index.md")])
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from("ab")), min_size=1, max_size=6))
+@settings(max_examples=50)
+def test_any_titles_come_back_from_the_renderer(pages: list[tuple[str, str]]) -> None:
+    """Titles of any content render as themselves, each linked to its own file."""
+    rows = [
+        ContentsRow(f"https://example.com/{folder}/{n}", f"{folder}/{n}/index.md", title)
+        for n, (title, folder) in enumerate(pages)
+    ]
+    expected = {
+        (printable(" ".join((row.title or "").split())) or f"/{row.path.removesuffix('/index.md')}", row.path)
+        for row in rows
+    }
+    assert set(links(contents(rows))) == expected

@@ -1,0 +1,126 @@
+"""The two files that say where a run stands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from sitemirror.publish.progress import (
+    COMPLETED_SHOWN,
+    Checkpoint,
+    CorruptFile,
+    Progress,
+    SitemapProgress,
+    SitemapState,
+    SitemapTrail,
+    SitemapType,
+    parse_checkpoint,
+    parse_progress,
+)
+
+PROGRESS = Progress(processed=100, total=400, elapsed_sec=50.5, eta_sec=151.5, rate=2.0, failed=1, skipped=3)
+CHECKPOINT = Checkpoint(
+    started_at="2026-01-03T20:00:00Z",
+    source_url="https://example.com/",
+    sitemap_type=SitemapType.INDEX,
+    sitemaps=(
+        SitemapProgress(url="https://example.com/1.xml", status=SitemapState.COMPLETED, urls_processed=10),
+        SitemapProgress(url="https://example.com/2.xml", status=SitemapState.IN_PROGRESS, urls_processed=5),
+    ),
+    total_processed=15,
+    total_expected=None,
+)
+
+
+def test_progress_has_the_documented_fields() -> None:
+    """A script that watches the file finds these names."""
+    assert json.loads(PROGRESS.dump()) == {
+        "processed": 100,
+        "total": 400,
+        "elapsed_sec": 50.5,
+        "eta_sec": 151.5,
+        "rate": 2.0,
+        "failed": 1,
+        "skipped": 3,
+    }
+    assert json.loads(replace(PROGRESS, eta_sec=None).dump())["eta_sec"] is None
+
+
+def test_checkpoint_has_the_documented_fields() -> None:
+    """The older format's fields keep their names and values."""
+    assert json.loads(CHECKPOINT.dump()) == {
+        "version": 1,
+        "started_at": "2026-01-03T20:00:00Z",
+        "source_url": "https://example.com/",
+        "sitemap_type": "index",
+        "sitemaps": [
+            {"url": "https://example.com/1.xml", "status": "completed", "urls_processed": 10},
+            {"url": "https://example.com/2.xml", "status": "in_progress", "urls_processed": 5},
+        ],
+        "sitemaps_completed_before": 0,
+        "total_processed": 15,
+        "total_expected": None,
+    }
+
+
+def test_both_files_are_read_back() -> None:
+    """What was written is what is read."""
+    assert parse_progress(PROGRESS.dump()) == PROGRESS
+    assert parse_checkpoint(CHECKPOINT.dump()) == CHECKPOINT
+
+
+def test_an_older_checkpoint_is_read() -> None:
+    """The first tool wrote neither the expected total nor a count of earlier sitemaps."""
+    content = json.loads(CHECKPOINT.dump())
+    del content["sitemaps_completed_before"], content["total_expected"]
+    assert parse_checkpoint(json.dumps(content).encode()) == CHECKPOINT
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "JSON"),
+        (b'{"version": 1, "started', "JSON"),
+        (b"\xff\x00garbage", "JSON"),
+        (b"[]", "(?i)dict|object"),
+        (CHECKPOINT.dump().replace(b'"version": 1', b'"version": 2'), "version"),
+        (CHECKPOINT.dump().replace(b'"in_progress"', b'"lost"'), r"sitemaps\.1\.status"),
+        (CHECKPOINT.dump().replace(b'"total_processed": 15', b'"total_processed": "15"'), "total_processed"),
+        (CHECKPOINT.dump().replace(b'"total_processed": 15', b'"total_processed": -1'), "total_processed"),
+    ],
+)
+def test_a_corrupt_checkpoint_is_refused_with_the_reason(data: bytes, said: str) -> None:
+    """Whoever warns about it can say what was wrong, in one line."""
+    with pytest.raises(CorruptFile, match=said) as caught:
+        parse_checkpoint(data)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_cut_checkpoint_is_corrupt() -> None:
+    """No prefix of a checkpoint passes for one."""
+    whole = CHECKPOINT.dump().rstrip()
+    for length in range(len(whole)):
+        with pytest.raises(CorruptFile):
+            parse_checkpoint(whole[:length])
+
+
+def test_a_hundred_thousand_sitemaps_leave_a_small_checkpoint() -> None:
+    """The file keeps the newest completed sitemaps and those being read; the others are a number that adds up."""
+    trail = SitemapTrail()
+    trail.reading("https://example.com/open.xml", 0)
+    for n in range(100_000):
+        trail.reading(f"https://example.com/{n}.xml", 0)
+        trail.completed(f"https://example.com/{n}.xml", 7)
+    trail.reading("https://example.com/open.xml", 300)
+    shown = trail.shown
+    assert len(shown) == COMPLETED_SHOWN + 1
+    assert shown[-1] == SitemapProgress(
+        url="https://example.com/open.xml", status=SitemapState.IN_PROGRESS, urls_processed=300
+    )
+    assert shown[-2].url == "https://example.com/99999.xml"
+    assert trail.completed_before == 100_000 - COMPLETED_SHOWN
+    checkpoint = replace(CHECKPOINT, sitemaps=shown, sitemaps_completed_before=trail.completed_before)
+    assert len(checkpoint.dump()) < 200_000
+    assert parse_checkpoint(checkpoint.dump()) == checkpoint

@@ -1,0 +1,150 @@
+"""Grouping by folder: every row once, counts right, a folder's own pages before its subfolders."""
+
+from __future__ import annotations
+
+import sqlite3
+import tracemalloc
+from collections.abc import Iterator
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemirror.publish.sections import MAX_LEVEL, Heading, folders, order, sections
+
+HOST = "e.com"
+NAMES = st.sampled_from(["a", "b", "a-b", "a b", "", "c", "aa"])
+URLS = st.builds(
+    lambda names, leaf, query: f"https://{HOST}/" + "".join(name + "/" for name in names) + leaf + query,
+    st.lists(NAMES, max_size=6),
+    st.sampled_from(["", "a", "b", "page.html"]),
+    st.sampled_from(["", "?q=/x/y", "?"]),
+)
+
+
+def folders_of(url: str) -> list[str]:
+    return folders(url, HOST)
+
+
+def grouped(urls: list[str]) -> list[Heading | str]:
+    ordered = sorted(urls, key=order)
+    found = sections(lambda: iter(ordered), folders_of)
+    return list(found)
+
+
+def drawn(urls: list[str]) -> list[str]:
+    return [
+        f"{'#' * item.level} {'/'.join(item.folder)} {item.count}" if isinstance(item, Heading) else item
+        for item in grouped([f"https://{HOST}{url}" for url in urls])
+    ]
+
+
+def test_a_site_reads_like_its_folders() -> None:
+    """Headings nest as folders do; a folder's own pages come before its first subfolder."""
+    assert drawn(["/", "/z", "/docs/z", "/docs/api/a", "/docs/api/b", "/docs/"]) == [
+        "https://e.com/",
+        "https://e.com/z",
+        "# docs 4",
+        "https://e.com/docs/",
+        "https://e.com/docs/z",
+        "## docs/api 2",
+        "https://e.com/docs/api/a",
+        "https://e.com/docs/api/b",
+    ]
+
+
+def test_a_folder_with_one_page_gets_no_heading() -> None:
+    """Sites that give every page its own folder are not a heading a page."""
+    assert drawn(["/blog/one/", "/blog/two/", "/legal/imprint"]) == [
+        "https://e.com/legal/imprint",
+        "# blog 2",
+        "https://e.com/blog/one/",
+        "https://e.com/blog/two/",
+    ]
+
+
+def test_a_chain_of_folders_is_one_heading() -> None:
+    """`/en/stable/` above everything costs one heading, not two of the three levels."""
+    assert drawn(["/en/stable/x/a", "/en/stable/x/b", "/en/stable/y/a", "/en/stable/y/b"]) == [
+        "# en/stable 4",
+        "## en/stable/x 2",
+        "https://e.com/en/stable/x/a",
+        "https://e.com/en/stable/x/b",
+        "## en/stable/y 2",
+        "https://e.com/en/stable/y/a",
+        "https://e.com/en/stable/y/b",
+    ]
+
+
+def test_deep_folders_stand_under_the_third_heading() -> None:
+    """Below three levels no headings are made and nothing is lost."""
+    lines = drawn(["/1/x", "/1/2/x", "/1/2/3/x", "/1/2/3/4/x", "/1/2/3/4/y", "/1/2/3/4/5/x"])
+    assert [line for line in lines if line.startswith("#")] == ["# 1 6", "## 1/2 5", "### 1/2/3 4"]
+    assert len(lines) == 3 + 6
+
+
+def test_other_hosts_are_folders() -> None:
+    """Subdomains in the same list do not mix with the host's own folders, and the scheme splits nothing."""
+    urls = [f"https://{HOST}/x/1", f"http://{HOST}/x/2", "https://x/1", "https://x/2"]
+    assert [item for item in grouped(urls) if isinstance(item, Heading)] == [
+        Heading(1, ("x",), 2),
+        Heading(1, ("//x",), 2),
+    ]
+
+
+@given(st.lists(URLS, max_size=60, unique=True))
+def test_any_site_is_grouped_exactly(urls: list[str]) -> None:
+    """For any URLs: each appears once, under a heading it belongs to; each heading's count is what stands below it."""
+    items = grouped(urls)
+    assert sorted(item for item in items if isinstance(item, str)) == sorted(urls)
+    headings = [item for item in items if isinstance(item, Heading)]
+    assert len({heading.folder for heading in headings}) == len(headings)
+    open_headings: list[Heading] = []
+    below: dict[Heading, int] = dict.fromkeys(headings, 0)
+    for item in items:
+        if isinstance(item, Heading):
+            open_headings = [heading for heading in open_headings if heading.level < item.level]
+            assert item.level == len(open_headings) + 1 <= MAX_LEVEL
+            open_headings.append(item)
+            for outer, inner in pairwise(open_headings):
+                assert inner.folder[: len(outer.folder)] == outer.folder
+        else:
+            for heading in open_headings:
+                assert tuple(folders(item, HOST)[: len(heading.folder)]) == heading.folder
+                below[heading] += 1
+    for heading in headings:
+        inside = [url for url in urls if tuple(folders(url, HOST)[: len(heading.folder)]) == heading.folder]
+        assert below[heading] == heading.count == len(inside) > 1
+
+
+@given(st.lists(URLS, max_size=30, unique=True))
+def test_order_can_be_said_in_sql(urls: list[str]) -> None:
+    """SQLite sorts as `order` does, with the expression its docstring gives."""
+    base = sqlite3.connect(":memory:")
+    base.execute("create table t (url text)")
+    base.executemany("insert into t values (?)", [(url,) for url in urls])
+    by_sql = "select url from t order by replace(substr(url, instr(url, '://') + 3), '/', char(1)), url"
+    assert [url for (url,) in base.execute(by_sql)] == sorted(urls, key=lambda url: (order(url), url))
+    base.close()
+
+
+def test_rows_are_never_collected() -> None:
+    """10,000 rows in 5,000 folders pass through in 200 KB; the rows alone would take a megabyte."""
+    total = 10_000
+
+    def rows() -> Iterator[str]:
+        return (f"https://{HOST}/docs/{n // 1_000:02}/{n // 2:05}/{n}" for n in range(total))
+
+    tracemalloc.start()
+    count = sum(isinstance(item, str) for item in sections(rows, folders_of))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == total
+    assert peak < 200_000
+
+
+def test_rows_that_shrink_between_readings_end_the_walk() -> None:
+    """A source that gives fewer rows the second time costs rows, not an exception."""
+    answers = iter([[f"https://{HOST}/a/1", f"https://{HOST}/a/2"], []])
+    found = sections(lambda: next(answers), folders_of)
+    assert list(found) == []
