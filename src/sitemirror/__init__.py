@@ -1,5 +1,42 @@
-"""Copies a whole website to disk as clean Markdown: politely, resumably, incrementally."""
+"""Copies a whole website to disk as clean Markdown: politely, resumably, incrementally.
+
+    import asyncio, sitemirror
+    report = asyncio.run(sitemirror.mirror("https://docs.example.com/"))
+
+What is imported from here is loaded when it is first used, so that `sitemirror --version` costs nothing.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from sitemirror.api import Run, list_site, list_site_sync, mirror, mirror_sync, where
+    from sitemirror.convert import convert_html
+    from sitemirror.errors import SitemirrorError
+    from sitemirror.settings import Settings
+
+__all__ = [
+    "Run",
+    "Settings",
+    "SitemirrorError",
+    "__version__",
+    "convert_html",
+    "list_site",
+    "list_site_sync",
+    "mirror",
+    "mirror_sync",
+    "where",
+]
+
+_HOMES = {"Settings": "settings", "SitemirrorError": "errors", "convert_html": "convert"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'api')}"), name)

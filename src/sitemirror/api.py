@@ -1,1 +1,183 @@
-"""The library: list_site and mirror, async, with sync wrappers."""
+"""The library: `mirror` and `list_site`, to be awaited for their report or listened to while they go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from sitemirror import urls
+from sitemirror.engine import Session, run_list, run_mirror
+from sitemirror.engine import where as _where
+from sitemirror.errors import UsageError
+from sitemirror.events import Event, Listener
+from sitemirror.fetch.client import Fetcher
+from sitemirror.fetch.pace import Clock, Pace, SystemClock
+from sitemirror.publish.report import ListReport, MirrorReport
+from sitemirror.settings import Settings
+
+if TYPE_CHECKING:
+    from aiohttp.abc import AbstractResolver
+
+R = TypeVar("R")
+Job = Callable[[Session, str], Awaitable[R]]
+
+
+class Run(Generic[R]):
+    """A run. `await run` gives its report; `async for event in run` its events as they happen, then `run.result`.
+
+    Nothing happens before it is awaited or iterated. `stop()` asks it to end: what is done is kept and published.
+    """
+
+    def __init__(self, job: Job[R], url: str, settings: Settings, listener: Listener | None, parts: _Parts) -> None:
+        self._job = job
+        self._url = url
+        self._settings = settings
+        self._listener = listener
+        self._parts = parts
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[R] | None = None
+        self._events: asyncio.Queue[Event | None] | None = None
+
+    def stop(self) -> None:
+        """Ends the run soon: requests in flight get a moment, the report says `interrupted`."""
+        self._stop.set()
+
+    @property
+    def result(self) -> R:
+        """The report, once the run has ended."""
+        if self._task is None or not self._task.done():
+            raise RuntimeError("the run has not ended yet")
+        return self._task.result()
+
+    def __await__(self) -> Generator[Any, None, R]:
+        return self._started().__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._events = events
+        task = self._started()
+        task.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+        finally:
+            if not task.done():  # the listener has left: so does the run
+                self.stop()
+            await task
+
+    def _started(self) -> asyncio.Task[R]:
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+        return self._task
+
+    def _emit(self, event: Event) -> None:
+        if self._listener is not None:
+            self._listener(event)
+        if self._events is not None:
+            self._events.put_nowait(event)
+
+    async def _work(self) -> R:
+        clock = self._parts.clock
+        pace = Pace(self._settings, clock=clock, on_event=self._emit)
+        async with Fetcher(
+            self._settings,
+            start_url=self._url,
+            pace=pace,
+            clock=clock,
+            on_event=self._emit,
+            resolver=self._parts.resolver,
+        ) as fetcher:
+            session = Session(
+                settings=self._settings,
+                clock=clock,
+                pace=pace,
+                fetcher=fetcher,
+                emit=self._emit,
+                stop=self._stop,
+                started=clock.monotonic(),
+            )
+            return await self._job(session, self._url)
+
+
+class _Parts:
+    """What tests and unusual callers replace."""
+
+    def __init__(self, clock: Clock | None, resolver: AbstractResolver | None) -> None:
+        self.clock = clock or SystemClock()
+        self.resolver = resolver
+
+
+def mirror(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    on_event: Listener | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Any,
+) -> Run[MirrorReport]:
+    """Mirrors the pages that a site's sitemaps list, as Markdown.
+
+    `options` are the fields of `Settings`, by name: `mirror(url, output="docs", concurrency=5)`. The run raises a
+    `SitemirrorError` when it cannot do its job; single pages that fail are counted in the report.
+    """
+    return _run(run_mirror, url, settings, on_event, _Parts(clock, resolver), options)
+
+
+def list_site(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    on_event: Listener | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Any,
+) -> Run[ListReport]:
+    """Lists the URLs in a site's sitemaps and writes an outline of them. Arguments as for `mirror`."""
+    return _run(run_list, url, settings, on_event, _Parts(clock, resolver), options)
+
+
+def mirror_sync(url: str, **arguments: Any) -> MirrorReport:
+    """`mirror` for programs without an event loop; returns when it is done."""
+    return _finish(lambda: mirror(url, **arguments))
+
+
+def list_site_sync(url: str, **arguments: Any) -> ListReport:
+    """`list_site` for programs without an event loop; returns when it is done."""
+    return _finish(lambda: list_site(url, **arguments))
+
+
+def where(target: str, *, settings: Settings | None = None, **options: Any) -> str:
+    """The file that a URL is saved to, or the URL that a file of a mirror came from."""
+    return _where(target, _settings(settings, options))
+
+
+def _finish(start: Callable[[], Run[R]]) -> R:
+    async def whole() -> R:
+        return await start()
+
+    return asyncio.run(whole())
+
+
+def _run(
+    job: Job[R], url: str, settings: Settings | None, listener: Listener | None, parts: _Parts, options: dict[str, Any]
+) -> Run[R]:
+    try:
+        start = urls.start_url(url)
+    except urls.InvalidUrl as error:
+        hint = "use --basic-auth USER:PASSWORD" if "credentials" in error.reason else "give it as https://example.com/"
+        raise UsageError(f"{url!r} is not a URL that can be mirrored: {error.reason}", hint=hint) from None
+    return Run(job, start, _settings(settings, options), listener, parts)
+
+
+def _settings(settings: Settings | None, options: dict[str, Any]) -> Settings:
+    try:
+        base = settings or Settings()
+        return base.with_changes(**options) if options else base
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = ".".join(str(part) for part in problem["loc"])
+        raise UsageError(f"{name}: {problem['msg']}", hint="see sitemirror.settings.Settings") from None

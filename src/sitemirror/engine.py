@@ -1,1 +1,0 @@
-"""The loop and the error policy: the only module that knows all stages."""

@@ -1,0 +1,101 @@
+"""The first look at the start URL: where its redirects lead, whether it answers, whether it is itself a sitemap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sitemirror import urls
+from sitemirror.discover.finder import looks_like_sitemap, scope_folder
+from sitemirror.engine.session import Session
+from sitemirror.errors import Unreachable
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
+
+MAX_HOPS: Final = 10
+_SITEMAP_TYPES: Final = frozenset(
+    (
+        "application/xml",
+        "text/xml",
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/gzip",
+        "application/x-gzip",
+    )
+)
+# What asking again with GET cannot change.
+_FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused")
+_SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where the start URL led. `page` is its body where one had to be fetched to find out."""
+
+    asked: str
+    url: str
+    folder: str
+    is_sitemap: bool
+    page: Fetched | None = None
+
+
+async def arrive(session: Session, start_url: str) -> Arrival:
+    """Follows the start URL's redirects. A site that cannot be talked to ends the run here, with the reason."""
+    url = start_url
+    for _ in range(MAX_HOPS + 1):
+        session.check_stop()
+        outcome = await _look(session, url)
+        match outcome:
+            case Redirect(location=location):
+                url = location
+            case Failed(status=None, reason=reason):
+                raise _unreachable(url, reason)
+            case Fetched():
+                is_sitemap = (
+                    looks_like_sitemap(outcome.body[:4096], outcome.content_type)
+                    if outcome.body
+                    else _sounds_like_sitemap(url, outcome.content_type)
+                )
+                page = outcome if outcome.body and not is_sitemap else None
+                return _arrival(start_url, url, is_sitemap, page)
+            case Failed() | Skipped() | NotModified():
+                # The page itself is not to be had, but its site answers: robots.txt and sitemaps may be.
+                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)
+    raise Unreachable(
+        f"{start_url} redirects more than {MAX_HOPS} times", hint="give the address that the redirects should lead to"
+    )
+
+
+async def _look(session: Session, url: str) -> Outcome:
+    """HEAD tells all that is needed; servers that refuse it are asked for the page."""
+    outcome = await session.fetcher.head(url, lane=Lane.SITEMAP)
+    if isinstance(outcome, Failed) and not any(word in outcome.reason for word in _FINAL):
+        return await session.fetcher.get(url, lane=Lane.SITEMAP, limit=session.settings.max_file_bytes)
+    return outcome
+
+
+def _sounds_like_sitemap(url: str, content_type: str) -> bool:
+    path = urls.parts(url).path.lower()
+    return content_type in _SITEMAP_TYPES or path.endswith(_SITEMAP_ENDINGS)
+
+
+def _arrival(asked: str, url: str, is_sitemap: bool, page: Fetched | None) -> Arrival:
+    asked_path, path = urls.parts(asked).path, urls.parts(url).path
+    folder = "/" if is_sitemap else scope_folder(asked_path)
+    if folder != "/" and not (path + "/").startswith(folder):
+        folder = scope_folder(path)  # /old was moved to /new: the new place is what was meant.
+    return Arrival(asked, url, folder, is_sitemap, page)
+
+
+def _unreachable(url: str, reason: str) -> Unreachable:
+    host = urls.parts(url).host
+    if "no such host" in reason:
+        hint = "check the spelling, and that this machine is online"
+    elif "refused" in reason:
+        hint = "check the port, and that the server is running"
+    elif "TLS" in reason:
+        hint = "check the certificate; --ca-file names further certificates to trust"
+    elif "not allowed" in reason:
+        hint = "start from the private address itself if you mean to mirror it"
+    else:
+        hint = "try again later, or with a longer --timeout"
+    return Unreachable(f"cannot reach {host}: {reason}", hint=hint)

@@ -1,0 +1,264 @@
+"""From a start URL to the list of everything its sitemaps name, written to the state as it streams in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+import orjson
+
+from sitemirror import urls
+from sitemirror.discover.finder import candidates, sitemap_links
+from sitemirror.discover.robots import Robots
+from sitemirror.discover.sitemap import SitemapParser
+from sitemirror.engine.arrival import MAX_HOPS, Arrival
+from sitemirror.engine.session import Session
+from sitemirror.errors import EmptySitemap, NoSitemap
+from sitemirror.events import PageSkipped, SitemapRead
+from sitemirror.fetch.client import Stream
+from sitemirror.frontier.scope import DOMAIN_LOCK, OUTSIDE_START, Scope
+from sitemirror.model import Entry, Failed, Fetched, Lane, Problem, Redirect, SitemapRef, Skipped
+from sitemirror.store.listing import Listed, Listing, SitemapRow
+from sitemirror.text import printable
+
+MAX_DEPTH: Final = 5
+"""Indexes within indexes that are followed. The protocol allows one level; some sites have two."""
+
+ROBOTS_LIMIT: Final = 512 * 1024
+_BATCH: Final = 2000
+_NAMED_VIOLATIONS: Final = 20
+
+
+class Discovery:
+    """Reads robots.txt and sitemaps. `checkpoint` is called whenever 100 more URLs are listed."""
+
+    def __init__(self, session: Session, listing: Listing, scope: Scope, checkpoint: Callable[[], None]) -> None:
+        self._session = session
+        self._listing = listing
+        self._scope = scope
+        self._checkpoint = checkpoint
+        self._violations = 0
+        self._misses: list[str] = []
+        self._since_checkpoint = 0
+        self._count = 0  # of the sitemap in hand
+        self._kind: str | None = None
+
+    async def run(self, arrival: Arrival) -> None:
+        """Lists every URL that the site's sitemaps name; raises `NoSitemap` when there is nothing to list."""
+        if arrival.is_sitemap:
+            await self._read_group([arrival.url])
+            self._demand(arrival)
+            return
+        robots = await fetch_robots(self._session, self._scope, arrival.url)
+        named = set(self._absolute(robots.sitemaps, urls.origin(arrival.url)))
+        start = urls.normalize(arrival.folder, base=arrival.url)
+        for group in candidates(start, robots.sitemaps):
+            if await (self._read_group(group) if named.intersection(group) else self._probe(group)):
+                return
+        if await self._read_group(await self._linked(arrival)):
+            return
+        self._demand(arrival)
+
+    async def _read_group(self, group: Iterable[str]) -> bool:
+        """Reads sitemaps that somebody named, with all their children. True when they list something in scope."""
+        self._listing.add_sitemaps(group, depth=0)
+        while (row := self._listing.next_sitemap()) is not None:
+            await self._read(row)
+        return self._listing.in_scope > 0
+
+    async def _probe(self, group: Iterable[str]) -> bool:
+        """Reads sitemaps whose place we guessed: a miss is no news."""
+        for url in group:
+            self._listing.add_sitemaps([url], depth=0)
+            row = self._listing.next_sitemap()
+            if row is None:
+                continue  # read before an interruption
+            problem = await self._read_once(row)
+            if isinstance(problem, Failed) or self._kind in (None, "html"):
+                reason = problem.reason if isinstance(problem, Failed) else "not a sitemap"
+                self._misses.append(f"{urls.parts(url).path}: {reason}")
+                self._listing.forget(row.id)
+                continue
+            self._finish(row, problem)
+        return await self._read_group([])
+
+    async def _read(self, row: SitemapRow) -> None:
+        """One sitemap. A server's bad minute must not cost 50,000 URLs, so transient failures are tried again."""
+        for attempt in range(self._session.settings.max_retries + 1):
+            if attempt:
+                self._listing.restart(row.id)
+            problem = await self._read_once(row)
+            if not (isinstance(problem, Failed) and problem.transient):
+                break
+            if attempt < self._session.settings.max_retries:
+                self._session.pace.pause(row.url, self._session.backoff.seconds(attempt), problem.reason)
+        self._finish(row, problem)
+
+    def _finish(self, row: SitemapRow, problem: Failed | str | None) -> None:
+        failed = isinstance(problem, Failed)
+        error = problem.reason if isinstance(problem, Failed) else problem
+        self._listing.finish(row.id, kind=self._kind, error=error, status="failed" if failed else "completed")
+        self._checkpoint()
+        self._session.emit(SitemapRead(row.url, self._count, error or ""))
+        if error:
+            self._session.warn(f"sitemap {row.url}: {error}")
+
+    async def _read_once(self, row: SitemapRow) -> Failed | str | None:
+        """None, or what was wrong: `Failed` when reading it again may help, text when all that is readable was read."""
+        location = row.url
+        self._count, self._kind = 0, None
+        for _ in range(MAX_HOPS):
+            self._session.check_stop()
+            refused = self._scope.host_reason(location)
+            if refused:
+                return f"{refused}: {location} is on another domain (--no-domain-lock allows it)"
+            stream = self._session.fetcher.stream(
+                location, lane=Lane.SITEMAP, limit=self._session.settings.max_sitemap_bytes
+            )
+            async with stream as answer:
+                match answer:
+                    case Redirect(location=there):
+                        location = there
+                    case Failed():
+                        return answer
+                    case Skipped(reason=reason):
+                        return reason
+                    case Stream():
+                        return await self._parse(row, location, answer)
+        return Failed(row.url, "too many redirects", transient=False)
+
+    async def _parse(self, row: SitemapRow, location: str, stream: Stream) -> Failed | str | None:
+        parser = SitemapParser(max_bytes=self._session.settings.max_sitemap_bytes)
+        problems: list[str] = []
+        async for chunk in stream.chunks():
+            self._session.check_stop()
+            self._take_in(row, location, parser.feed(chunk), problems)
+            if parser.stopped:
+                break
+        self._take_in(row, location, parser.close(), problems)
+        self._kind = parser.kind
+        if stream.error and not parser.stopped:
+            return Failed(location, stream.error, transient=True)
+        if not self._count and parser.kind in (None, "html"):
+            return Failed(location, "; ".join(problems) or "not a sitemap", transient=False)
+        return "; ".join(problems) or None
+
+    def _take_in(
+        self, row: SitemapRow, location: str, found: list[Entry | SitemapRef | Problem], problems: list[str]
+    ) -> None:
+        entries: list[Listed] = []
+        children: list[str] = []
+        for item in found:
+            match item:
+                case Entry():
+                    entries.append(self._listed(item, location))
+                case SitemapRef(loc=loc):
+                    children.extend(self._absolute([loc], location))
+                case Problem(reason=reason):
+                    problems.append(printable(reason, limit=300))
+        if children:
+            if row.depth >= MAX_DEPTH:
+                problems.append(f"{len(children)} sitemaps more than {MAX_DEPTH} levels deep were not read")
+            else:
+                self._listing.add_sitemaps(children, row.depth + 1)
+                self._count += len(children)
+        for start in range(0, len(entries), _BATCH):
+            self._listing.add(row.id, entries[start : start + _BATCH])
+        self._count += len(entries)
+        self._since_checkpoint += len(entries)
+        if self._since_checkpoint >= 100:
+            self._since_checkpoint = 0
+            self._checkpoint()
+
+    def _listed(self, entry: Entry, base: str) -> Listed:
+        try:
+            url = urls.normalize(entry.loc, base)
+        except urls.InvalidUrl as error:
+            return Listed(printable(entry.loc), reason=error.reason)
+        reason = self._scope.reason(url)
+        if reason == DOMAIN_LOCK:
+            self._violation(url)
+        alternates = (
+            orjson.dumps([{"lang": lang, "href": href} for lang, href in entry.alternates]).decode()
+            if entry.alternates
+            else None
+        )
+        return Listed(url, entry.lastmod, entry.priority, alternates, reason)
+
+    def _violation(self, url: str) -> None:
+        self._violations += 1
+        if self._violations <= _NAMED_VIOLATIONS:
+            self._session.warn(f"security: domain lock violation: {url} is on another domain and is not fetched")
+        else:
+            self._session.emit(PageSkipped(url, DOMAIN_LOCK))
+
+    def _absolute(self, locations: Iterable[str], base: str) -> list[str]:
+        found = []
+        for location in locations:
+            with suppress(urls.InvalidUrl):
+                found.append(urls.normalize(location, base))
+        return found
+
+    async def _linked(self, arrival: Arrival) -> list[str]:
+        """Sitemaps that the start page links to with `<link rel="sitemap">`."""
+        page = arrival.page
+        if page is None:
+            outcome = await self._session.fetcher.get(
+                arrival.url, lane=Lane.SITEMAP, limit=self._session.settings.max_file_bytes
+            )
+            page = outcome if isinstance(outcome, Fetched) else None
+        return sitemap_links(page.body, page.url) if page is not None else []
+
+    def _demand(self, arrival: Arrival) -> None:
+        """Ends the run when there is nothing to fetch, and says what was tried."""
+        listing = self._listing
+        if listing.in_scope:
+            return
+        if listing.total:
+            reasons = f"none of the {listing.total} URLs in the sitemap is in scope"
+            outside = self._scope.folder != "/"
+            raise EmptySitemap(
+                f"{reasons} ({OUTSIDE_START} {self._scope.folder})" if outside else reasons,
+                hint="--whole-site lifts the start path" if outside else "see --no-domain-lock and --include-path",
+            )
+        read = list(listing.sitemaps(newest=3))
+        if read and all(row.status == "completed" for row in read):
+            raise EmptySitemap(f"the sitemap {read[-1].url} lists no URL", hint="check that it is the right sitemap")
+        if read:
+            raise NoSitemap(
+                f"no sitemap of {arrival.url} could be read: {read[-1].url}: {read[-1].error}",
+                hint="try again later, or give the URL of another sitemap",
+            )
+        tried = "; ".join(self._misses[:3]) + ("; …" if len(self._misses) > 3 else "")
+        raise NoSitemap(
+            f"no sitemap found for {arrival.url}" + (f" ({tried})" if tried else ""),
+            hint="if it has one, give that sitemap's own URL",
+        )
+
+    @property
+    def violations(self) -> int:
+        return self._violations
+
+
+async def fetch_robots(session: Session, scope: Scope, url: str) -> Robots:
+    """The robots.txt that rules `url`. 4xx allows all; a server that cannot answer holds us off (RFC 9309)."""
+    agent = session.settings.user_agent
+    location = urls.normalize("/robots.txt", base=url)
+    for _ in range(5):
+        session.check_stop()
+        if scope.host_reason(location):
+            return Robots.allow_all()
+        outcome = await session.fetcher.get(location, lane=Lane.SITEMAP, limit=ROBOTS_LIMIT * 200)
+        match outcome:
+            case Redirect(location=there):
+                location = there
+            case Fetched(body=body):
+                return Robots.parse(body, agent)
+            case Failed(status=status) if status is not None and 400 <= status < 500:
+                return Robots.allow_all()
+            case Failed():
+                return Robots.disallow_all()
+            case _:
+                return Robots.allow_all()
+    return Robots.allow_all()

@@ -1,0 +1,79 @@
+"""Keeps `_progress.json` and the checkpoint current while a run goes, for people and for the next run."""
+
+from __future__ import annotations
+
+from sitemirror.engine.session import Session
+from sitemirror.engine.tally import Tally
+from sitemirror.engine.workspace import Workspace
+from sitemirror.publish.progress import (
+    COMPLETED_SHOWN,
+    Checkpoint,
+    Progress,
+    SitemapProgress,
+    SitemapState,
+    SitemapType,
+)
+from sitemirror.store.listing import Listing
+from sitemirror.store.state import RunInfo
+
+
+class Notes:
+    """Writes both files of one run. Each write is whole or not at all."""
+
+    def __init__(
+        self,
+        session: Session,
+        space: Workspace,
+        run: RunInfo,
+        listing: Listing,
+        tally: Tally,
+        *,
+        checkpoint_file: str = "_checkpoint.json",
+    ) -> None:
+        self._session = session
+        self._space = space
+        self._run = run
+        self._listing = listing
+        self._tally = tally
+        self._checkpoint_file = checkpoint_file
+
+    def write(self) -> None:
+        """Both files, from the counts as they are now."""
+        self.checkpoint()
+        tally, now = self._tally, self._session.clock.monotonic()
+        eta = tally.eta(now)
+        progress = Progress(
+            processed=tally.processed,
+            total=tally.total,
+            elapsed_sec=round(self._session.elapsed, 3),
+            eta_sec=None if eta is None else round(eta, 1),
+            rate=round(tally.rate(now), 3),
+            failed=tally.failed,
+            skipped=tally.skipped,
+        )
+        self._space.tree.write(self._space.file("_progress.json"), progress.dump())
+
+    def checkpoint(self) -> None:
+        """The checkpoint alone: while sitemaps are read there is no progress to tell yet."""
+        rows = list(self._listing.sitemaps(newest=COMPLETED_SHOWN))
+        earlier = self._listing.sitemap_count - len(rows)
+        shown = tuple(
+            SitemapProgress(
+                url=row.url,
+                status=SitemapState.COMPLETED if row.status == "completed" else SitemapState.IN_PROGRESS,
+                urls_processed=row.urls,
+            )
+            for row in rows
+            if row.status != "pending"
+        )
+        discovered = self._tally.total > 0
+        checkpoint = Checkpoint(
+            started_at=self._run.started_at,
+            source_url=self._run.source_url,
+            sitemap_type=SitemapType.INDEX if any(row.kind == "index" for row in rows) else SitemapType.SINGLE,
+            sitemaps=shown,
+            sitemaps_completed_before=max(0, earlier),
+            total_processed=self._tally.processed if discovered else self._listing.listed,
+            total_expected=self._tally.total if discovered else None,
+        )
+        self._space.tree.write(self._space.file(self._checkpoint_file), checkpoint.dump())

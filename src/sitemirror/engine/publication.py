@@ -1,0 +1,193 @@
+"""Settles who is who and who is where, then writes what people and programs read."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sitemirror.engine.session import Session
+from sitemirror.engine.workspace import Workspace
+from sitemirror.errors import OutputError
+from sitemirror.publish.contents import ContentsHeader, ContentsRow, write_contents
+from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
+from sitemirror.publish.report import RunStatus
+from sitemirror.store.files import Tree
+from sitemirror.store.listing import Listing
+from sitemirror.store.moves import Move, finish_moves, start_moves
+from sitemirror.store.placement import Placement
+from sitemirror.store.schema import Row
+from sitemirror.store.state import RunInfo, State
+from sitemirror.store.survey import Counts, Survey
+from sitemirror.store.twins import Merge, find_merges
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was written, and what it says. A path is None where the disk did not take the file."""
+
+    counts: Counts
+    manifest: str | None
+    index: str | None
+    incomplete: bool  # a sitemap could not be read, or an old copy had to stay
+
+
+def publish(session: Session, space: Workspace, run: RunInfo, listing: Listing, status: RunStatus) -> Published:
+    """Ends a run: `status` is OK when everything in the queue was visited."""
+    # The reserve that the disk guard keeps is for this: the manifest is written even when no page may be.
+    tree = Tree(space.tree.root, min_free_mb=0)
+    survey = Survey(space.state)
+    survey.fail_loops(session.now())
+    complete = status is RunStatus.OK and not survey.counts().not_reached
+    if complete:  # Before that, a page yet to come could change the outcome.
+        _settle(session, space.state, tree)
+    survey = Survey(space.state)
+    counts = survey.counts()
+    if counts.refresh_failed:
+        session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")
+    if complete:
+        Placement(space.state, tree).mark_published()
+        run = replace(run, finished=True)
+        space.state.save_run(run)
+    writer = _Writer(session, space, tree, run, listing, survey, counts, complete)
+    return Published(
+        counts,
+        writer.manifest(),
+        writer.index(),
+        incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
+    )
+
+
+def _settle(session: Session, state: State, tree: Tree) -> None:
+    """Twins first, then paths: who owns a path depends on who is a page. Survives a kill at any point."""
+    with state.transaction():
+        start_moves(state, [move for merge in list(find_merges(state)) for move in _merge(state, merge)])
+    finish_moves(state, tree)
+    placement = Placement(state, tree)
+    with state.transaction():
+        start_moves(state, placement.moves())
+    finish_moves(state, tree)
+    for path in placement.orphans():
+        tree.remove(path)
+    for url, path in placement.collisions():
+        session.warn(f"path collision: {url} is saved as {path}, as another URL has the path it maps to")
+
+
+def _merge(state: State, merge: Merge) -> Iterator[Move]:
+    """Makes the losers other names of the winner; their files go away."""
+    for loser in merge.losers:
+        state.db.execute("UPDATE url SET status = ?, leads_to = ? WHERE id = ?", (Row.TWIN, merge.winner.id, loser.id))
+        if not loser.is_twin and loser.path != merge.winner.path:
+            yield Move(0, loser.path, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    session: Session
+    space: Workspace
+    tree: Tree
+    run: RunInfo
+    listing: Listing
+    survey: Survey
+    counts: Counts
+    complete: bool
+
+    def manifest(self) -> str | None:
+        name = self.space.file("_manifest.json")
+        sitemaps = tuple(row.url for row in self.listing.sitemaps())
+        header = ManifestHeader(
+            source_url=self.run.source_url,
+            sitemap_url=sitemaps[0] if sitemaps else None,
+            sitemaps=sitemaps,
+            crawl_started=self.run.started_at,
+            crawl_completed=self.session.now() if self.complete else None,
+            complete=self.complete,
+            total_pages=self.counts.total,
+            successful=self.counts.saved,
+            failed=self.counts.failed,
+            skipped=self.counts.skipped,
+            duplicates=self.listing.repeats + self.counts.aliases_listed,
+            not_reached_count=self.counts.not_reached,
+        )
+        try:
+            with self.tree.replace_with(name) as file:
+                write_manifest(
+                    file,
+                    header,
+                    pages=map(self._page, self.survey.pages()),
+                    failures=self._failures(),
+                    skips=(
+                        SkipRow(url=url, reason=reason, content_type=content_type, size_bytes=size)
+                        for url, reason, _, _, content_type, size, _ in self.survey.skips()
+                    ),
+                    gone=(
+                        GoneRow(url=url, path=self._here(path) if path else None, since=since)
+                        for url, path, since in self.survey.gone()
+                    ),
+                    not_reached=self.survey.not_reached(),
+                )
+        except OutputError as error:
+            self.session.warn(f"the manifest could not be written: {error.message}")
+            return None
+        return str(self.tree.root / name)
+
+    def index(self) -> str | None:
+        name = self.space.file("_index.md")
+        header = ContentsHeader(
+            host=self.space.authority,
+            source_url=self.run.source_url,
+            crawl_started=self.run.started_at,
+            crawl_completed=self.session.now() if self.complete else None,
+            complete=self.complete,
+            total_pages=self.counts.total,
+            successful=self.counts.saved,
+            failed=self.counts.failed,
+            skipped=self.counts.skipped,
+            duplicates=self.listing.repeats + self.counts.aliases_listed,
+            not_reached=self.counts.not_reached,
+        )
+        try:
+            with self.tree.replace_with(name) as file:
+                rows = self.survey.contents()
+                write_contents(
+                    file,
+                    header,
+                    rows=lambda: (ContentsRow(url, self._here(path), title) for url, path, title in rows()),
+                    failures=self._failures(),
+                )
+        except OutputError as error:
+            self.session.warn(f"the contents could not be written: {error.message}")
+            return None
+        return str(self.tree.root / name)
+
+    def _failures(self) -> Iterator[FailureRow]:
+        for url, reason, attempts, at, _, _, final_url in self.survey.failures():
+            yield FailureRow(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
+
+    def _page(self, row: dict[str, Any]) -> PageRow:
+        alternates = json.loads(row["alternates"]) if row["alternates"] else ()
+        return PageRow(
+            url=row["url"],
+            path=self._here(row["path"]),
+            size_bytes=row["size"] if row["sha256"] else None,
+            fetched_at=row["fetched_at"] or None,
+            title=row["title"],
+            sha256=row["sha256"],
+            lastmod=row["lastmod"],
+            etag=row["etag"],
+            last_modified=row["last_modified"],
+            content_type=row["content_type"],
+            final_url=row["url"],
+            canonical_url=row["canonical"],
+            aliases=tuple(json.loads(row["aliases"])),
+            alternates=tuple((entry["lang"], entry["href"]) for entry in alternates),
+            refresh_error=row["error"],
+            preferred_path=self._here(row["wanted"]) if row["wanted"] != row["path"] else None,
+        )
+
+    def _here(self, path: str) -> str:
+        """A path as seen from the run's own folder."""
+        home = self.space.home + "/"
+        return path[len(home) :] if path.startswith(home) else posixpath.join("..", path)

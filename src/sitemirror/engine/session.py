@@ -1,0 +1,72 @@
+"""What every part of a run shares: its settings, its clock, its voice and the wish to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from sitemirror.events import Listener, Warned
+from sitemirror.fetch.client import Fetcher
+from sitemirror.fetch.pace import Clock, Pace
+from sitemirror.fetch.retry import Backoff
+from sitemirror.settings import Settings
+from sitemirror.text import printable
+
+_WARNINGS_KEPT: Final = 100
+
+
+class Stopped(Exception):
+    """The person at the keyboard, or the system, asked the run to end. Everything done so far is kept."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One run's companions, passed to every part of it."""
+
+    settings: Settings
+    clock: Clock
+    pace: Pace
+    fetcher: Fetcher
+    emit: Listener
+    stop: asyncio.Event
+    started: float
+    backoff: Backoff = field(default_factory=Backoff)
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, message: str) -> None:
+        """Says it now, and keeps it for the report."""
+        message = printable(message)
+        if len(self.warnings) < _WARNINGS_KEPT:
+            self.warnings.append(message)
+        elif len(self.warnings) == _WARNINGS_KEPT:
+            self.warnings.append("more warnings were shown than are kept here")
+        self.emit(Warned(message))
+
+    def check_stop(self) -> None:
+        if self.stop.is_set():
+            raise Stopped
+
+    @property
+    def elapsed(self) -> float:
+        return self.clock.monotonic() - self.started
+
+    def now(self) -> str:
+        return stamp(self.clock.now())
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as all our files write it: `2026-01-03T20:00:00Z`."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def unstamp(text: str | None) -> datetime | None:
+    """The moment back from a file, or None for what is none."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None

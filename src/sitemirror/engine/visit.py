@@ -1,0 +1,208 @@
+"""One URL from request to record: fetch, follow, convert, keep. A page's failure ends here, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sitemirror.convert import convert_html, convert_text
+from sitemirror.convert.types import PageKind, page_kind
+from sitemirror.discover.dates import parse_lastmod
+from sitemirror.engine.keeper import Keeper
+from sitemirror.engine.robots import RobotsBook
+from sitemirror.engine.session import Session, unstamp
+from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
+from sitemirror.fetch.client import Head
+from sitemirror.frontier.freshness import Copy, Freshness, judge
+from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Page, Redirect, Skipped, Validators
+from sitemirror.store.ledger import Known, Ledger
+from sitemirror.store.schema import Row
+
+MAX_REDIRECTS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a visit ended. `new` counts against --max-pages; `failure` is the error policy's business."""
+
+    new: bool = False
+    skipped: bool = False
+    failure: Failed | None = None
+    known: Known | None = None  # whose failure it is
+
+
+class Visitor:
+    """Visits URLs for one run. Slots share it: between two awaits nothing else changes the ledger."""
+
+    def __init__(
+        self, session: Session, scope: Scope, robots: RobotsBook, ledger: Ledger, keeper: Keeper, *, run: int
+    ) -> None:
+        self._session = session
+        self._scope = scope
+        self._robots = robots
+        self._ledger = ledger
+        self._keeper = keeper
+        self._run = run
+        self._in_flight: set[int] = set()
+        self._led_to: set[int] = set()
+        self.first: Fetched | None = None
+        """The start page, where arriving had to fetch it: no need to ask twice."""
+
+    # --- deciding ----------------------------------------------------------------------------------------------
+
+    def freshness(self, known: Known) -> Freshness:
+        """Whether `--update` has to ask for a URL that an earlier run settled."""
+        if known.status in (Row.QUEUED, Row.FAILED):
+            return Freshness.FETCH
+        lastmods = [parse_lastmod(known.lastmod)] if known.lastmod else []
+        if known.status is Row.SAVED:
+            lastmods += map(parse_lastmod, self._ledger.lastmods_of_aliases(known.id))
+        mtime = self._keeper.mtime(known.path) if known.path and known.status is Row.SAVED else unstamp(known.at)
+        fetched_at = unstamp(known.fetched_at or known.at)
+        copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
+        return judge(copy, lastmods)
+
+    def handled(self, id: int) -> bool:
+        """Whether a redirect has led to this URL in this run already."""
+        return id in self._led_to
+
+    # --- doing -------------------------------------------------------------------------------------------------
+
+    async def visit(self, known: Known, freshness: Freshness) -> Result:
+        """Fetches a URL, and where it leads, until something is settled."""
+        chain = [known]
+        ask = freshness is Freshness.ASK
+        while True:
+            current = chain[-1]
+            self._in_flight.add(current.id)
+            try:
+                outcome, page, kind = await self._fetch(current, ask)
+                following = self._settle(chain, outcome, page, kind)
+            finally:
+                self._in_flight.discard(current.id)
+            if isinstance(following, Result):
+                return following
+            chain.append(following)
+            ask = following.path is not None
+
+    async def _fetch(self, known: Known, ask: bool) -> tuple[Outcome, Page | None, PageKind | None]:
+        if self._session.settings.respect_robots:
+            refused = await self._robots.reason(known.url)
+            if refused:
+                return Skipped(known.url, refused), None, None
+        outcome: Outcome
+        if self.first is not None and self.first.url == known.url and page_kind(self.first.content_type):
+            outcome, self.first = self.first, None
+        else:
+            outcome = await self._session.fetcher.get(
+                known.url,
+                lane=Lane.CONTENT,
+                limit=self._session.settings.max_file_bytes,
+                validators=known.validators if ask and known.path else Validators(),
+                wanted=_is_page,
+            )
+        if not isinstance(outcome, Fetched):
+            return outcome, None, None
+        kind = page_kind(outcome.content_type)
+        if kind is None:
+            return _other_type(outcome.url, outcome.content_type, len(outcome.body)), None, None
+        page = self._convert(outcome, kind)
+        if page.refresh and page.refresh != known.url:
+            return Redirect(known.url, outcome.status, page.refresh), None, None
+        return outcome, page, kind
+
+    def _convert(self, fetched: Fetched, kind: PageKind) -> Page:
+        if kind is PageKind.TEXT:
+            return convert_text(fetched.body, url=fetched.url, charset=fetched.charset)
+        content = self._session.settings.content
+        return convert_html(fetched.body, url=fetched.url, content=content, charset=fetched.charset)
+
+    def _settle(self, chain: list[Known], outcome: Outcome, page: Page | None, kind: PageKind | None) -> Result | Known:
+        """Records what was found out; gives the URL to go on with where a redirect leads to one."""
+        known = chain[-1]
+        match outcome:
+            case Fetched():
+                assert page is not None
+                assert kind is not None
+                return self._saved(chain, outcome, page, kind)
+            case NotModified(headers=headers, fetched_at=fetched_at):
+                self._keeper.renew(known)
+                validators = Validators(headers.get("etag"), headers.get("last-modified"))
+                self._ledger.renewed(known.id, fetched_at=fetched_at, validators=validators)
+                self._session.emit(PageSaved(known.url, known.path or "", 0, changed=False))
+                return Result()
+            case Redirect():
+                return self._redirected(chain, outcome)
+            case Failed():
+                return self._failed(known, outcome)
+            case Skipped():
+                return self._skipped(known, outcome)
+
+    def _saved(self, chain: list[Known], fetched: Fetched, page: Page, kind: PageKind) -> Result:
+        known = chain[-1]
+        kept = self._keeper.keep(known, fetched, page, kind)
+        for alias in chain[:-1]:
+            self._ledger.alias_done(alias.url)
+        self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
+        return Result(new=known.path is None)
+
+    def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
+        known = chain[-1]
+        location = redirect.location
+        refused = self._scope.reason(location)
+        if refused:
+            if refused == DOMAIN_LOCK:
+                self._session.warn(f"security: domain lock violation: {known.url} redirects to {location}")
+            return self._skipped(known, Skipped(known.url, f"redirects out of scope: {location} ({refused})"))
+        if any(location == earlier.url for earlier in chain):
+            return self._failed(known, Failed(known.url, "redirect loop", transient=False))
+        if len(chain) > MAX_REDIRECTS:
+            return self._failed(known, Failed(known.url, "too many redirects", transient=False))
+        target = self._ledger.find_or_add(location)
+        self._drop_copy(known)
+        self._ledger.redirected(known.id, known.url, target.id, self._session.now())
+        self._session.emit(PageRedirected(known.url, location))
+        waiting = {Row.QUEUED, Row.FAILED, Row.SAVED} if self._session.settings.update else {Row.QUEUED, Row.FAILED}
+        if target.status not in waiting or target.id in self._in_flight or target.id in self._led_to:
+            if target.status is Row.SAVED:
+                self._ledger.alias_done(known.url)
+            return Result()
+        self._led_to.add(target.id)
+        return target
+
+    def _drop_copy(self, known: Known) -> None:
+        """What was a page of its own is now another's name; its file would be found twice."""
+        if known.path is not None and known.status is Row.SAVED:
+            self._keeper.remove(known.path)
+
+    def _failed(self, known: Known, failure: Failed) -> Result:
+        if known.path is not None and known.status is Row.SAVED:
+            self._ledger.kept(known.id, failure.reason, self._session.now())
+        else:
+            self._ledger.failed(known.id, failure, self._session.now())
+        return Result(failure=failure, known=known)
+
+    def _skipped(self, known: Known, skip: Skipped) -> Result:
+        if skip.reason == ROBOTS:
+            self._ledger.outside(known.id, skip.reason, self._session.now())
+        else:
+            self._ledger.skipped(known.id, skip, self._session.now())
+            self._keeper.skipped(known, skip)
+        self._session.emit(PageSkipped(known.url, skip.reason))
+        return Result(skipped=True)
+
+    def give_up(self, known: Known, failure: Failed) -> None:
+        """The last word on a failure, for now: the next run tries again."""
+        self._keeper.failed(known, failure)
+        self._session.emit(PageFailed(known.url, failure.reason))
+
+
+def _is_page(head: Head) -> Skipped | None:
+    if not head.content_type or page_kind(head.content_type):
+        return None
+    return _other_type(head.url, head.content_type, head.content_length)
+
+
+def _other_type(url: str, content_type: str, size: int | None) -> Skipped:
+    return Skipped(url, f"content type {content_type}", content_type=content_type, size_bytes=size)

@@ -1,0 +1,76 @@
+"""The map both ways: which file a URL is in, and which URL a file came from."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from pathlib import Path
+
+from sitemirror import urls
+from sitemirror.convert import read_front_matter_url
+from sitemirror.errors import UsageError
+from sitemirror.publish.manifest import PageRow
+from sitemirror.publish.manifest_reader import ManifestUnreadable, read_manifest
+from sitemirror.settings import Settings
+from sitemirror.store import paths
+
+MANIFEST = "_manifest.json"
+
+
+def where(target: str, settings: Settings) -> str:
+    """The file for a URL (where it is, or would be), or the URL for a file of a mirror."""
+    if "://" in target:
+        return _file_of(target, settings.output)
+    path = Path(target)
+    if path.exists():
+        return _url_of(path)
+    try:
+        url = urls.start_url(target)
+    except urls.InvalidUrl:
+        url = ""
+    if "." not in target.partition("/")[0] or not url:
+        raise UsageError(
+            f"{target} is neither a file here nor a URL", hint="give a URL, or the path of a mirrored file"
+        )
+    return _file_of(url, settings.output)
+
+
+def _file_of(text: str, output: Path) -> str:
+    try:
+        url = urls.normalize(text)
+    except urls.InvalidUrl as error:
+        raise UsageError(f"{text!r}: {error.reason}", hint="give an http or https URL") from None
+    folder = paths.host_folder(url)
+    manifests = [output / folder / MANIFEST]
+    if output.is_dir():  # a page of another subdomain stands in the manifest of the site it was found on
+        manifests += sorted(found for found in output.glob(f"*/{MANIFEST}") if found != manifests[0])
+    for manifest in manifests:
+        for row in _pages(manifest):
+            if url == row.url or url in row.aliases:
+                return str(Path(os.path.normpath(manifest.parent / row.path)))
+    return str(output / folder / paths.page_path(url))
+
+
+def _url_of(path: Path) -> str:
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolving would follow symlinks out of the mirror
+    for folder in absolute.parents:
+        relative = posixpath.join(*absolute.relative_to(folder).parts)
+        for row in _pages(folder / MANIFEST):
+            if row.path == relative:
+                return row.url
+    if path.is_file():
+        with path.open("rb") as file:
+            url = read_front_matter_url(file.read(65536))
+        if url:
+            return url
+    raise UsageError(
+        f"{path} is not a page of a mirror: no {MANIFEST} above it names it",
+        hint="give a file that `sitemirror mirror` saved",
+    )
+
+
+def _pages(manifest: Path) -> list[PageRow]:
+    try:
+        return [item for item in read_manifest(manifest) if isinstance(item, PageRow)]
+    except (OSError, ManifestUnreadable):
+        return []

@@ -1,0 +1,125 @@
+"""The run's folder: locked, its state opened or rebuilt, and left so that the next run can go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from sitemirror import urls
+from sitemirror.engine.rebuild import rebuild, trust
+from sitemirror.engine.session import Session
+from sitemirror.publish.progress import CorruptFile, parse_checkpoint
+from sitemirror.store import paths
+from sitemirror.store.files import Tree
+from sitemirror.store.ledger import Ledger
+from sitemirror.store.lock import FolderLock
+from sitemirror.store.moves import finish_moves
+from sitemirror.store.processed import ProcessedLog
+from sitemirror.store.restore import Restorer
+from sitemirror.store.state import RunInfo, State, StateUnusable
+
+
+@dataclass(slots=True)
+class Workspace:
+    """An open, locked host folder. `home` is its name below the output folder."""
+
+    tree: Tree
+    home: str
+    authority: str  # the host as the site's URLs have it
+    state: State
+    locks: ExitStack
+    locked: set[str]
+    fresh_start: bool  # nothing is known of an unfinished run
+
+    @property
+    def folder(self) -> Path:
+        return self.tree.root / self.home
+
+    def lock(self, host_folder: str) -> None:
+        """A run locks every host folder it writes to, when it first does."""
+        if host_folder not in self.locked:
+            self.locks.enter_context(FolderLock(self.tree.root / host_folder))
+            self.locked.add(host_folder)
+
+    def file(self, name: str) -> str:
+        return f"{self.home}/{name}"
+
+
+@contextmanager
+def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_file: str) -> Iterator[Workspace]:
+    """Takes the folder of a URL's host into use."""
+    home, settings = paths.host_folder(url), session.settings
+    tree = Tree(settings.output, min_free_mb=settings.min_free_mb)
+    tree.prepare()
+    tree.check_space()
+    with ExitStack() as locks:
+        locks.enter_context(FolderLock(tree.root / home))
+        tree.sweep_temporary(home)
+        good_checkpoint = _check(session, tree, f"{home}/{checkpoint_file}")
+        state, rebuilt = _open_state(session, tree, home, state_file)
+        space = Workspace(
+            tree, home, urls.parts(url).authority, state, locks, {home}, fresh_start=rebuilt or not good_checkpoint
+        )
+        try:
+            finish_moves(state, tree)
+            yield space
+        finally:
+            state.close()
+
+
+def _check(session: Session, tree: Tree, name: str) -> bool:
+    """Whether the checkpoint can be trusted. One that cannot is set aside, not thrown away."""
+    if not tree.exists(name):
+        return True
+    try:
+        parse_checkpoint(tree.read(name) or b"")
+    except CorruptFile as error:
+        tree.rename(name, f"{name}.corrupt")
+        session.warn(f"{name} is damaged ({error}); kept as {name}.corrupt, and the sitemaps are read again")
+        return False
+    return True
+
+
+def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tuple[State, bool]:
+    """The state, and whether it had to be made anew from the published files."""
+    path = tree.root / home / state_file
+    try:
+        state = State.open(path)
+    except StateUnusable as error:
+        for suffix in ("", "-wal", "-shm"):
+            if tree.exists(f"{home}/{state_file}{suffix}"):
+                tree.rename(f"{home}/{state_file}{suffix}", f"{home}/{state_file}{suffix}.corrupt")
+        session.warn(
+            f"{state_file} cannot be used ({error}); kept as {state_file}.corrupt, and rebuilt from the mirror"
+        )
+        state = State.open(path)
+    if not state.empty or state.last_run() is not None:
+        return state, False
+    return state, rebuild(session, state, tree, home)
+
+
+def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
+    """The ledger, after mending what a kill or a power cut may have left: `_processed.txt` and unsynced pages."""
+    log = ProcessedLog(space.state, space.tree, space.file("_processed.txt"))
+    space.locks.callback(log.close)
+    with space.state.transaction():
+        trust(Restorer(space.state), space.tree, log.mend())
+    ledger = Ledger(space.state, run, log)
+    lost = []
+    checked = []
+    for id, path, digest in list(ledger.not_yet_durable()):
+        data = space.tree.read(path)
+        if data is None or (digest and sha256(data).hexdigest() != digest):
+            lost.append(id)
+        else:
+            checked.append(id)
+    for id in lost:
+        ledger.requeue(id)
+    ledger.durable(checked)
+    ledger.commit()
+    if lost:
+        session.warn(f"{len(lost)} pages had not reached the disk when the last run ended; they are fetched again")
+    return ledger

@@ -1,0 +1,43 @@
+"""Whether a page on disk must be asked for again. The design's rule for `lastmod` against what we have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from sitemirror.model import Validators
+
+
+class Freshness(Enum):
+    """What to do about a page that a sitemap lists and we may have."""
+
+    FRESH = "fresh"  # nothing to ask
+    ASK = "ask"  # ask, with our validators
+    FETCH = "fetch"  # get it whole
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What we have of a page."""
+
+    mtime: datetime | None  # None: the file is missing
+    fetched_at: datetime | None
+    validators: Validators
+
+
+def judge(copy: Copy, lastmods: Iterable[datetime | None]) -> Freshness:
+    """`lastmods` are the dates that sitemaps give for the page's names; None stands for one that cannot be read.
+
+    A copy is as old as the older of its mtime and the recorded fetch: a git checkout renews mtimes.
+    """
+    if copy.mtime is None:
+        return Freshness.FETCH
+    known = list(lastmods)
+    if not known:  # Many sitemaps have no dates, and a 304 costs nothing.
+        return Freshness.ASK if copy.validators else Freshness.FRESH
+    age = min(copy.mtime, copy.fetched_at) if copy.fetched_at else copy.mtime
+    if all(lastmod is not None and lastmod <= age for lastmod in known):
+        return Freshness.FRESH
+    return Freshness.ASK if copy.validators else Freshness.FETCH

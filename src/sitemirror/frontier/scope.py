@@ -1,0 +1,91 @@
+"""The one gate: may this URL be fetched, and if not, why."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from fnmatch import translate
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from sitemirror import urls
+from sitemirror.settings import Settings
+
+if TYPE_CHECKING:
+    import tldextract
+
+DOMAIN_LOCK: Final = "domain lock"
+OUTSIDE_START: Final = "outside the start path"
+NOT_INCLUDED: Final = "not matched by --include-path"
+EXCLUDED: Final = "matched by --exclude-path"
+ROBOTS: Final = "disallowed by robots.txt"
+
+
+class Scope:
+    """What one run may fetch. `folder` is the start path's folder ("/" for the whole site)."""
+
+    def __init__(self, settings: Settings, *, start_url: str, folder: str = "/") -> None:
+        self.folder = folder if not settings.whole_site else "/"
+        self._lock = settings.domain_lock
+        self._domain = registrable_domain(urls.parts(start_url).host)
+        self._include = [re.compile(translate(glob)) for glob in settings.include_path]
+        self._exclude = [re.compile(translate(glob)) for glob in settings.exclude_path]
+        self._hosts: dict[str, bool] = {}
+
+    def host_reason(self, url: str) -> str:
+        """Why this URL's host may not be talked to; empty if it may."""
+        host = urls.parts(url).host
+        allowed = self._hosts.get(host)
+        if allowed is None:
+            allowed = not self._lock or registrable_domain(host) == self._domain
+            if len(self._hosts) < 10_000:  # A hostile sitemap can name any number of hosts.
+                self._hosts[host] = allowed
+        return "" if allowed else DOMAIN_LOCK
+
+    def reason(self, url: str) -> str:
+        """Why this URL may not be fetched; empty if it may."""
+        refused = self.host_reason(url)
+        if refused:
+            return refused
+        path = urls.parts(url).path
+        if self.folder != "/" and not (path.startswith(self.folder) or path == self.folder[:-1]):
+            return OUTSIDE_START
+        if self._include and not any(glob.match(path) for glob in self._include):
+            return NOT_INCLUDED
+        if any(glob.match(path) for glob in self._exclude):
+            return EXCLUDED
+        return ""
+
+    def fingerprint(self) -> str:
+        """Changes when the same URL could get another answer."""
+        globs = [[glob.pattern for glob in group] for group in (self._include, self._exclude)]
+        return repr((self.folder, self._lock and self._domain, globs))
+
+
+@lru_cache(maxsize=4096)
+def registrable_domain(host: str) -> str:
+    """`example.co.uk` for `docs.example.co.uk`; private suffixes count, so `alice.github.io` is its own domain.
+
+    An address, a single label, or a bare public suffix is a domain of its own.
+    """
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        pass
+    else:
+        return host
+    host = host.rstrip(".")
+    found = _extractor()(host)
+    if found.suffix and found.domain:
+        return f"{found.domain}.{found.suffix}"
+    if not found.suffix:  # An unlisted top level, such as a company's own: the last label is the suffix.
+        return ".".join(host.split(".")[-2:])
+    return host
+
+
+@lru_cache(maxsize=1)
+def _extractor() -> tldextract.TLDExtract:
+    import tldextract
+
+    # No suffix_list_urls: the list comes with the package, nothing is downloaded.
+    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)

@@ -1,0 +1,296 @@
+"""Writes down what became of each URL, in the order that survives a kill: page file, state row, `_processed.txt`.
+
+Rows are committed in small batches; the URLs of a batch stand in the batch's own transaction, so that a kill
+between the commit and the log's lines is mended when the state is opened next.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sitemirror import urls
+from sitemirror.model import Failed, Skipped, Validators
+from sitemirror.store.processed import ProcessedLog
+from sitemirror.store.schema import Row
+from sitemirror.store.state import RunInfo, State
+
+BATCH: Final = 16
+"""Pages that may be on disk without their row: what a kill can cost beyond the requests in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A URL's row, with what its page's row adds."""
+
+    id: int
+    url: str
+    status: Row
+    run: int
+    seen: int
+    lastmod: str | None
+    at: str | None
+    attempts: int
+    transient: bool
+    size: int | None
+    path: str | None
+    fetched_at: str | None
+    sha256: str | None
+    etag: str | None
+    last_modified: str | None
+
+    @property
+    def validators(self) -> Validators:
+        return Validators(self.etag, self.last_modified)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPage:
+    """All that is recorded of a page on disk. `path` is relative to the output folder."""
+
+    path: str
+    wanted: str
+    fold: bytes
+    size: int
+    fetched_at: str
+    title: str | None
+    sha256: str
+    body: bytes  # hash of the Markdown without front matter: equal pages are found by it
+    etag: str | None
+    last_modified: str | None
+    content_type: str
+    canonical: str | None
+
+
+_KNOWN = """
+SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
+       coalesce(url.transient, 0), url.size,
+       page.path, page.fetched_at, page.sha256, page.etag, page.last_modified
+FROM url LEFT JOIN page ON page.id = url.id
+"""
+
+
+def _known(row: tuple[Any, ...]) -> Known:
+    return Known(row[0], row[1], Row(row[2]), *row[3:8], bool(row[8]), *row[9:])
+
+
+class Ledger:
+    """The one writer of outcomes."""
+
+    def __init__(self, state: State, run: RunInfo, log: ProcessedLog) -> None:
+        self._state = state
+        self._db: sqlite3.Connection = state.db
+        self._run = run
+        self._log = log
+        self._lines: list[str] = []
+        self._pending = 0
+
+    # --- reading -----------------------------------------------------------------------------------------------
+
+    def take(self, after: int, *, limit: int, max_bytes: int) -> list[Known]:
+        """The next URLs to visit, in the order of discovery: what is queued or failed, and what was too large once."""
+        return self._take(
+            "url.status IN (0, 4) OR (url.status = 5 AND url.size <= ? AND url.reason = 'exceeds size limit')",
+            (max_bytes,),
+            after,
+            limit,
+        )
+
+    def take_for_update(self, after: int, *, limit: int) -> list[Known]:
+        """The next URLs to look at when everything is to be brought up to date."""
+        return self._take(
+            "url.status IN (0, 4) OR (url.seen < ? AND url.status IN (1, 2, 3, 5) AND url.run IN (?, 0))",
+            (self._run.number, self._run.number),
+            after,
+            limit,
+        )
+
+    def take_for_retry(self, after: int, *, limit: int) -> list[Known]:
+        """Transient failures of this run, once more."""
+        return self._take("url.status = 4 AND url.transient = 1 AND url.seen = ?", (self._run.number,), after, limit)
+
+    def _take(self, condition: str, values: tuple[object, ...], after: int, limit: int) -> list[Known]:
+        query = f"{_KNOWN} WHERE url.id > ? AND ({condition}) ORDER BY url.id LIMIT ?"
+        return [_known(row) for row in self._db.execute(query, (after, *values, limit))]
+
+    def find(self, url: str) -> Known | None:
+        row = self._db.execute(f"{_KNOWN} WHERE url.key = ?", (urls.key(url),)).fetchone()
+        return None if row is None else _known(row)
+
+    def find_or_add(self, url: str) -> Known:
+        """The row of a URL that a redirect led to; made if no sitemap ever listed it."""
+        found = self.find(url)
+        if found is not None:
+            return found
+        self._begin()
+        self._db.execute(
+            "INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 0, ?, 0)",
+            (urls.key(url), url, Row.QUEUED, self._run.source),
+        )
+        added = self.find(url)
+        assert added is not None
+        return added
+
+    def lastmods_of_aliases(self, id: int) -> list[str]:
+        """The dates that sitemaps give for other names of a page."""
+        rows = self._db.execute(
+            "SELECT lastmod FROM url WHERE leads_to = ? AND lastmod IS NOT NULL AND run = ?", (id, self._run.number)
+        )
+        return [row[0] for row in rows]
+
+    def owners(self, fold: bytes) -> list[tuple[int, str]]:
+        """Pages whose URL maps to this path: (id, path they have)."""
+        return self._db.execute(
+            "SELECT page.id, page.path FROM page JOIN url ON url.id = page.id WHERE page.fold = ? AND url.status = 1",
+            (fold,),
+        ).fetchall()
+
+    def displaced_at(self, path: str) -> bool:
+        """Whether a page that had to give way stands at this path."""
+        query = "SELECT 1 FROM page WHERE path = ? AND path != wanted"
+        return self._db.execute(query, (path,)).fetchone() is not None
+
+    # --- writing -----------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN")
+
+    def _set(self, id: int, **columns: object) -> None:
+        self._begin()
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        self._db.execute(f"UPDATE url SET {assignments} WHERE id = ?", (*columns.values(), id))
+
+    def saved(self, id: int, url: str, page: SavedPage, at: str) -> None:
+        """The page's file is in place. Twins that were equal to its old content are looked at again."""
+        self._begin()
+        old = self._db.execute("SELECT body, published, path FROM page WHERE id = ?", (id,)).fetchone()
+        published = old[1] if old is not None and old[2] == page.path else 0
+        if old is not None and old[0] != page.body:
+            self._db.execute("UPDATE url SET status = 0, leads_to = NULL WHERE leads_to = ? AND status = 3", (id,))
+        self._db.execute(
+            "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)",
+            (
+                id,
+                page.path,
+                page.wanted,
+                page.fold,
+                published,
+                page.size,
+                page.fetched_at,
+                page.title,
+                page.sha256,
+                page.body,
+                page.etag,
+                page.last_modified,
+                page.content_type,
+                page.canonical,
+            ),
+        )
+        self._settled(id, Row.SAVED, at)
+        self._done(url)
+
+    def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:
+        """The server, or equal content, said that what we have is what there is."""
+        self._begin()
+        self._db.execute(
+            "UPDATE page SET fetched_at = ?, etag = coalesce(?, etag), last_modified = coalesce(?, last_modified), "
+            "error = NULL WHERE id = ?",
+            (fetched_at, validators.etag, validators.last_modified, id),
+        )
+        self.checked(id)
+
+    def checked(self, id: int) -> None:
+        """This run has looked at the URL and has nothing to change."""
+        self._set(id, seen=self._run.number)
+        self._count()
+
+    def kept(self, id: int, error: str, at: str) -> None:
+        """A page that is on disk could not be brought up to date; the copy stays."""
+        self._begin()
+        self._db.execute("UPDATE page SET error = ? WHERE id = ?", (error, id))
+        self._set(id, seen=self._run.number, at=at)
+        self._count()
+
+    def redirected(self, id: int, url: str, to: int, at: str) -> None:
+        """The URL is another name of `to`."""
+        self._begin()
+        self._db.execute("DELETE FROM page WHERE id = ?", (id,))
+        self._settled(id, Row.REDIRECT, at, leads_to=to)
+
+    def alias_done(self, url: str) -> None:
+        """The page that `url` leads to is saved, so `url` is done as well."""
+        self._done(url)
+
+    def failed(self, id: int, failure: Failed, at: str) -> None:
+        self._set(
+            id,
+            status=Row.FAILED,
+            reason=failure.reason,
+            transient=int(failure.transient),
+            at=at,
+            seen=self._run.number,
+        )
+        self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + 1 WHERE id = ?", (id,))
+        self._count()
+
+    def skipped(self, id: int, skip: Skipped, at: str) -> None:
+        self._set(
+            id,
+            status=Row.SKIPPED,
+            reason=skip.reason,
+            content_type=skip.content_type,
+            size=skip.size_bytes,
+            at=at,
+            seen=self._run.number,
+        )
+        self._count()
+
+    def outside(self, id: int, reason: str, at: str) -> None:
+        """The scope refused the URL when its turn came."""
+        self._set(id, status=Row.OUTSIDE, reason=reason, at=at, seen=self._run.number)
+        self._count()
+
+    def _settled(self, id: int, status: Row, at: str, leads_to: int | None = None) -> None:
+        self._set(
+            id, status=status, at=at, seen=self._run.number, leads_to=leads_to, reason=None, transient=None, size=None
+        )
+        self._count()
+
+    def _done(self, url: str) -> None:
+        self._lines.append(url)
+
+    def _count(self) -> None:
+        self._pending += 1
+        if self._pending >= BATCH:
+            self.commit()
+
+    def commit(self) -> None:
+        """Makes the batch last, then adds its URLs to `_processed.txt`."""
+        if self._lines:
+            self._begin()
+            self._log.announce(self._lines)
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+        if self._lines:
+            self._log.append(self._lines)
+        self._lines.clear()
+        self._pending = 0
+
+    def not_yet_durable(self) -> Iterator[tuple[int, str, str | None]]:
+        """(id, path, sha256) of pages whose bytes may still be in the system's cache only."""
+        yield from self._db.execute(
+            "SELECT page.id, page.path, page.sha256 FROM page JOIN url USING (id) "
+            "WHERE page.durable = 0 AND url.status = 1"
+        )
+
+    def durable(self, ids: list[int]) -> None:
+        with self._state.transaction() as db:
+            db.executemany("UPDATE page SET durable = 1 WHERE id = ?", ((id,) for id in ids))
+
+    def requeue(self, id: int) -> None:
+        """A page's file did not survive: its URL is fetched again."""
+        self._set(id, status=Row.QUEUED)
+        self._db.execute("DELETE FROM page WHERE id = ?", (id,))

@@ -1,0 +1,43 @@
+"""Moves and removes page files so that a kill in the middle is finished by the next run.
+
+What is to be done is committed to the state first; doing it twice does no harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sitemirror.store.files import Tree
+from sitemirror.store.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A file on its way. `new` is empty for a file that goes away; `page` is the row that follows it."""
+
+    page: int
+    old: str
+    new: str
+
+
+def start_moves(state: State, moves: list[Move]) -> None:
+    """Notes what is about to happen. Belongs in the transaction that decides it."""
+    if moves:
+        state.put("moves", [[move.page, move.old, move.new] for move in moves])
+
+
+def finish_moves(state: State, tree: Tree) -> None:
+    """Does what was noted and is not done yet. Those who give way go first, so that no place is taken."""
+    pending = [Move(*row) for row in state.get("moves", [])]
+    if not pending:
+        return
+    for move in pending:
+        if not move.new:
+            tree.remove(move.old)
+    targets = {move.new for move in pending if move.new}
+    for move in sorted((move for move in pending if move.new), key=lambda move: (move.old not in targets, move.old)):
+        if tree.exists(move.old) and not tree.exists(move.new):  # else it was done before a kill
+            tree.rename(move.old, move.new)
+    with state.transaction() as db:
+        db.executemany("UPDATE page SET path = ? WHERE id = ?", ((move.new, move.page) for move in pending if move.new))
+        db.execute("DELETE FROM meta WHERE name = 'moves'")

@@ -1,0 +1,49 @@
+"""`_processed.txt`: one URL a line, appended right after its page is safe. Survives a kill between state and log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sitemirror.store.files import Tree
+from sitemirror.store.state import State
+
+
+class ProcessedLog:
+    """The log and what the state knows of it: each batch of lines is announced in the batch's own transaction."""
+
+    def __init__(self, state: State, tree: Tree, name: str) -> None:
+        self._state = state
+        self._path = tree.root / name
+        self._log = tree.log(name)
+
+    def announce(self, lines: Sequence[str]) -> None:
+        """Notes the lines that are about to be written."""
+        self._state.put("log", {"offset": self._log.size, "lines": list(lines)})
+
+    def append(self, lines: Sequence[str]) -> None:
+        self._log.append(_bytes(lines))
+
+    def mend(self) -> Iterator[str]:
+        """Finishes what a kill interrupted. Gives every URL of a log that is not as we left it: they count as done.
+
+        A line counts only with its newline: `/p/1` may be the torn `/p/12`. Opening the log has cut such a line off.
+        """
+        noted = self._state.get("log") or {"offset": 0, "lines": []}
+        offset, lines = noted["offset"], _bytes(noted["lines"])
+        if self._log.size == offset + len(lines):
+            return
+        if offset <= self._log.size < offset + len(lines):
+            self._log.append(lines[self._log.size - offset :])
+            return
+        with self._path.open("rb") as file:
+            for line in file:
+                if url := line.decode("utf-8", "replace").strip():
+                    yield url
+        self.announce(())
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def _bytes(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()

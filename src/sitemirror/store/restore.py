@@ -1,0 +1,98 @@
+"""Puts rows into a state that lost them: pages known from the manifest, or only from `_processed.txt`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sitemirror import urls
+from sitemirror.store.placement import fold_key
+from sitemirror.store.schema import Row
+from sitemirror.store.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is still known of a page. `path` is relative to the output folder."""
+
+    url: str
+    path: str
+    wanted: str
+    size: int = 0
+    fetched_at: str = ""
+    title: str | None = None
+    sha256: str | None = None
+    lastmod: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    content_type: str | None = None
+    canonical: str | None = None
+    published: bool = False
+
+
+class Restorer:
+    """Adds what is not in the state yet; what is there is newer and stays."""
+
+    def __init__(self, state: State) -> None:
+        self._db = state.db
+
+    def knows(self, url: str) -> bool:
+        return self._id(url) is not None
+
+    def _id(self, url: str) -> int | None:
+        row = self._db.execute("SELECT id FROM url WHERE key = ?", (urls.key(url),)).fetchone()
+        return None if row is None else int(row[0])
+
+    def done(self, url: str) -> bool:
+        """Whether the state already counts the URL as done."""
+        row = self._db.execute("SELECT status FROM url WHERE key = ?", (urls.key(url),)).fetchone()
+        return row is not None and row[0] in (Row.SAVED, Row.REDIRECT, Row.TWIN, Row.GONE)
+
+    def page(self, page: Remembered) -> None:
+        """Counts the page as saved."""
+        id = self._row(page.url, Row.SAVED)
+        self._db.execute(
+            "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, 1)",
+            (
+                id,
+                page.path,
+                page.wanted,
+                fold_key(page.wanted),
+                int(page.published),
+                page.size,
+                page.fetched_at,
+                page.title,
+                page.sha256,
+                page.etag,
+                page.last_modified,
+                page.content_type,
+                page.canonical,
+            ),
+        )
+
+    def alias(self, url: str, of: str) -> None:
+        """Counts `url` as another name of a page that is remembered."""
+        target = self._id(of)
+        if target is not None and not self.done(url):
+            id = self._row(url, Row.REDIRECT)
+            self._db.execute("UPDATE url SET leads_to = ? WHERE id = ?", (target, id))
+
+    def failure(self, url: str, reason: str, attempts: int, at: str | None) -> None:
+        if not self.knows(url):
+            id = self._row(url, Row.FAILED)
+            self._db.execute(
+                "UPDATE url SET reason = ?, attempts = ?, at = ?, transient = 1 WHERE id = ?",
+                (reason, attempts, at, id),
+            )
+
+    def gone(self, page: Remembered, since: str | None) -> None:
+        if not self.knows(page.url):
+            self.page(page)
+            self._db.execute("UPDATE url SET status = ?, at = ? WHERE id = ?", (Row.GONE, since, self._id(page.url)))
+
+    def _row(self, url: str, status: Row) -> int:
+        row = self._db.execute(
+            "INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 0, 0, 0) "
+            "ON CONFLICT (key) DO UPDATE SET status = excluded.status, reason = NULL RETURNING id",
+            (urls.key(url), url, status),
+        ).fetchone()
+        return int(row[0])

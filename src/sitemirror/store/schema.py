@@ -1,0 +1,89 @@
+"""The working state's tables. Internal: nothing here is lost with the file, it is rebuilt from what is published."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+VERSION: Final = 1
+
+
+class Row(IntEnum):
+    """A URL's status as the database keeps it."""
+
+    QUEUED = 0
+    SAVED = 1
+    REDIRECT = 2  # another name of `leads_to`, decided at once
+    TWIN = 3  # another name of `leads_to`, decided before publishing
+    FAILED = 4
+    SKIPPED = 5  # looked at and not wanted: type, size
+    OUTSIDE = 6  # never looked at: scope, not a URL
+    GONE = 7  # no sitemap lists it any more
+
+
+SCHEMA: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- One row a URL, in the order of discovery. `run` is the run that listed it last (0: found through a redirect),
+-- `source` the start URL it was listed for, `seen` the run that last decided about it.
+CREATE TABLE url (
+  id INTEGER PRIMARY KEY,
+  key BLOB NOT NULL UNIQUE,
+  url TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  run INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  sitemap INTEGER NOT NULL,
+  seen INTEGER NOT NULL DEFAULT 0,
+  lastmod TEXT,
+  priority TEXT,
+  alternates TEXT,
+  leads_to INTEGER,
+  reason TEXT,
+  transient INTEGER,
+  attempts INTEGER,
+  at TEXT,
+  content_type TEXT,
+  size INTEGER
+);
+
+-- What is known of a page that was saved (or found equal to one that was). `path` is relative to the output folder,
+-- `wanted` the path its URL maps to, `fold` what file systems make of `wanted`.
+CREATE TABLE page (
+  id INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  wanted TEXT NOT NULL,
+  fold BLOB NOT NULL,
+  published INTEGER NOT NULL DEFAULT 0,
+  size INTEGER NOT NULL,
+  fetched_at TEXT NOT NULL,
+  title TEXT,
+  sha256 TEXT,
+  body BLOB,
+  etag TEXT,
+  last_modified TEXT,
+  content_type TEXT,
+  canonical TEXT,
+  error TEXT,
+  durable INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX page_fold ON page (fold);
+CREATE INDEX page_elsewhere ON page (path) WHERE path != wanted;
+CREATE INDEX page_body ON page (body);
+CREATE INDEX page_fresh ON page (id) WHERE durable = 0;
+CREATE INDEX alias ON url (leads_to) WHERE leads_to IS NOT NULL;
+
+CREATE TABLE sitemap (
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  url TEXT NOT NULL,
+  depth INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  urls INTEGER NOT NULL DEFAULT 0,
+  repeats INTEGER NOT NULL DEFAULT 0,
+  kind TEXT,
+  error TEXT,
+  UNIQUE (run, key)
+);
+"""

@@ -1,0 +1,142 @@
+"""The working state: every URL ever seen and what became of it, in SQLite. One writer; a kill loses no committed row.
+
+Written in small batches by `Ledger`, read for publishing by `Survey`; this module opens the file and knows the run.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sitemirror.errors import OutputError
+from sitemirror.store.schema import SCHEMA, VERSION
+
+
+class StateUnusable(Exception):
+    """The file is not a state this program can read. The caller sets it aside and rebuilds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """One run over a site, kept while it is unfinished so that the next command can go on with it."""
+
+    number: int
+    source_url: str
+    source: int
+    mode: str  # what was asked for ("mirror", "update", "list"): another mode begins another run
+    scope: str  # fingerprint of the settings that decide what is in scope
+    started_at: str
+    discovered: bool = False
+    finished: bool = False
+
+
+class State:
+    """An open state file."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self.db = db
+
+    @classmethod
+    def open(cls, path: Path) -> State:
+        """Opens or creates the state at `path`; raises `StateUnusable` for a damaged or foreign file."""
+        try:
+            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        except sqlite3.OperationalError as error:
+            raise OutputError(f"cannot open {path}: {error}", hint="check the folder's permissions") from error
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("PRAGMA cache_size=-8000")
+            db.execute("PRAGMA temp_store=FILE")
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0:
+                db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;")
+            elif version != VERSION:
+                raise StateUnusable(f"made by another version of sitemirror (state version {version})")
+            db.execute("SELECT count(*) FROM meta").fetchone()
+            db.execute("SELECT max(id) FROM url").fetchone()
+        except sqlite3.OperationalError as error:
+            db.close()
+            if "readonly" in str(error) or "unable to open" in str(error) or "full" in str(error):
+                raise OutputError(f"cannot write {path}: {error}", hint="check permissions and free space") from error
+            raise StateUnusable(str(error)) from error
+        except sqlite3.DatabaseError as error:
+            db.close()
+            raise StateUnusable(str(error)) from error
+        except StateUnusable:
+            db.close()
+            raise
+        return cls(path, db)
+
+    def close(self) -> None:
+        """Folds the write-ahead log into the file, so that a finished mirror is one state file and no more."""
+        if self.db.in_transaction:
+            self.db.execute("COMMIT")
+        try:
+            self.db.execute("PRAGMA optimize")
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.DatabaseError:  # A full disk must not hide the error that brought us here.
+            pass
+        self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing; joins a batch that is already open."""
+        if self.db.in_transaction:
+            yield self.db
+            return
+        self.db.execute("BEGIN")
+        try:
+            yield self.db
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    # --- small facts -------------------------------------------------------------------------------------------
+
+    def get(self, name: str, default: Any = None) -> Any:
+        row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return default if row is None else json.loads(row[0])
+
+    def put(self, name: str, value: Any) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+
+    # --- runs --------------------------------------------------------------------------------------------------
+
+    def last_run(self) -> RunInfo | None:
+        found = self.get("run")
+        return None if found is None else RunInfo(**found)
+
+    def begin_run(self, *, source_url: str, mode: str, scope: str, started_at: str) -> RunInfo:
+        """A new run, with a number of its own."""
+        last = self.last_run()
+        sources: list[str] = self.get("sources", [])
+        if source_url not in sources:
+            sources.append(source_url)
+        run = RunInfo(
+            number=(last.number if last else 0) + 1,
+            source_url=source_url,
+            source=sources.index(source_url) + 1,
+            mode=mode,
+            scope=scope,
+            started_at=started_at,
+        )
+        with self.transaction():
+            self.put("sources", sources)
+            self.db.execute("DELETE FROM sitemap")
+            self.save_run(run)
+        return run
+
+    def save_run(self, run: RunInfo) -> None:
+        self.put("run", {name: getattr(run, name) for name in RunInfo.__slots__})
+
+    @property
+    def empty(self) -> bool:
+        return self.db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None

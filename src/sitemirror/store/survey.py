@@ -1,0 +1,191 @@
+"""Reads the state for publishing: every URL ever seen, each exactly once, in an order that never depends on luck."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sitemirror.store.schema import Row
+from sitemirror.store.state import State
+
+# Where each alias ends. A chain that never ends (a redirect loop) has no row here.
+_RESOLVE = f"""
+CREATE TEMP TABLE resolved AS
+WITH RECURSIVE hop (id, at, n) AS (
+  SELECT id, leads_to, 1 FROM url WHERE leads_to IS NOT NULL AND status IN ({Row.REDIRECT}, {Row.TWIN})
+  UNION ALL
+  SELECT hop.id, url.leads_to, n + 1 FROM hop JOIN url ON url.id = hop.at
+  WHERE url.status IN ({Row.REDIRECT}, {Row.TWIN}) AND n < 30
+)
+SELECT hop.id AS id, hop.at AS final FROM hop JOIN url ON url.id = hop.at
+WHERE url.status NOT IN ({Row.REDIRECT}, {Row.TWIN});
+"""
+
+# A URL that failed or was skipped is told under the name that was listed; where it was found only through a redirect,
+# the listed name stands for it and tells it as `final_url`.
+_ENDED = """
+SELECT u.url, f.reason, coalesce(f.attempts, 0), f.at, f.content_type, f.size,
+       CASE WHEN u.id = f.id THEN NULL ELSE f.url END
+FROM (
+  SELECT id, id AS final FROM url WHERE status IN ({statuses}) AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
+  UNION ALL
+  SELECT id, final FROM resolved WHERE final IN (SELECT id FROM url WHERE status IN ({statuses}))
+) AS e JOIN url AS u ON u.id = e.id JOIN url AS f ON f.id = e.final
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of each. `total` = saved + failed + skipped + not_reached."""
+
+    saved: int
+    failed: int
+    skipped: int
+    not_reached: int
+    gone: int
+    aliases_listed: int  # listed URLs that lead to a page which another listed URL leads to as well
+    refresh_failed: int  # pages whose old copy had to stay
+
+    @property
+    def total(self) -> int:
+        return self.saved + self.failed + self.skipped + self.not_reached
+
+
+class Survey:
+    """A look at the whole state. Made when a run ends; the aliases are resolved once."""
+
+    def __init__(self, state: State) -> None:
+        self._db = state.db
+        self._db.execute("DROP TABLE IF EXISTS temp.resolved")
+        self._db.executescript(_RESOLVE)
+        self._db.execute("CREATE INDEX temp.resolved_final ON resolved (final)")
+
+    def one(self, query: str, *values: object) -> int:
+        return int(self._db.execute(query, values).fetchone()[0])
+
+    def counts(self) -> Counts:
+        by_status = dict(self._db.execute("SELECT status, count(*) FROM url GROUP BY status").fetchall())
+        ended = "SELECT count(*) FROM (" + _ENDED + ")"
+        return Counts(
+            saved=by_status.get(Row.SAVED, 0),
+            failed=self.one(ended.format(statuses=f"{Row.FAILED}")),
+            skipped=self.one(ended.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}")),
+            not_reached=self.one(
+                f"SELECT count(*) FROM url WHERE status = {Row.QUEUED}"
+                " AND (run != 0 OR id NOT IN (SELECT final FROM resolved))"
+            )
+            + self.one(f"SELECT count(*) FROM resolved JOIN url ON url.id = final WHERE url.status = {Row.QUEUED}"),
+            gone=by_status.get(Row.GONE, 0),
+            aliases_listed=self.one(
+                f"""
+                SELECT coalesce(sum(names - 1), 0) FROM (
+                  SELECT (p.run > 0) + sum(a.run > 0) AS names
+                  FROM resolved JOIN url AS p ON p.id = final JOIN url AS a ON a.id = resolved.id
+                  WHERE p.status = {Row.SAVED} GROUP BY final
+                ) WHERE names > 1
+                """
+            ),
+            refresh_failed=self.one(
+                f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
+            ),
+        )
+
+    def pages(self) -> Iterator[dict[str, Any]]:
+        """Pages on disk, by URL, each with its other names."""
+        names = (
+            "url",
+            "path",
+            "wanted",
+            "size",
+            "fetched_at",
+            "title",
+            "sha256",
+            "lastmod",
+            "etag",
+            "last_modified",
+            "content_type",
+            "canonical",
+            "alternates",
+            "error",
+            "aliases",
+        )
+        query = f"""
+            SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
+                   page.etag, page.last_modified, page.content_type, page.canonical, url.alternates, page.error,
+                   (SELECT json_group_array(a.url) FROM
+                      (SELECT other.url FROM resolved JOIN url AS other ON other.id = resolved.id
+                       WHERE resolved.final = url.id ORDER BY other.url) AS a)
+            FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
+        """
+        for row in self._db.execute(query):
+            yield dict(zip(names, row, strict=True))
+
+    def contents(self) -> Callable[[], Iterator[tuple[str, str, str | None]]]:
+        """(url, path, title) of the pages, those of one folder together; to be gone through any number of times."""
+        return self._sorted(
+            "contents",
+            f"""
+            SELECT url.url, page.path, page.title FROM url JOIN page ON page.id = url.id
+            WHERE url.status = {Row.SAVED} ORDER BY replace(url.url, '/', ' '), url.url
+            """,
+        )
+
+    def outline(self, run: int) -> Callable[[], Iterator[tuple[str, str | None, str | None]]]:
+        """(url, lastmod, priority) of all that a run listed in scope, those of one folder together."""
+        return self._sorted(
+            "outline",
+            f"""
+            SELECT url, lastmod, priority FROM url WHERE run = {int(run)} AND status != {Row.OUTSIDE}
+            ORDER BY replace(url, '/', ' '), url
+            """,
+        )
+
+    def _sorted(self, name: str, query: str) -> Callable[[], Iterator[Any]]:
+        """Sorts once, on disk; the rows are then read in that order as often as need be."""
+        self._db.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        self._db.execute(f"CREATE TEMP TABLE {name} AS {query}")
+        return lambda: self._db.execute(f"SELECT * FROM temp.{name} ORDER BY rowid")
+
+    def failures(self) -> Iterator[tuple[Any, ...]]:
+        """(url, reason, attempts, at, content_type, size, final_url)."""
+        yield from self._db.execute(_ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
+
+    def skips(self) -> Iterator[tuple[Any, ...]]:
+        """(url, reason, attempts, at, content_type, size, final_url)."""
+        yield from self._db.execute(_ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
+
+    def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
+        """(url, path, since). Other names of a page that is gone are gone with it."""
+        yield from self._db.execute(
+            f"""
+            SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id WHERE url.status = {Row.GONE}
+            UNION ALL
+            SELECT a.url, NULL, f.at FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
+            WHERE f.status = {Row.GONE}
+            ORDER BY 1
+            """
+        )
+
+    def not_reached(self) -> Iterator[str]:
+        query = f"""
+            SELECT url FROM url WHERE status = {Row.QUEUED} AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
+            UNION ALL
+            SELECT a.url FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
+            WHERE f.status = {Row.QUEUED}
+            ORDER BY 1
+        """
+        for row in self._db.execute(query):
+            yield row[0]
+
+    def fail_loops(self, at: str) -> int:
+        """Redirects that lead round in a circle without end are failures."""
+        cursor = self._db.execute(
+            f"""
+            UPDATE url SET status = {Row.FAILED}, reason = 'redirect loop', transient = 0, at = ?, leads_to = NULL,
+              attempts = coalesce(attempts, 0) + 1
+            WHERE status = {Row.REDIRECT} AND id NOT IN (SELECT id FROM resolved)
+            """,
+            (at,),
+        )
+        return cursor.rowcount
