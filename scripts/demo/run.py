@@ -51,9 +51,8 @@ def show(answer: str, folder: Path) -> None:
     page = folder / SHOWN
     _title(f"One page: {page.as_posix()}")
     print(page.read_text(encoding="utf-8").rstrip())
-    print(
-        f"\nThe same for a real site: scripts/mirror https://docs.example.com\nRead {folder.as_posix()}/_index.md next."
-    )
+    print(f"\nThe contents of the mirror: {folder.as_posix()}/_index.md")
+    print("The same for a real site: scripts/mirror https://docs.example.com")
 
 
 def tree(folder: Path, indent: str = "") -> Iterator[str]:
