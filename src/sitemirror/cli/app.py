@@ -206,7 +206,7 @@ def _sitemap_to_markdown(arguments: Sequence[str]) -> typer.Typer:
         if idle and not settings.quiet:
             names = ", ".join(sorted(map(spell, idle)))
             other = "with --mirror" if command is Command.LIST else "without --mirror"
-            print(f"note: {names} counts only {other}", file=sys.stderr)
+            print(f"note: {names} {'counts' if len(idle) == 1 else 'count'} only {other}", file=sys.stderr)
         return run_job(_job("mirror" if mirror else "list", url, settings, SITEMAP_TO_MARKDOWN, typed_again))
 
     app.command(help=SITEMAP_TO_MARKDOWN_HELP, epilog=escape(EXAMPLES[SITEMAP_TO_MARKDOWN]), context_settings=_CONTEXT)(

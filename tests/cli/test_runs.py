@@ -1,0 +1,157 @@
+"""Whole commands against a real site: what the person and the next program get."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli, StartCli
+from tests.site import Site, faults
+
+FAST = ("--rate-limit", "0")
+
+DOOR = [
+    sys.executable,
+    "-c",
+    "import sys; from sitemirror.cli import sitemap_to_markdown; sys.exit(sitemap_to_markdown())",
+]
+
+
+@pytest.fixture
+def small(site: Site) -> Site:
+    """Three pages and their sitemap."""
+    site.fill(3)
+    site.sitemap()
+    return site
+
+
+def door(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*DOOR, *arguments], cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=50, check=False
+    )
+
+
+def test_mirror_talks_on_stderr_and_reports_on_stdout(small: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """One numbered line a page, a summary with the manifest, and the report with a manifest that is there."""
+    done = run_cli("mirror", small.url, *FAST)
+    assert done.returncode == 0, done.stderr
+    assert done.json["status"] == "ok"
+    assert done.json["successful"] == 3
+    for number in (1, 2, 3):
+        assert f"[{number}/3] Processing: {small.url}/page/" in done.stderr
+    assert "ok: 3 pages saved" in done.stderr
+    assert f"manifest: {done.json['manifest']}" in done.stderr
+    assert (tmp_path / done.json["manifest"]).is_file()
+
+
+def test_quiet_leaves_only_the_report(small: Site, run_cli: RunCli) -> None:
+    """--quiet: nothing on stderr, the JSON as ever."""
+    done = run_cli("mirror", small.url, *FAST, "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.json["successful"] == 3
+
+
+def test_list_prints_json_or_the_outline(small: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """`--format md` prints the very outline that was written."""
+    as_json = run_cli("list", small.url, *FAST)
+    assert as_json.returncode == 0, as_json.stderr
+    assert as_json.json["total_urls"] == 3
+    time.sleep(1)  # The outline is named by the second.
+    as_markdown = run_cli("list", small.url, *FAST, "--format", "md")
+    assert as_markdown.returncode == 0
+    [written] = [line[9:] for line in as_markdown.stderr.splitlines() if line.startswith("outline: ")]
+    assert as_markdown.stdout == (tmp_path / written).read_text(encoding="utf-8")
+    assert "/page/0001" in as_markdown.stdout
+
+
+def test_where_answers_both_ways(small: Site, run_cli: RunCli) -> None:
+    """URL to file and file to URL, one line each."""
+    run_cli("mirror", small.url, *FAST)
+    there = run_cli("where", f"{small.url}/page/0001")
+    assert there.returncode == 0, there.stderr
+    assert there.stdout.count("\n") == 1
+    back = run_cli("where", there.stdout.strip())
+    assert back.stdout == f"{small.url}/page/0001\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("mirror", "ftp://example.com/"), 2),
+        (("mirror", "http://"), 2),
+        (("list", "http://exa mple.com/"), 2),
+        (("where", "javascript:alert(1)"), 2),
+        (("mirror", "http://127.0.0.1:1/"), 1),
+        (("mirror", "http://no-such-host.invalid/"), 1),
+    ],
+)
+def test_bad_addresses_are_one_line_and_a_hint(run_cli: RunCli, arguments: tuple[str, ...], code: int) -> None:
+    """Not a URL is wrong usage; a site that is not there is a failed run with its JSON."""
+    done = run_cli(*arguments, *(FAST if arguments[0] != "where" else ()))
+    assert done.returncode == code, done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("sitemirror: error: ")]
+    assert len(errors) == 1
+    assert "unexpected" not in errors[0]
+    assert "unexpected" not in errors[0]
+    assert done.stderr.splitlines()[-1].startswith("hint: ")
+    if code == 2:
+        assert done.stdout == ""
+    else:
+        assert done.json["status"] == "error"
+        assert done.json["hint"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_mirror_resumes_with_the_same_command(
+    site: Site, start_cli: StartCli, run_cli: RunCli, number: int, code: int
+) -> None:
+    """Ctrl+C: within 5 s a report, the way to resume and the exit code; the same command then takes only the rest."""
+    paths = site.fill(20)
+    site.sitemap()
+    for path in paths[5:]:
+        site.fault(path, faults.slow(30))
+    process = start_cli("mirror", site.url, *FAST)
+    deadline = time.monotonic() + 15
+    while not any(site.count(path) for path in paths[5:]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    began = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - began < 5
+    report = json.loads(out)
+    assert (process.returncode, report["status"]) == (code, "interrupted")
+    assert f"to resume, run the same command: sitemirror mirror {site.url}" in err
+    for path in paths:
+        site.heal(path)
+    site.clear_log()
+    done = run_cli("mirror", site.url, *FAST)
+    assert done.json["successful"] == 20
+    assert not set(paths[:5]) & set(site.paths())
+
+
+def test_the_door_lists_by_default_and_mirrors_on_request(small: Site, tmp_path: Path) -> None:
+    """The ancestor's command line: an outline without flags or with --list-only, pages with --mirror."""
+    plain = door(tmp_path, "--url", small.url, *FAST)
+    assert plain.returncode == 0, plain.stderr
+    assert json.loads(plain.stdout)["command"] == "list"
+    said_aloud = door(tmp_path, "--url", small.url, "--list-only", *FAST)
+    assert json.loads(said_aloud.stdout)["command"] == "list"
+    mirrored = door(tmp_path, "--url", small.url, "--mirror", *FAST, "--concurrency", "2")
+    assert json.loads(mirrored.stdout)["command"] == "mirror"
+    assert json.loads(mirrored.stdout)["successful"] == 3
+    assert "note:" not in mirrored.stderr
+
+
+def test_the_door_says_which_options_have_no_effect(small: Site, tmp_path: Path) -> None:
+    """A mirror option without --mirror is taken, and the person is told that it does nothing."""
+    done = door(tmp_path, "--url", small.url, *FAST, "--concurrency", "2", "--update")
+    assert done.returncode == 0, done.stderr
+    assert "note: --concurrency, --update count only with --mirror\n" in done.stderr
