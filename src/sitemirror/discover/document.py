@@ -1,0 +1,63 @@
+"""Reads a sitemap or feed in XML: strictly as long as the XML is well-formed, tolerantly from where it breaks."""
+
+from __future__ import annotations
+
+from sitemirror.discover.entries import Event, Kind, Tally
+from sitemirror.discover.salvage import SalvageReader
+from sitemirror.discover.strict import Broken, StrictReader
+from sitemirror.model import Problem
+
+
+class DocumentReader:
+    """Feeds on UTF-8 blocks. The entries go to `events`; raises `Refused` where nothing more should be read."""
+
+    def __init__(self, lines_before: int) -> None:
+        self.kind: Kind | None = None
+        self.events: list[Event] = []
+        self._tally = Tally()
+        self._reader: StrictReader | SalvageReader = StrictReader(self._tally, lines_before)
+
+    def feed(self, block: bytes) -> None:
+        try:
+            self._reader.feed(block)
+        except Broken as broken:
+            self.distrust(broken.reason)
+        finally:
+            self._collect()
+
+    def finish(self) -> None:
+        """The document has ended."""
+        try:
+            self._reader.finish()
+        except Broken as broken:
+            self.distrust(broken.reason)
+            self._reader.finish()
+        finally:
+            self._collect()
+            self.events += self._tally.problems()
+
+    def cut(self) -> None:
+        """The input broke off, for a reason that is reported elsewhere."""
+        try:
+            self._salvage()
+            self._reader.finish()
+        finally:
+            self._collect()
+            self.events += self._tally.problems()
+
+    def distrust(self, reason: str) -> None:
+        """Reads tolerantly from here on."""
+        self._collect()
+        self.events.append(Problem(f"broken XML, read as far as entries can be recognised: {reason}"))
+        self._salvage()
+
+    def _salvage(self) -> None:
+        if isinstance(self._reader, StrictReader):
+            unread = self._reader.unread()
+            self._reader = SalvageReader(self._reader.kind, self._tally)
+            self._reader.feed(unread)
+
+    def _collect(self) -> None:
+        self.kind = self._reader.kind or self.kind
+        self.events += self._reader.events
+        self._reader.events.clear()
