@@ -167,6 +167,15 @@ class Fetcher:
             finally:
                 answer.close()
 
+    async def head(self, url: str, *, lane: Lane) -> Outcome:
+        """Asks what `url` is without its body; `Fetched.body` is empty. Not every server answers this truthfully."""
+        answer = await self._answer(url, lane, Validators(), total=self._settings.timeout, method="HEAD")
+        if not isinstance(answer, Exchange):
+            return answer
+        answer.close()
+        head = answer.head
+        return Fetched(head.url, head.status, head.headers, b"", head.content_type, head.charset, self._now())
+
     @asynccontextmanager
     async def stream(self, url: str, *, lane: Lane, limit: int) -> AsyncIterator[Stream | Redirect | Failed | Skipped]:
         """Asks for `url` and leaves the body to be read as it comes. For bodies too large to hold."""
@@ -187,13 +196,13 @@ class Fetcher:
             answer.close()
 
     async def _answer(
-        self, url: str, lane: Lane, validators: Validators, *, total: float
+        self, url: str, lane: Lane, validators: Validators, *, total: float, method: str = "GET"
     ) -> Exchange | Redirect | NotModified | Failed:
         """A 2xx answer ready to be read, or what else came of it, waits included."""
         headers = self._headers(url, validators)
         for tries in range(self._settings.max_retries + 1):
             try:
-                exchange = await self._send(url, lane, headers, total=total)
+                exchange = await self._send(method, url, lane, headers, total=total)
             except Exception as error:
                 return self._failed(url, error)
             status, retry_after = exchange.head.status, exchange.head.headers.get("retry-after")
@@ -216,7 +225,7 @@ class Fetcher:
             self._pace.slow_down(url)
         self._pace.pause(url, self._backoff.seconds(tries) if seconds is None else seconds, f"HTTP {status}")
 
-    async def _send(self, url: str, lane: Lane, headers: dict[str, str], *, total: float) -> Exchange:
+    async def _send(self, method: str, url: str, lane: Lane, headers: dict[str, str], *, total: float) -> Exchange:
         proxy = self._proxies.for_url(url)
         if proxy is not None or self._guard.is_proxy(url):
             async with asyncio.timeout(self._settings.timeout):
@@ -233,7 +242,8 @@ class Fetcher:
             begun = asyncio.get_running_loop().time()
             try:
                 async with asyncio.timeout(self._settings.timeout):
-                    response = await self._session.get(
+                    response = await self._session.request(
+                        method,
                         URL(url, encoded=True),
                         headers=headers,
                         allow_redirects=False,

@@ -26,6 +26,7 @@ MOST_MEMBERS: Final = (
     65_536  # of one gzip or zstd body: empty ones would cost time without ever reaching the size limit
 )
 LARGEST_WINDOW_LOG: Final = 23  # RFC 9659: no more than 8 MB may be asked of a receiver
+ENOUGH_TO_TELL: Final = 64  # bytes: markup is markup by then
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -102,9 +103,9 @@ def _layer(name: str) -> Layer:
         case "gzip" | "x-gzip":
             return _Gzip()
         case "deflate":
-            return _Deflate()
+            return _Unmarked(_Deflate())
         case "br":
-            return _Brotli()
+            return _Unmarked(_Brotli())
         case "zstd":
             return _Zstd()
     raise UnknownEncoding(f"content encoding {name}")
@@ -155,80 +156,90 @@ class _Deflate:
 
     def __init__(self) -> None:
         self._held = b""
-        self._plain = False
         self._inflate: zlib._Decompress | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._plain:
-            yield data
-            return
-        if self._inflate is not None:
-            yield from self._inflated(data)
-            return
-        data = self._held + data
-        self._held = b""
-        if len(data) < 2:
-            self._held = data
-            return
-        if _looks_like_markup(data):
-            self._plain = True
-            yield data
-            return
-        wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
-        self._inflate = zlib.decompressobj(wbits=15 if wrapped else -15)
-        yield from self._inflated(data)
-
-    def _inflated(self, data: bytes) -> Iterator[bytes]:
-        assert self._inflate is not None
+        if self._inflate is None:
+            data = self._held + data
+            if len(data) < 2:
+                self._held = data
+                return
+            wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+            self._inflate = zlib.decompressobj(wbits=15 if wrapped else -15)
         if not self._inflate.eof:
             yield from _inflated(self._inflate, data, "deflate")
 
     def finish(self) -> Iterator[bytes]:
-        if self._inflate is not None and not self._inflate.eof:
+        if self._held if self._inflate is None else not self._inflate.eof:
             raise CorruptBody("truncated deflate body")
-        if self._held:
-            yield self._held
+        return iter(())
 
 
 class _Brotli:
-    """Brotli. It has no magic bytes, so a body counts as never compressed when it is markup and does not decode."""
+    """Brotli. Its pieces may be up to twice `STEP`: the library doubles its buffer before it looks at the bound."""
 
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
-        self._head = b""
         self._fed = False
-        self._started = False
-        self._plain = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._plain:
-            yield data
-            return
-        if not self._started:
-            self._head += data
         self._fed = True
         while not self._stream.is_finished():
             try:
                 piece = self._stream.process(data, output_buffer_limit=STEP)
             except brotli.error:
-                if not self._started and _looks_like_markup(self._head):
-                    self._plain = True
-                    yield self._head
-                    return
                 raise CorruptBody("corrupt br body") from None
             if piece:
-                self._started = True
-                self._head = b""
                 yield piece
-            if self._stream.can_accept_more_data():
+            elif self._stream.can_accept_more_data():
                 return
             data = b""
 
     def finish(self) -> Iterator[bytes]:
-        if self._fed and not self._plain and not self._stream.is_finished():
-            if self._started or not _looks_like_markup(self._head):
-                raise CorruptBody("truncated br body")
+        if self._fed and not self._stream.is_finished():
+            raise CorruptBody("truncated br body")
+        return iter(())
+
+
+class _Unmarked:
+    """Around an encoding without magic bytes: a body that is markup and does not decode was never compressed."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer: Layer | None = layer  # None: plain after all
+        self._head = b""
+        self._doubtful = True  # as long as nothing has come out
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._layer is None:
+            yield data
+        elif not self._doubtful:
+            yield from self._layer.feed(data)
+        elif len(self._head) < ENOUGH_TO_TELL <= len(self._head) + len(data):
+            self._head += data
+            yield from self._try(self._layer.feed(self._head))
+        else:
+            self._head += data
+            if len(self._head) >= ENOUGH_TO_TELL:
+                yield from self._try(self._layer.feed(data))
+
+    def _try(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            for piece in pieces:
+                self._doubtful, self._head = False, b""
+                yield piece
+        except CorruptBody:
+            if not (self._doubtful and _looks_like_markup(self._head)):
+                raise
+            self._layer = None
             yield self._head
+
+    def finish(self) -> Iterator[bytes]:
+        if self._layer is None:
+            return
+        if self._doubtful and 0 < len(self._head) < ENOUGH_TO_TELL:
+            yield from self._try(self._layer.feed(self._head))
+        if self._layer is not None:
+            yield from self._try(self._layer.finish())
 
 
 class _Zstd:

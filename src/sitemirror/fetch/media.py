@@ -33,18 +33,29 @@ def parse_content_type(header: str | None) -> tuple[str, str | None]:
 
 
 def _parse(value: str) -> tuple[str, str | None] | None:
-    essence, *parameters = _split(value.strip(_BLANKS), ";")
+    essence, _, rest = value.strip(_BLANKS).partition(";")
     kind, slash, subtype = essence.rstrip(_BLANKS).partition("/")
     if not slash or not _TOKEN.fullmatch(kind) or not _TOKEN.fullmatch(subtype):
         return None
-    for parameter in parameters:
-        name, equals, content = parameter.lstrip(_BLANKS).partition("=")
-        if not equals or name.lower() != "charset":
-            continue
-        content = _unquoted(content) if content.startswith('"') else content.rstrip(_BLANKS) or "\0"
-        if _QUOTED_SAFE.fullmatch(content):
-            return f"{kind}/{subtype}".lower(), content.strip(_BLANKS) or None
-    return f"{kind}/{subtype}".lower(), None
+    charset = next((content for name, content in _parameters(rest) if name == "charset"), None)
+    return f"{kind}/{subtype}".lower(), charset.strip(_BLANKS) or None if charset is not None else None
+
+
+def _parameters(rest: str) -> Iterator[tuple[str, str]]:
+    """The valid `name=value` pairs. A quote counts only where a value begins."""
+    while rest:
+        found = re.match(r"[ \t\r\n]*([^;=]*)(=?)", rest)
+        assert found is not None
+        name, equals = found[1].lower(), found[2]
+        rest = rest[found.end() :]
+        quoted = bool(equals) and rest.startswith('"')
+        if quoted:
+            content, rest = _unquoted(rest)
+        noise, _, rest = rest.partition(";")
+        if not quoted:
+            content = noise.rstrip(_BLANKS)
+        if equals and (content or quoted) and _QUOTED_SAFE.fullmatch(content):
+            yield name, content
 
 
 def _split(value: str, mark: str) -> Iterator[str]:
@@ -63,13 +74,12 @@ def _split(value: str, mark: str) -> Iterator[str]:
     yield value[start:]
 
 
-def _unquoted(content: str) -> str:
-    """The inside of a quoted string; what follows the closing quote is noise."""
-    inside = re.match(r'"((?:[^"\\]|\\.)*)', content, re.S)
-    assert inside is not None
-    text = re.sub(r"\\(.)", r"\1", inside[1], flags=re.S)
+def _unquoted(text: str) -> tuple[str, str]:
+    """The inside of the quoted string that `text` begins with, and what follows it."""
+    found = re.match(r'"((?:[^"\\]|\\.)*)(\\?)"?', text, re.S)
+    assert found is not None
     # A backslash at the very end stands for itself.
-    return text + "\\" if content[inside.end() :] == "\\" else text
+    return re.sub(r"\\(.)", r"\1", found[1], flags=re.S) + found[2], text[found.end() :]
 
 
 _HTML_OPENINGS: Final = re.compile(

@@ -1,0 +1,325 @@
+"""Pacing, on a clock that the tests move."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sitemirror
+from sitemirror.events import Event, Waiting
+from sitemirror.fetch.pace import LONGEST_CRAWL_DELAY, LONGEST_PAUSE, RATE_AFTER_COMPLAINT, Pace
+from sitemirror.model import Lane
+from sitemirror.settings import Settings
+from tests.fetch.clocks import DrivenClock
+
+URL = "https://example.com/a"
+OTHER = "https://other.example/a"
+
+
+class Starts:
+    """Takes turns and notes when they came."""
+
+    def __init__(self, **settings: float | int) -> None:
+        self.clock = DrivenClock()
+        self.events: list[Event] = []
+        self.pace = Pace(Settings.model_validate(settings), clock=self.clock, on_event=self.events.append)
+        self.times: list[float] = []
+        self.who: list[object] = []
+
+    async def take(self, lane: Lane = Lane.CONTENT, url: str = URL, name: object = None) -> None:
+        await self.pace.turn(url, lane)
+        self.times.append(self.clock.time - 1000)
+        self.who.append(name)
+
+    async def run(self, count: int, lane: Lane = Lane.CONTENT) -> None:
+        await self.clock.drive(*(self.take(lane, name=n) for n in range(count)))
+
+
+async def test_default_is_one_request_a_second() -> None:
+    """Ten requests at the default rate start exactly a second apart, and the first at once."""
+    starts = Starts()
+    await starts.run(10)
+    assert starts.times == [float(n) for n in range(10)]
+
+
+async def test_slots_multiply_the_default_rate() -> None:
+    """Without an explicit content rate, five slots start five requests a second, evenly and not in bursts."""
+    starts = Starts(concurrency=5)
+    await starts.run(11)
+    assert starts.times == pytest.approx([n / 5 for n in range(11)])
+
+
+async def test_explicit_content_rate_is_a_hard_cap() -> None:
+    """An explicit content rate holds however many slots there are."""
+    starts = Starts(concurrency=5, content_rate_limit=0.5)
+    await starts.run(4)
+    assert starts.times == [0, 2, 4, 6]
+
+
+async def test_zero_is_no_limit() -> None:
+    """A rate of 0 never waits."""
+    starts = Starts(rate_limit=0)
+    await starts.run(1000)
+    assert set(starts.times) == {0.0}
+
+
+async def test_lanes_share_the_host() -> None:
+    """Each request waits its own lane's interval after whatever was sent last to the host."""
+    starts = Starts(rate_limit=1, content_rate_limit=0.25)
+    await starts.clock.drive(
+        starts.take(Lane.SITEMAP), starts.take(Lane.CONTENT), starts.take(Lane.SITEMAP), starts.take(Lane.CONTENT)
+    )
+    assert starts.times == [0, 4, 5, 9]
+
+
+async def test_turns_are_fair() -> None:
+    """Those who wait start in the order they came."""
+    starts = Starts()
+    await starts.run(20)
+    assert starts.who == list(range(20))
+
+
+async def test_hosts_do_not_wait_for_each_other() -> None:
+    """Another host, or another port of the same one, has a pacer of its own."""
+    starts = Starts()
+    others = [URL, OTHER, "https://example.com:8443/"]
+    await starts.clock.drive(*(starts.take(url=url) for url in others), *(starts.take(url=url) for url in others))
+    assert sorted(starts.times) == [0, 0, 0, 1, 1, 1]
+
+
+async def test_idle_time_is_not_saved_up() -> None:
+    """After a quiet minute the next requests are still a second apart."""
+    starts = Starts()
+    await starts.run(1)
+    starts.clock.time += 60
+    await starts.run(3)
+    assert starts.times == [0, 60, 61, 62]
+
+
+async def test_a_cancelled_turn_is_not_counted() -> None:
+    """Who gives up while waiting does not make the next one wait longer."""
+    starts = Starts()
+    await starts.run(1)
+    waiting = asyncio.ensure_future(starts.take(name="gone"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await starts.run(1)
+    assert starts.times == [0, 1]
+
+
+async def test_pause_holds_everybody_back_and_is_announced() -> None:
+    """During a pause nothing is sent to that host, and listeners hear how long and why."""
+    starts = Starts(rate_limit=0)
+    starts.pace.pause(URL, 30, "HTTP 429")
+    await starts.run(2)
+    assert starts.times == [30, 30]
+    assert starts.events == [Waiting("example.com", 30, "HTTP 429")]
+
+
+async def test_pause_reaches_those_already_waiting() -> None:
+    """A pause that begins while a request waits its turn holds that request back too."""
+    starts = Starts()
+
+    async def complain() -> None:
+        await starts.clock.sleep(0.5)
+        starts.pace.pause(URL, 10, "HTTP 503")
+
+    await starts.clock.drive(starts.take(), starts.take(), complain())
+    assert starts.times == [0, 10.5]
+
+
+async def test_of_overlapping_pauses_the_later_end_counts() -> None:
+    """A shorter pause inside a longer one changes nothing and is not announced."""
+    starts = Starts(rate_limit=0)
+    starts.pace.pause(URL, 30, "long")
+    starts.pace.pause(URL, 5, "short")
+    await starts.run(1)
+    assert starts.times == [30]
+    assert [event.reason for event in starts.events if isinstance(event, Waiting)] == ["long"]
+
+
+async def test_pause_has_a_ceiling() -> None:
+    """Nobody can stop a run for longer than the documented hour."""
+    starts = Starts(rate_limit=0)
+    starts.pace.pause(URL, 10**9, "HTTP 429")
+    await starts.run(1)
+    assert starts.times == [LONGEST_PAUSE] == [3600]
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("-inf")])
+async def test_pause_of_nothing_is_no_pause(seconds: float) -> None:
+    """Zero, negative and senseless pauses neither wait nor are announced."""
+    starts = Starts(rate_limit=0)
+    starts.pace.pause(URL, seconds, "HTTP 429")
+    await starts.run(1)
+    assert (starts.times, starts.events) == ([0], [])
+
+
+async def test_rate_is_halved_and_recovers_in_small_steps() -> None:
+    """After a 429 the interval doubles; each good answer gives 5 % of the configured rate back, up to all of it."""
+    starts = Starts()
+    starts.pace.slow_down(URL)
+    await starts.run(2)
+    assert starts.times == [0, 2]
+    starts.pace.recovered(URL)
+    await starts.run(1)
+    assert starts.times[-1] == pytest.approx(2 + 1 / 0.55)
+    for _ in range(50):
+        starts.pace.recovered(URL)
+    last = starts.times[-1]
+    await starts.run(1)
+    assert starts.times[-1] == pytest.approx(last + 1)
+
+
+async def test_one_wave_of_complaints_halves_once() -> None:
+    """Five requests in flight that all meet the same 429 halve the rate once; the next wave halves it again."""
+    starts = Starts()
+    for _ in range(5):
+        starts.pace.slow_down(URL)
+        starts.pace.pause(URL, 10, "HTTP 429")
+    await starts.run(2)
+    assert starts.times == [10, 12]
+    starts.pace.slow_down(URL)
+    await starts.run(1)
+    assert starts.times[-1] == 16
+
+
+async def test_a_limit_is_imposed_where_there_was_none() -> None:
+    """Without a configured limit a 429 brings one, and enough good answers lift it."""
+    starts = Starts(rate_limit=0)
+    starts.pace.slow_down(URL)
+    await starts.run(2)
+    assert starts.times == [0, pytest.approx(2 / RATE_AFTER_COMPLAINT)]
+    for _ in range(10):
+        starts.pace.recovered(URL)
+    last = starts.times[-1]
+    await starts.run(3)
+    assert set(starts.times[2:]) == {last}
+
+
+async def test_slowing_down_never_stops() -> None:
+    """However often a host complains, it is asked again within about a minute at the default rate."""
+    starts = Starts()
+    for _ in range(1000):
+        starts.pace.slow_down(URL)
+    await starts.run(2)
+    assert starts.times == [0, 64]
+
+
+async def test_crawl_delay_slows_pages_only_and_is_capped() -> None:
+    """Crawl-delay spaces pages, leaves sitemaps alone, and counts up to the documented bound."""
+    starts = Starts()
+    starts.pace.set_crawl_delay(URL, 5)
+    await starts.run(3)
+    await starts.run(1, Lane.SITEMAP)
+    assert starts.times == [0, 5, 10, 11]
+    starts.pace.set_crawl_delay(URL, 86400)
+    await starts.run(1)
+    assert starts.times[-1] == 11 + LONGEST_CRAWL_DELAY
+
+
+async def test_crawl_delay_never_speeds_up() -> None:
+    """A Crawl-delay shorter than our own interval changes nothing."""
+    starts = Starts(content_rate_limit=0.1)
+    starts.pace.set_crawl_delay(URL, 1)
+    await starts.run(2)
+    assert starts.times == [0, 10]
+
+
+@pytest.mark.parametrize("seconds", [0.0, -3.0, float("nan")])
+async def test_senseless_crawl_delay_is_ignored(seconds: float) -> None:
+    """A Crawl-delay that is no time is no Crawl-delay."""
+    starts = Starts()
+    starts.pace.set_crawl_delay(URL, seconds)
+    await starts.run(2)
+    assert starts.times == [0, 1]
+
+
+async def test_slowdown_and_pause_survive_a_resume() -> None:
+    """A snapshot, through JSON and into another run, keeps the halved rate and what is left of the pause."""
+    first = Starts()
+    first.pace.slow_down(URL)
+    first.pace.pause(URL, 100, "HTTP 429")
+    await first.pace.turn(OTHER, Lane.CONTENT)
+    kept = json.loads(json.dumps(first.pace.snapshot()))
+    assert list(kept) == ["example.com"]
+    second = Starts()
+    second.clock.time += 40
+    second.pace.restore(kept)
+    await second.run(2)
+    assert second.times == [100, 102]
+
+
+async def test_snapshot_of_an_untroubled_run_is_empty() -> None:
+    """Hosts that never complained leave nothing to keep."""
+    starts = Starts()
+    await starts.run(3)
+    assert starts.pace.snapshot() == {}
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(_JSON | st.dictionaries(st.just("example.com"), st.fixed_dictionaries({"share": _JSON, "paused_until": _JSON})))
+def test_restore_survives_rubbish(data: object) -> None:
+    """No damaged snapshot raises, waits longer than the ceiling, or lets requests come faster than configured."""
+
+    async def run() -> None:
+        starts = Starts()
+        starts.pace.restore(data)
+        await starts.run(2)
+        assert starts.times[0] <= LONGEST_PAUSE
+        assert 1 <= starts.times[1] - starts.times[0] <= 64
+
+    asyncio.run(run())
+
+
+@given(
+    rates=st.tuples(st.floats(0.01, 1000), st.floats(0.01, 1000)),
+    lanes=st.lists(st.sampled_from(list(Lane)), min_size=2, max_size=12),
+)
+def test_spacing_holds_for_every_rate(rates: tuple[float, float], lanes: list[Lane]) -> None:
+    """No request starts before its lane's interval has passed, nor noticeably later than it may."""
+
+    async def run() -> None:
+        starts = Starts(rate_limit=rates[0], content_rate_limit=rates[1])
+        await starts.clock.drive(*(starts.take(lane) for lane in lanes))
+        interval = {Lane.SITEMAP: 1 / rates[0], Lane.CONTENT: 1 / rates[1]}
+        for before, after, lane in zip(starts.times, starts.times[1:], lanes[1:], strict=False):
+            assert after - before == pytest.approx(interval[lane], rel=1e-6)
+
+    asyncio.run(run())
+
+
+async def test_many_hosts_do_not_pile_up() -> None:
+    """Ten thousand hosts seen once are forgotten; one that is still owed a pause is not."""
+    starts = Starts()
+    starts.pace.pause(OTHER, 3000, "HTTP 429")
+    for number in range(10_000):
+        starts.clock.time += 0.1
+        await starts.pace.turn(f"https://h{number}.example/", Lane.CONTENT)
+    assert len(starts.pace._hosts) < 5000
+    assert "other.example" in starts.pace.snapshot()
+
+
+def test_no_other_stage_sleeps() -> None:
+    """`pace.py` is the only module of the six stages that sleeps, so no delay is paid twice."""
+    root = Path(sitemirror.__file__).parent
+    sleepers = [
+        path.relative_to(root).as_posix()
+        for stage in ("discover", "frontier", "fetch", "convert", "store", "publish")
+        for path in (root / stage).rglob("*.py")
+        if re.search(r"\bsleep\(", path.read_text("utf-8"))
+    ]
+    assert sleepers == ["fetch/pace.py"]
