@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from sitemirror.version import __version__
 
 if TYPE_CHECKING:
     from sitemirror.api import Run, list_site, list_site_sync, mirror, mirror_sync, where

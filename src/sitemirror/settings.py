@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from sitemirror import __version__
+from sitemirror.version import __version__
 
 PROJECT_URL: Final = "https://github.com/sitemirror/sitemirror"
 MEGABYTE: Final = 1024 * 1024

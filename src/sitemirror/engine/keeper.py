@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 
-from sitemirror.convert import with_front_matter
-from sitemirror.convert.types import PageKind
+from sitemirror.convert import PageKind, with_front_matter
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
 from sitemirror.model import Failed, Fetched, Page, Skipped

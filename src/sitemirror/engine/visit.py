@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sitemirror.convert import convert_html, convert_text
-from sitemirror.convert.types import PageKind, page_kind
+from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
 from sitemirror.discover.dates import parse_lastmod
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session, unstamp
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
-from sitemirror.fetch.client import Head
+from sitemirror.fetch.exchange import Head
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Page, Redirect, Skipped, Validators

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO, Final
+from typing import Final
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
 from sitemirror.publish.manifest import FailureRow
+from sitemirror.publish.sink import Sink
 
 FAILURES_SHOWN: Final = 50
 """More than this many failures are a matter for `_failed.log`."""
@@ -46,7 +47,7 @@ class ContentsRow:
 
 
 def write_contents(
-    file: BinaryIO,
+    file: Sink,
     header: ContentsHeader,
     *,
     rows: Callable[[], Iterable[ContentsRow]],
@@ -60,7 +61,7 @@ def write_contents(
         _write_failures(file, header, failures)
 
 
-def _write_head(file: BinaryIO, header: ContentsHeader) -> None:
+def _write_head(file: Sink, header: ContentsHeader) -> None:
     lines = [
         f"# {inline.text(header.host)}",
         "",
@@ -80,7 +81,7 @@ def _item(row: ContentsRow, host: str) -> str:
     return inline.file_link(label, row.path)
 
 
-def _write_failures(file: BinaryIO, header: ContentsHeader, failures: Iterable[FailureRow]) -> None:
+def _write_failures(file: Sink, header: ContentsHeader, failures: Iterable[FailureRow]) -> None:
     file.write(f"\n## Failed ({header.failed:,})\n\n".encode())
     for row in islice(failures, FAILURES_SHOWN):
         file.write(f"- {inline.autolink(row.url)}: {inline.text(row.error, limit=200)}\n".encode())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import BinaryIO, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from sitemirror.publish import inline
 from sitemirror.publish.sections import Heading, folders, sections
+from sitemirror.publish.sink import Sink
 
 
 class HasUrl(Protocol):
@@ -19,7 +20,7 @@ class HasUrl(Protocol):
 Row = TypeVar("Row", bound=HasUrl)
 
 
-def write_listing(file: BinaryIO, host: str, rows: Callable[[], Iterable[Row]], item: Callable[[Row], str]) -> None:
+def write_listing(file: Sink, host: str, rows: Callable[[], Iterable[Row]], item: Callable[[Row], str]) -> None:
     """Writes every row as a list item under its folder's heading; `item` gives its Markdown, on one line."""
     before = "\n- "
     for row in sections(rows, lambda row: folders(row.url, host)):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, BinaryIO, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import orjson
 from pydantic import ConfigDict, Field, WithJsonSchema
+
+from sitemirror.publish.sink import Sink
 
 VERSION: Final = "2.0.0"
 
@@ -125,6 +127,12 @@ class PageRow:
     ] = ()
     """The page in other languages, as the sitemap gives them (hreflang, URL). Left out when there are none."""
 
+    preferred_path: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    """The path its URL maps to, where another page has it. Left out otherwise."""
+
+    refresh_error: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    """Why the last update could not renew it; the copy on disk is older. Left out when all is well."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRow:
@@ -169,22 +177,22 @@ class SkipRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoneRow:
-    """A page that was saved once and that no sitemap lists any more. Its file stays."""
+    """A URL that no sitemap lists any more. If it was saved, its file stays."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
 
     url: str
     """The URL."""
 
-    path: str
-    """Its file: POSIX, relative to the manifest's folder."""
+    path: str | None = None
+    """Its file: POSIX, relative to the manifest's folder; null if it never had one."""
 
     since: str | None = None
     """When it was first missed."""
 
 
 def write_manifest(
-    file: BinaryIO,
+    file: Sink,
     header: ManifestHeader,
     *,
     pages: Iterable[PageRow],
@@ -205,7 +213,7 @@ def write_manifest(
     file.write(b"}\n")
 
 
-def _write_list(file: BinaryIO, name: bytes, elements: Iterable[object], *, last: bytes) -> None:
+def _write_list(file: Sink, name: bytes, elements: Iterable[object], *, last: bytes) -> None:
     file.write(b'  "%b": [' % name)
     before = b"\n    "
     for element in elements:
@@ -232,6 +240,10 @@ def _page(row: PageRow) -> dict[str, object]:
     }
     if row.alternates:
         fields["alternates"] = [{"lang": lang, "href": href} for lang, href in row.alternates]
+    if row.preferred_path:
+        fields["preferred_path"] = row.preferred_path
+    if row.refresh_error:
+        fields["refresh_error"] = row.refresh_error
     return fields
 
 

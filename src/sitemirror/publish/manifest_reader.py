@@ -179,7 +179,7 @@ def _element(section: str, value: object) -> Element | None:
     match section:
         case "pages" if path:
             return _page(url, path, fields)
-        case "gone" if path:
+        case "gone":
             return GoneRow(url=url, path=path, since=fields.text("since"))
         case "failures":
             return FailureRow(
@@ -215,4 +215,6 @@ def _page(url: str, path: str, fields: _Fields) -> PageRow:
         canonical_url=fields.text("canonical_url"),
         aliases=fields.texts("aliases"),
         alternates=fields.pairs("alternates"),
+        preferred_path=fields.text("preferred_path"),
+        refresh_error=fields.text("refresh_error"),
     )

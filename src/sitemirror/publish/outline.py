@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
+from sitemirror.publish.sink import Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class OutlineRow:
 
 
 def write_outline(
-    file: BinaryIO,
+    file: Sink,
     header: OutlineHeader,
     *,
     sitemaps: Iterable[SitemapRow],
@@ -61,7 +61,7 @@ def write_outline(
     write_listing(file, header.host, rows, lambda row: _item(row, header.host))
 
 
-def _write_head(file: BinaryIO, header: OutlineHeader) -> None:
+def _write_head(file: Sink, header: OutlineHeader) -> None:
     lines = [
         f"# Sitemap of {inline.text(header.host)}",
         "",

@@ -33,7 +33,7 @@ class Known:
     lastmod: str | None
     at: str | None
     attempts: int
-    transient: bool
+    transient: int
     size: int | None
     path: str | None
     fetched_at: str | None
@@ -73,7 +73,8 @@ FROM url LEFT JOIN page ON page.id = url.id
 
 
 def _known(row: tuple[Any, ...]) -> Known:
-    return Known(row[0], row[1], Row(row[2]), *row[3:8], bool(row[8]), *row[9:])
+    id, url, status, *rest = row
+    return Known(id, url, Row(status), *rest)
 
 
 class Ledger:

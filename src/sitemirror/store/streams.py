@@ -29,7 +29,7 @@ class LineLog:
         self._rel = rel
         self._place = place
         self._guard = guard
-        self._size = _cut_torn_line(fd)
+        self.size = _cut_torn_line(fd)
 
     def append(self, lines: bytes) -> None:
         """Adds whole lines, each with its newline: all of them, or none and an error."""
@@ -40,9 +40,9 @@ class LineLog:
             try:
                 write_all(self._fd, lines)
             except OSError:
-                os.ftruncate(self._fd, self._size)
+                os.ftruncate(self._fd, self.size)
                 raise
-        self._size += len(lines)
+        self.size += len(lines)
 
     def sync(self) -> None:
         """Returns when the lines are on the disk itself."""

@@ -22,6 +22,9 @@ SELECT hop.id AS id, hop.at AS final FROM hop JOIN url ON url.id = hop.at
 WHERE url.status NOT IN ({Row.REDIRECT}, {Row.TWIN});
 """
 
+# The URLs of one folder together: "/" sorts before every other character, and the scheme does not count.
+_BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)), url.url"
+
 # A URL that failed or was skipped is told under the name that was listed; where it was found only through a redirect,
 # the listed name stands for it and tells it as `final_url`.
 _ENDED = """
@@ -127,7 +130,7 @@ class Survey:
             "contents",
             f"""
             SELECT url.url, page.path, page.title FROM url JOIN page ON page.id = url.id
-            WHERE url.status = {Row.SAVED} ORDER BY replace(url.url, '/', ' '), url.url
+            WHERE url.status = {Row.SAVED} ORDER BY {_BY_FOLDER}
             """,
         )
 
@@ -137,7 +140,7 @@ class Survey:
             "outline",
             f"""
             SELECT url, lastmod, priority FROM url WHERE run = {int(run)} AND status != {Row.OUTSIDE}
-            ORDER BY replace(url, '/', ' '), url
+            ORDER BY {_BY_FOLDER}
             """,
         )
 
