@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -69,10 +69,11 @@ class Client:
     events: list[Event]
 
     async def get(self, url: str, **options: Any) -> Outcome:
-        return await self.fetcher.get(url, **{"lane": Lane.CONTENT, "limit": LIMIT} | options)
+        chosen: dict[str, Any] = {"lane": Lane.CONTENT, "limit": LIMIT} | options
+        return await self.fetcher.get(url, **chosen)
 
 
-MakeClient = Callable[..., Any]
+MakeClient = Callable[..., Awaitable[Client]]
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ class Visit:
         await self.reader.read()
 
 
-class Close(Exception):  # noqa: N818
+class Close(Exception):
     """Raised by a script to end the connection in good order."""
 
 

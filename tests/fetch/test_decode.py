@@ -7,6 +7,7 @@ import random
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
@@ -166,11 +167,11 @@ def test_the_limit_is_exact(encoding: str | None) -> None:
 def test_a_bomb_stops_at_the_limit(encoding: str) -> None:
     """Of a small body that unpacks to 64 MB, no more than the limit and one step ever comes out."""
     data = bomb(encoding, 64)
-    decoder, taken = Decoder(encoding, limit=MEGABYTE), 0
+    pieces = Decoder(encoding, limit=MEGABYTE).feed(data[:MEGABYTE])
+    taken: list[int] = []
     with pytest.raises(BodyTooLarge):
-        for piece in decoder.feed(data[:MEGABYTE]):
-            taken += len(piece)
-    assert taken <= MEGABYTE
+        taken.extend(len(piece) for piece in pieces)
+    assert sum(taken) <= MEGABYTE
 
 
 def bomb(encoding: str, megabytes: int) -> bytes:
@@ -202,7 +203,7 @@ def test_endless_empty_members_are_refused() -> None:
 
 def test_zstd_windows_are_bounded() -> None:
     """A frame that asks the receiver for more than 8 MB of memory is refused, as browsers do."""
-    options = {zstd.CompressionParameter.window_log: 27}
+    options: dict[int, int] = {zstd.CompressionParameter.window_log: 27}
     data = zstd.ZstdCompressor(options=options).compress(b"x" * 1000, zstd.ZstdCompressor.FLUSH_BLOCK)
     with pytest.raises(CorruptBody):
         decode("zstd", data)
@@ -211,10 +212,8 @@ def test_zstd_windows_are_bounded() -> None:
 @given(st.binary(max_size=300), st.sampled_from(sorted(PACKERS)), st.integers(1, 50))
 def test_no_bytes_raise_anything_else(data: bytes, encoding: str, step: int) -> None:
     """Any bytes under any encoding decode, or are named corrupt."""
-    try:
+    with suppress(CorruptBody):
         decode(encoding, data, step=step)
-    except CorruptBody as error:
-        assert str(error)
 
 
 @pytest.mark.vectors

@@ -8,7 +8,8 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Final, Self
+from pathlib import Path
+from typing import Final, Literal, Self
 from weakref import WeakValueDictionary
 
 import aiohttp
@@ -106,7 +107,7 @@ class Fetcher:
         self._backoff = backoff or Backoff()
         self._credentials = Credentials(settings, start_url, clock=clock)
         self._proxies = Proxies(settings)
-        self._tls = _tls_context(settings)
+        self._tls = _trust(settings.ca_file)
         self._wires = Wires()
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -338,17 +339,17 @@ class Fetcher:
         return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _tls_context(settings: Settings) -> ssl.SSLContext:
+def _trust(ca_file: Path | None) -> ssl.SSLContext | Literal[True]:
+    """The certificates to trust: the system's, and those of `ca_file`. `True` stands for the system's alone."""
+    if ca_file is None:
+        return True
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
-    if settings.ca_file is not None:
-        try:
-            context.load_verify_locations(cafile=settings.ca_file)
-        except ssl.SSLError:
-            raise UsageError(
-                f"{settings.ca_file} holds no certificate",
-                hint="--ca-file takes a PEM file (-----BEGIN CERTIFICATE-----)",
-            ) from None
-        except OSError as error:
-            raise UsageError(f"cannot read {settings.ca_file}: {error.strerror}", hint="check --ca-file") from None
+    try:
+        context.load_verify_locations(cafile=ca_file)
+    except ssl.SSLError:
+        hint = "--ca-file takes a PEM file (-----BEGIN CERTIFICATE-----)"
+        raise UsageError(f"{ca_file} holds no certificate", hint=hint) from None
+    except OSError as error:
+        raise UsageError(f"cannot read {ca_file}: {error.strerror}", hint="check --ca-file") from None
     return context
