@@ -112,8 +112,8 @@ class Keeper:
             self._tree.touch(known.path, self._session.clock.now().timestamp())
 
     def mtime(self, path: str) -> datetime | None:
-        found = self._tree.stat(path)
-        return None if found is None else datetime.fromtimestamp(found.st_mtime, UTC)
+        found = self._tree.mtime(path)
+        return None if found is None else datetime.fromtimestamp(found, UTC)
 
     def failed(self, known: Known, failure: Failed) -> None:
         """A line in `_failed.log`, and a placeholder where the page would be looked for."""

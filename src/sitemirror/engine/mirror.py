@@ -127,6 +127,8 @@ class Mirror:
         clerk = asyncio.create_task(self._keep_books())
         try:
             await self._pass(self._queue())
+            while self._room() and (again := Queue(lambda after: self._ledger.take_queued(after, limit=256))).peek():
+                await self._pass(again)  # twins that have parted, met after their turn
             if self._settings.on_error is OnError.RETRY:
                 await self._retry()
         finally:
@@ -204,11 +206,15 @@ class Mirror:
         """Waits while --max-pages has room only for the pages in flight; False when no more are wanted."""
         limit = self._settings.max_pages
         while limit and self._tally.new + self._reserved >= limit:
-            if self._tally.new >= limit:
+            if not self._room():
                 return False
             self._freed.clear()
             await self._freed.wait()
         return not self._session.stop.is_set()
+
+    def _room(self) -> bool:
+        """Whether --max-pages allows another page."""
+        return not self._settings.max_pages or self._tally.new < self._settings.max_pages
 
     def _judge(self, result: Result, *, retrying: bool) -> None:
         """The error policy."""

@@ -47,9 +47,8 @@ def _look_up(tree: Tree, url: str) -> Remembered:
     """What the disk itself says of a page."""
     wanted = _wanted(url)
     for path in (wanted, paths.collision_path(wanted, url)):
-        data, found = tree.read(path), tree.stat(path)
-        if data is not None and found is not None and read_front_matter_url(data) in (url, None):
-            fetched_at = stamp(datetime.fromtimestamp(found.st_mtime, UTC))
+        if tree.exists(path) and read_front_matter_url(data := tree.read(path)) in (url, None):
+            fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
             return Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest())
     return Remembered(url, wanted, wanted)
 

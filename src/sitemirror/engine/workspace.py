@@ -75,7 +75,7 @@ def _check(session: Session, tree: Tree, name: str) -> bool:
     if not tree.exists(name):
         return True
     try:
-        parse_checkpoint(tree.read(name) or b"")
+        parse_checkpoint(tree.read(name))
     except CorruptFile as error:
         tree.rename(name, f"{name}.corrupt")
         session.warn(f"{name} is damaged ({error}); kept as {name}.corrupt, and the sitemaps are read again")
@@ -111,7 +111,7 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     lost = []
     checked = []
     for id, path, digest in list(ledger.not_yet_durable()):
-        data = space.tree.read(path)
+        data = space.tree.read(path) if space.tree.exists(path) else None
         if data is None or (digest and sha256(data).hexdigest() != digest):
             lost.append(id)
         else:

@@ -99,6 +99,10 @@ class Ledger:
             limit,
         )
 
+    def take_queued(self, after: int, *, limit: int) -> list[Known]:
+        """What a pass put back into the queue behind itself."""
+        return self._take("url.status = 0", (), after, limit)
+
     def take_for_update(self, after: int, *, limit: int) -> list[Known]:
         """The next URLs to look at when everything is to be brought up to date."""
         return self._take(

@@ -33,7 +33,8 @@ SELECT u.url, f.reason, coalesce(f.attempts, 0), f.at, f.content_type, f.size,
 FROM (
   SELECT id, id AS final FROM url WHERE status IN ({statuses}) AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
   UNION ALL
-  SELECT id, final FROM resolved WHERE final IN (SELECT id FROM url WHERE status IN ({statuses}))
+  SELECT resolved.id, final FROM resolved JOIN url USING (id)
+  WHERE url.run != 0 AND final IN (SELECT id FROM url WHERE status IN ({statuses}))
 ) AS e JOIN url AS u ON u.id = e.id JOIN url AS f ON f.id = e.final
 """
 

@@ -1,0 +1,161 @@
+"""`--update`: what changed, what is new, what is gone, and what must not be touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.engine.conftest import Copy, Mirror
+from tests.site import Site
+from tests.site.faults import status
+
+
+async def test_fresh_pages_are_not_asked_for(site: Site, run: Mirror) -> None:
+    """Pages older on the site than on disk cost no request."""
+    site.sitemap(urls=[(path, "2020-01-01") for path in site.fill(5)])
+    await run()
+    site.clear_log()
+    report = await run(update=True)
+    assert report.successful == 5
+    assert not [path for path in site.paths() if path.startswith("/page")]
+
+
+async def test_undated_pages_are_asked_for_with_their_validators(site: Site, run: Mirror, copy: Copy) -> None:
+    """Without lastmod, a page with an ETag is asked for conditionally; a 304 keeps the file and renews its date."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    file = copy.folder / "a/index.md"
+    os.utime(file, (1, 1))
+    before = file.read_bytes()
+    site.clear_log()
+    await run(update=True)
+    (seen,) = site.requests_for("/a")
+    assert seen.headers["if-none-match"] == '"1"'
+    assert seen.status == 304
+    assert site.count("/b") == 0
+    assert file.read_bytes() == before
+    assert file.stat().st_mtime > 1_000_000
+
+
+async def test_a_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """One of three pages is newer: it alone is requested and rewritten."""
+    for name in "abc":
+        site.html_page(f"/{name}", name, "<p>old</p>")
+    site.sitemap(urls=[(f"/{name}", "2020-01-01") for name in "abc"])
+    await run()
+    site.html_page("/b", "b", "<p>new</p>")
+    site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2999-01-01"), ("/c", "2020-01-01")])
+    site.clear_log()
+    report = await run(update=True)
+    assert [site.count(f"/{name}") for name in "abc"] == [0, 1, 0]
+    assert "new" in copy.text("b/index.md")
+    assert report.successful == 3
+
+
+async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """The older of mtime and recorded fetch counts."""
+    site.html_page("/a", "a", "<p>old</p>")
+    site.sitemap(urls=[("/a", "2020-01-01")])
+    await run()
+    os.utime(copy.folder / "a/index.md", (4_102_444_800, 4_102_444_800))  # the year 2100
+    site.html_page("/a", "a", "<p>new</p>")
+    site.sitemap(urls=[("/a", "2090-01-01")])
+    await run(update=True)
+    assert "new" in copy.text("a/index.md")
+
+
+async def test_a_deleted_file_is_fetched_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page whose file is missing is fetched whole, validators or not."""
+    site.html_page("/a", "a", "<p>text</p>", etag='"1"')
+    site.sitemap(urls=[("/a", "2020-01-01")])
+    await run()
+    (copy.folder / "a/index.md").unlink()
+    await run(update=True)
+    assert "text" in copy.text("a/index.md")
+
+
+async def test_unlisted_pages_are_gone_but_stay_on_disk(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that no sitemap lists any more is named as gone, its file stays, and it comes back when listed again."""
+    paths = site.fill(3)
+    site.sitemap(urls=paths)
+    await run()
+    site.sitemap(urls=paths[:2])
+    report = await run(update=True)
+    assert (report.successful, report.total_pages) == (2, 2)
+    assert [row["path"] for row in copy.manifest["gone"]] == ["page/0003/index.md"]
+    assert (copy.folder / "page/0003/index.md").exists()
+    assert copy.accounted() == paths
+    site.sitemap(urls=paths)
+    report = await run(update=True)
+    assert (report.successful, copy.manifest["gone"]) == (3, [])
+
+
+async def test_a_sitemap_that_cannot_be_read_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
+    """An update that meets a broken child sitemap keeps what that child listed."""
+    paths = site.fill(4)
+    site.sitemap("/one.xml", urls=paths[:2])
+    site.sitemap("/two.xml", urls=paths[2:])
+    site.sitemap_index("/sitemap.xml", ["/one.xml", "/two.xml"])
+    await run()
+    site.fault("/two.xml", status(404))
+    report = await run(update=True)
+    assert (report.status, report.successful) == ("partial", 4)
+    assert copy.manifest["gone"] == []
+
+
+async def test_a_failed_refresh_keeps_the_old_copy(site: Site, run: Mirror, copy: Copy) -> None:
+    """A stale page that answers 500 stays on disk and in the manifest, with the error beside it."""
+    site.html_page("/a", "a", "<p>old</p>")
+    site.html_page("/b", "b", "<p>b</p>")
+    site.sitemap(urls=[("/a", "2999-01-01"), ("/b", "2020-01-01")])
+    await run()
+    site.fault("/a", status(500))
+    report = await run(update=True)
+    assert (report.status, report.successful, report.failed) == ("partial", 2, 0)
+    assert copy.pages["/a"]["refresh_error"] == "HTTP 500"
+    assert "old" in copy.text("a/index.md")
+
+
+async def test_equal_content_keeps_its_bytes(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that is sent again unchanged is not rewritten, but its dates are renewed."""
+    site.html_page("/a", "a", "<p>same</p>")
+    site.sitemap(urls=[("/a", "2999-01-01")])
+    await run()
+    file = copy.folder / "a/index.md"
+    inode, fetched = file.stat().st_ino, copy.pages["/a"]["fetched_at"]
+    os.utime(file, (1, 1))
+    await run(update=True)
+    assert file.stat().st_ino == inode
+    assert file.stat().st_mtime > 1_000_000
+    assert copy.pages["/a"]["fetched_at"] >= fetched
+
+
+async def test_twins_that_part_become_two_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """When one of two twins changes, both are pages again."""
+    for path in ("/p", "/p/"):
+        site.html_page(path, "P", "<p>same</p>")
+    site.sitemap(urls=["/p", "/p/"])
+    await run()
+    site.html_page("/p", "P", "<p>changed</p>")
+    site.sitemap(urls=[("/p", "2999-01-01"), "/p/"])
+    report = await run(update=True)
+    assert (report.successful, report.duplicates) == (2, 0)
+    contents = sorted(data.decode().rsplit("\n", 2)[1] for data in copy.files.values())
+    assert contents == ["changed", "same"]
+
+
+async def test_other_sites_in_one_folder_do_not_make_each_other_gone(
+    site: Site, run: Mirror, copy: Copy, out: Path
+) -> None:
+    """Two sitemaps of one host mirrored one after the other: each keeps its pages."""
+    paths = site.fill(4)
+    site.sitemap("/one.xml", urls=paths[:2])
+    site.sitemap("/two.xml", urls=paths[2:])
+    await run(f"{site.url}/one.xml")
+    report = await run(f"{site.url}/two.xml")
+    assert report.successful == 4
+    assert copy.manifest["gone"] == []
