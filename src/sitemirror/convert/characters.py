@@ -1,0 +1,34 @@
+"""Keeps out of a page's text what no text file should hold: control characters and odd line ends.
+
+Escape sequences reach a reader's terminal, and U+2028 splits lines for some programs and not for others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_C0: Final = bytes(code for code in (*range(32), 127) if code not in (9, 10))
+_C1: Final = re.compile(b"\xc2[\x80-\x9f]")
+
+_LINE_ENDS: Final = re.compile("\r\n?|\x85|\u2028|\u2029")
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def without_controls(text: str) -> str:
+    """`text` with LF line ends and without control characters."""
+    # Looking through the UTF-8 bytes is many times faster than a regular expression over the text, and nearly every
+    # page is clean.
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        return _strip(text)
+    if len(data.translate(None, _C0)) < len(data):
+        return _strip(text)
+    if len(data) > len(text) and ("\u2028" in text or "\u2029" in text or _C1.search(data)):
+        return _strip(text)
+    return text
+
+
+def _strip(text: str) -> str:
+    return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))

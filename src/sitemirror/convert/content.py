@@ -1,0 +1,186 @@
+"""Decides which part of a page is the page.
+
+Three sizes: `full` is the body less what HTML itself calls navigation, footer and aside; `main` is the main content
+alone; `auto` is the main content where leaving the rest out loses nothing worth keeping.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turbohtml import Element
+
+from sitemirror.convert.generators import Generator
+from sitemirror.settings import Content
+
+_NO_CONTENT: Final = "script, style, template"
+# Everything that may have to go is found in one look over the tree, and judged one by one.
+_SUSPECTS: Final = 'nav, footer, aside, [role], [hidden], [style*="none"], [style*="hidden"]'
+_CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
+_HIDING_STYLE: Final = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
+_REVEALED_CLASS: Final = re.compile(r"tab|panel|accordion|collaps|toggle|expand|slide|carousel", re.I)
+_CONTROLS: Final = "[aria-controls], [data-target], [data-bs-target], [href^='#'], [for]"
+
+_NOTE_ROLES: Final = frozenset(
+    ("note", "alert", "doc-footnote", "doc-endnote", "doc-endnotes", "doc-tip", "doc-notice", "doc-pullquote")
+)
+_NOTE_CLASS: Final = re.compile(
+    r"(?:foot|end|side|margin)-?notes?\b|\bnotes?\b|admonition|callout|warning|caution|danger|\btip\b|\bhint\b|important|"
+    r"\binfo\b|\balert|\btopic\b|\bcitation\b|system-message|starlight-aside|pullquote",
+    re.I,
+)
+_ASIDE_CHROME: Final = re.compile(
+    r"toc|table-of-contents|nav|menu|related|share|social|promo|\bads?\b|advert|sponsor|newsletter|subscri|widget|"
+    r"comment|recommend|author|trending|popular|cookie|banner|sign-?up",
+    re.I,
+)
+_MAX_LINK_SHARE: Final = 0.4  # of an aside's text; a list of links is navigation, whatever it is called
+
+_LANDMARKS: Final = "main, [role=main]"
+# Most specific first. One that stands more than once on a page marks teasers, not the content.
+_CONTAINERS: Final = (
+    ".markdown-body, [itemprop=articleBody], .post-content, .entry-content, .article-content, .article-body",
+    "#main-content, #content, #main, .main-content, #page-content, .page-content",
+)
+
+# `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
+_SPARE_PROSE: Final = 600
+_SPARE_SHARE: Final = 0.25
+
+
+def drop_no_content(body: Element) -> None:
+    """Takes out what is text in the tree and on no screen."""
+    body.remove(_NO_CONTENT)
+
+
+def drop_chrome(body: Element) -> None:
+    """Takes out navigation, footers, asides that are no content, and text that nobody sees."""
+    suspects = body.select(_SUSPECTS)
+    controlled = _controlled_ids(body) if any(map(_is_hidden, suspects)) else frozenset()
+    for element in suspects:
+        role = element.attr("role")
+        if element.tag == "aside" or role == "complementary":
+            unwanted = not _is_content_aside(element)
+        elif element.tag in ("nav", "footer") or role in _CHROME_ROLES:
+            unwanted = not _has_swallowed_the_page(element)
+        else:
+            unwanted = False
+        if unwanted or (_is_hidden(element) and not _is_revealed(element, controlled)):
+            element.decompose()
+
+
+def choose(body: Element, content: Content, generators: Sequence[Generator]) -> list[Element]:
+    """The elements that together are the page, in order. `drop_chrome` comes first."""
+    if content is Content.FULL:
+        return [body]
+    for generator in generators:
+        if generator.chrome:
+            body.remove(generator.chrome)
+    found = _landmarks(body, generators)
+    if content is Content.MAIN:
+        return _with_title(found, body) if found else _guess(body)
+    return _with_title(found, body) if found and _is_all(found, body) else [body]
+
+
+def _has_swallowed_the_page(element: Element) -> bool:
+    """Whether a nav or footer was never closed and holds what follows it, or says who is quoted."""
+    if element.tag == "footer" and element.closest("blockquote, figure") is not None:
+        return True
+    inside = "main, [role=main], article, footer" if element.tag == "nav" else "main, [role=main], article"
+    return element.select_one(inside) is not None
+
+
+def _controlled_ids(body: Element) -> frozenset[str]:
+    """The ids that a control of the page's own refers to: pressing it shows them."""
+    found: set[str] = set()
+    for control in body.select(_CONTROLS):
+        for name in ("aria-controls", "data-target", "data-bs-target", "href", "for"):
+            if value := control.attr(name):
+                found.update(word.lstrip("#") for word in value.split())
+    return frozenset(found)
+
+
+def _is_hidden(element: Element) -> bool:
+    if element.attr("hidden") is not None:
+        return True
+    style = element.attr("style")
+    return style is not None and _HIDING_STYLE.search(style) is not None
+
+
+def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
+    """Whether hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
+    if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found":
+        return True
+    if (name := element.attr("id")) and name in controlled:
+        return True
+    if _REVEALED_CLASS.search(element.attr("class") or ""):
+        return True
+    return element.find(["main", "article", "h1"]) is not None
+
+
+def _is_content_aside(aside: Element) -> bool:
+    names = f"{aside.attr('class') or ''} {aside.attr('id') or ''}"
+    if aside.attr("role") in _NOTE_ROLES or _NOTE_CLASS.search(names):
+        return True
+    if aside.closest("main, article, [role=main]") is None:
+        return False
+    if _ASIDE_CHROME.search(names) or aside.find("form") is not None:
+        return False
+    length = len(aside.text)
+    return length > 0 and sum(len(anchor.text) for anchor in aside.find_all("a")) <= length * _MAX_LINK_SHARE
+
+
+def _landmarks(body: Element, generators: Sequence[Generator]) -> list[Element]:
+    """What the page itself marks as its content; empty if it marks nothing, or only something without text."""
+    for generator in generators:
+        if generator.content and (element := body.select_one(generator.content)) is not None and element.text.strip():
+            return [element]
+    for selector in (_LANDMARKS, "article"):
+        if found := _outermost(body.select(selector), selector):
+            return found
+    for selector in _CONTAINERS:
+        found = _outermost(body.select(selector), selector)
+        if len(found) == 1:
+            return found
+    return []
+
+
+def _outermost(elements: list[Element], selector: str) -> list[Element]:
+    if len(elements) > 1:
+        elements = [one for one in elements if one.parent is None or one.parent.closest(selector) is None]
+    return [one for one in elements if one.text.strip()]
+
+
+def _is_all(found: list[Element], body: Element) -> bool:
+    """Whether what stands outside `found` can be spared."""
+    holders = [Element("hr") for _ in found]
+    for element, holder in zip(found, holders, strict=True):
+        element.replace_with(holder)
+    prose = _length(body) - sum(_length(anchor) for anchor in body.find_all("a"))
+    for element, holder in zip(found, holders, strict=True):
+        holder.replace_with(element)
+    return prose <= _SPARE_PROSE or prose <= _SPARE_SHARE * sum(_length(element) for element in found)
+
+
+def _with_title(found: list[Element], body: Element) -> list[Element]:
+    """`found`, and before it the page's one h1 where that stands in a header outside."""
+    titles = body.find_all("h1", limit=2)
+    if len(titles) != 1 or any(element.find("h1") is not None for element in found):
+        return found
+    (title,) = titles
+    # A heading that is one link is the site's name.
+    return found if title.find("a", href=True) is not None else [title, *found]
+
+
+def _guess(body: Element) -> list[Element]:
+    """The densest part of an unmarked page, unless it is too small to be the content."""
+    element = body.main_content()
+    if element is None or _length(element) * 4 < _length(body):
+        return [body]
+    return [element]
+
+
+def _length(element: Element) -> int:
+    return len("".join(element.text.split()))

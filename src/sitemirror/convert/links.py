@@ -1,0 +1,145 @@
+"""Makes every URL of a page absolute, as a browser resolves it, and reads the page's links on the way."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import ada_url
+import turbohtml
+
+from sitemirror.model import Link
+from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin
+
+# URLs that resolve by joining strings: no scheme, no dot segments, nothing to escape. Most links are of this kind, and
+# joining them is ten times faster than parsing them.
+_SEGMENTS: Final = r"[A-Za-z0-9_~-][A-Za-z0-9_~./-]*+"
+_TAIL: Final = r"(?:\?[A-Za-z0-9_.~=&%+,;:/-]*+)?+(?:#[A-Za-z0-9_.~:/=-]*+)?+"
+_RELATIVE: Final = re.compile(_SEGMENTS + _TAIL).fullmatch
+_ROOTED: Final = re.compile(f"/(?:{_SEGMENTS})?+{_TAIL}").fullmatch
+_ABSOLUTE: Final = re.compile(rf"https?://(?:[a-z0-9_-]++\.)+[a-z]++/(?:{_SEGMENTS})?+{_TAIL}").fullmatch
+
+# What a click on these does cannot be kept in a file; `data:` and `blob:` are bodies, not addresses.
+_NOT_ADDRESSES: Final = ("javascript:", "vbscript:", "data:", "blob:")
+
+_MAX_PERMALINK: Final = 12  # characters
+_PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
+_PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
+_PERMALINK_CLASS: Final = re.compile(r"permalink|header-?link|heading-?link|header-?anchor|heading-?anchor|hash-?link")
+_INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
+_HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
+
+
+class Resolver(dict[str, str | None]):
+    """The URLs of one page, by what the page calls them. A page repeats most of its links, so each is resolved once.
+
+    The value is `None` where the URL has to stay as it is: `#fragment`, or no URL at all.
+    """
+
+    def __init__(self, base: str) -> None:
+        super().__init__()
+        if not _ABSOLUTE(base):
+            try:
+                base = normalize(base)
+            except InvalidUrl:
+                pass  # Then only absolute URLs can be resolved.
+        self._base = base
+        self._joins = base.startswith("http")
+        self._origin = origin(base)
+        self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
+
+    def __missing__(self, raw: str) -> str | None:
+        found = self[raw] = self._resolve(raw)
+        return found
+
+    def _resolve(self, raw: str) -> str | None:
+        if not raw or raw[0] == "#":
+            return None
+        if "/." not in raw:
+            if raw.startswith("http"):
+                if _ABSOLUTE(raw) and "xn--" not in raw:
+                    return raw
+            elif self._joins and raw[0] == "/":
+                if _ROOTED(raw):
+                    return self._origin + raw
+            elif self._joins and _RELATIVE(raw):
+                return self._folder + raw
+        try:
+            return str(ada_url.URL(raw, self._base).href)
+        except (ValueError, UnicodeEncodeError):
+            return None
+
+
+def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
+    """The links of the page, once each, normalised, in its order, with their first text.
+
+    Anchors that lead nowhere, or only to their own heading, are taken out on the way.
+    """
+    found: dict[str, str] = {}
+    for anchor in body.iter_elements(("a", "area")):
+        href = anchor.attr("href")
+        text = anchor.text
+        if href is None:
+            if not text and not len(anchor):
+                anchor.decompose()  # A target, not a link.
+            continue
+        target = urls[href]
+        if target is None:
+            if _settle_fragment(anchor, href, text):
+                continue
+        elif target.startswith(("https://", "http://")):
+            url, _, fragment = target.partition("#")
+            if not found.get(url):
+                found[url] = " ".join(text.split()) or _label(anchor)
+            if fragment and len(text) <= _MAX_PERMALINK and _is_permalink(anchor, text):
+                anchor.decompose()
+                continue
+        elif target.startswith(_NOT_ADDRESSES):
+            del anchor.attrs["href"]
+            continue
+        if (not text or text.isspace()) and anchor.tag == "a" and next(anchor.iter_elements(_SHOWN), None) is None:
+            anchor.decompose()
+    return tuple(Link(url, text) for url, text in found.items() if _is_fetchable(url))
+
+
+def make_absolute(element: turbohtml.Element, urls: Resolver) -> None:
+    """Makes every URL under `element` absolute: links, pictures with all their sizes, posters, frames."""
+    element.rewrite_links(urls.__getitem__)
+
+
+def _is_fetchable(url: str) -> bool:
+    return len(url) <= MAX_LENGTH and ("@" not in url or "@" not in origin(url))
+
+
+def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> bool:
+    """Whether a link within the page is done with: gone, or no longer a link."""
+    if len(text) <= _MAX_PERMALINK and _is_permalink(anchor, text):
+        anchor.decompose()
+        return True
+    parent = anchor.parent
+    if len(href) < 2 or not href.startswith("#") or (isinstance(parent, turbohtml.Element) and parent.tag in _HEADINGS):
+        # `#` alone is a button, what is no URL leads nowhere, and a heading that links to itself says nothing.
+        del anchor.attrs["href"]
+        return True
+    return False
+
+
+def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
+    """Whether this is the sign beside a heading that gives the heading's address."""
+    shown = text.strip() if text.isascii() else text.translate(_INVISIBLE).strip()
+    if len(shown) > 2 and shown.lower() not in _PERMALINK_TEXTS:
+        return False
+    if shown in _PERMALINK_SIGNS:
+        return True
+    if not shown:
+        return next(anchor.iter_elements(_SHOWN), None) is None
+    return _PERMALINK_CLASS.search(anchor.attr("class") or "") is not None
+
+
+def _label(anchor: turbohtml.Element) -> str:
+    """What a link without text is called."""
+    label = anchor.attr("aria-label") or anchor.attr("alt") or anchor.attr("title")
+    if not label and (image := anchor.find("img")) is not None:
+        label = image.attr("alt")
+    return " ".join(label.split()) if label else ""

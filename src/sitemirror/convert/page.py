@@ -1,0 +1,152 @@
+"""One page from its bytes to Markdown: the order of the steps, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+from turbohtml import Element, Text
+
+from sitemirror.convert import content as parts
+from sitemirror.convert.characters import without_controls
+from sitemirror.convert.document import Document, decode, parse
+from sitemirror.convert.generators import recognise
+from sitemirror.convert.links import Resolver, make_absolute, read_links
+from sitemirror.convert.markdown import render
+from sitemirror.convert.metadata import Metadata, one_line, read_metadata
+from sitemirror.convert.refresh import refresh_target
+from sitemirror.convert.shape import shape
+from sitemirror.convert.tables import square
+from sitemirror.model import Link, Page
+from sitemirror.settings import Content
+
+
+class PageKind(StrEnum):
+    """What a content type means for a mirror. Everything else is no page."""
+
+    HTML = "html"
+    TEXT = "text"
+
+
+_KINDS: Final = {
+    "text/html": PageKind.HTML,
+    "application/xhtml+xml": PageKind.HTML,
+    "text/plain": PageKind.TEXT,
+    "text/markdown": PageKind.TEXT,
+    "text/x-markdown": PageKind.TEXT,
+}
+
+_FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
+_ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_SETEXT: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+_LINES_WITH_A_TITLE: Final = 200
+
+
+def page_kind(content_type: str) -> PageKind | None:
+    """The kind of page that a media type is; parameters and case do not matter."""
+    return _KINDS.get(content_type.partition(";")[0].strip().lower())
+
+
+def convert_html(
+    html: bytes | str, *, url: str, content: Content | str = Content.AUTO, charset: str | None = None
+) -> Page:
+    """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise."""
+    content = Content(content)
+    document = parse(html, url=url, charset=charset)
+    metadata = read_metadata(document)
+    body = document.body
+    if body is None:
+        return _frameset(document, metadata)
+    urls = Resolver(document.base)
+    parts.drop_no_content(body)
+    refresh = refresh_target(document)
+    links = read_links(body, urls)
+    heading = body.find("h1") if metadata.title is None else None
+    title = metadata.title if heading is None else one_line(heading.text)
+    parts.drop_chrome(body)
+    markdown = _markdown(parts.choose(body, content, recognise(metadata.signature)), urls)
+    if not markdown:
+        # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
+        markdown = _whole_body(parse(html, url=url, charset=charset), urls)
+    return _page(document, metadata, title, markdown, links, refresh)
+
+
+def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
+    """Keeps a plain text or Markdown page as it is, in UTF-8 with LF line ends."""
+    text = without_controls(decode(body, charset)).rstrip("\n")
+    return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text))
+
+
+def _markdown(elements: Sequence[Element], urls: Resolver) -> str:
+    for element in elements:
+        make_absolute(element, urls)
+        shape(element, urls)
+    text = render(elements)
+    if "<table" in text:
+        # The renderer met a table with rows of unequal length; looking at each row of each table would be slower.
+        for element in elements:
+            for table in element.iter_elements("table", include_self=True):
+                square(table)
+        text = render(elements)
+    return text
+
+
+def _whole_body(document: Document, urls: Resolver) -> str:
+    body = document.body
+    if body is None:
+        return ""
+    parts.drop_no_content(body)
+    read_links(body, urls)
+    return _markdown([body], urls)
+
+
+def _frameset(document: Document, metadata: Metadata) -> Page:
+    """A page that is only a frame for others: its links are those others."""
+    urls = Resolver(document.base)
+    found: dict[str, str] = {}
+    for frame in document.tree.find_all("frame", src=True):
+        target = urls[frame.attr("src") or ""]
+        if target is not None and target.startswith("http"):
+            found.setdefault(target.partition("#")[0], one_line(frame.attr("title") or frame.attr("name") or "") or "")
+    items = [Element("li", None, [Element("a", {"href": url}, [Text(name or url)])]) for url, name in found.items()]
+    markdown = _markdown([Element("ul", None, items)], urls) if items else ""
+    links = tuple(Link(url, name) for url, name in found.items())
+    return _page(document, metadata, metadata.title, markdown, links, refresh_target(document))
+
+
+def _page(
+    document: Document,
+    metadata: Metadata,
+    title: str | None,
+    markdown: str,
+    links: tuple[Link, ...],
+    refresh: str | None,
+) -> Page:
+    fields = metadata.fields
+    if metadata.canonical is not None and metadata.canonical != document.url:
+        fields = {**fields, "canonical": metadata.canonical}
+    return Page(
+        url=document.url,
+        markdown=markdown,
+        title=title,
+        metadata=fields,
+        links=links,
+        canonical=metadata.canonical,
+        refresh=refresh,
+    )
+
+
+def _first_heading(text: str) -> str | None:
+    """The first heading of a Markdown text, near enough: fenced code is left out."""
+    fence = before = ""
+    for line in text.split("\n", _LINES_WITH_A_TITLE)[:_LINES_WITH_A_TITLE]:
+        if found := _FENCE.match(line):
+            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+        elif not fence and (heading := _ATX.fullmatch(line)) and (title := one_line(heading[1])):
+            return title
+        elif not fence and before and _SETEXT.fullmatch(line):
+            return one_line(before)
+        before = line.strip()
+    return None

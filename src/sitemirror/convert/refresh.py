@@ -1,0 +1,46 @@
+"""Tells a redirect written in HTML from a page: nothing but an immediate meta refresh."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import turbohtml
+
+from sitemirror.convert.document import Document
+from sitemirror.urls import InvalidUrl, normalize
+
+_IMMEDIATE: Final = 1.0  # seconds; more is time to read
+# "Redirecting to https://example.com/new… If you are not redirected, click here." and its like, in any language.
+_MAX_TEXT: Final = 200
+_URL: Final = re.compile(r"https?://\S+")
+
+
+def refresh_target(document: Document) -> str | None:
+    """Where the page sends its readers at once, normalised; `None` if it has anything else to say.
+
+    The body's scripts and styles must be gone already: their text is not the page's.
+    """
+    found = document.tree.meta_refresh(document.base)
+    if found is None or found[0] > _IMMEDIATE:
+        return None
+    try:
+        target = normalize(found[1])
+        if target == normalize(document.url):
+            return None  # It reloads itself: a page that changes, not a redirect.
+    except InvalidUrl:
+        return None
+    body = document.body
+    return None if body is not None and _says_more(body, document.base, target) else target
+
+
+def _says_more(body: turbohtml.Element, base: str, target: str) -> bool:
+    for anchor in body.find_all("a", href=True):
+        try:
+            if normalize(anchor.attr("href") or "", base) != target:
+                return True
+        except InvalidUrl:
+            return True
+    if body.find(["img", "pre", "table", "form", "video", "ul", "ol"]) is not None:
+        return True
+    return len(_URL.sub("", " ".join(body.text.split()))) > _MAX_TEXT

@@ -1,0 +1,90 @@
+"""Makes every table one that Markdown can say: a grid, or no table at all.
+
+The renderer writes a table that is no plain grid as raw HTML. That would carry a page's own markup, scripts and all,
+into the mirror, so spans are spelled out as empty cells and ragged rows are filled.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbohtml import Element
+
+_LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
+_BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
+_GUTTERS: Final = "td.linenos, td.rouge-gutter, td.gutter, td.hljs-ln-numbers, td.lntd:first-child:not(:only-child)"
+_ROWS: Final = ":scope > tr, :scope > * > tr"
+_CELLS: Final = ":scope > td, :scope > th"
+_MAX_COLUMNS: Final = 200  # A wider span is a mistake, or an attempt to fill the disk.
+
+
+def shape_table(table: Element) -> None:
+    """Flattens a layout table, spells out the spans of any other."""
+    if _is_layout(table):
+        _flatten(table)
+    elif table.select_one("[colspan], [rowspan]") is not None:
+        square(table)
+
+
+def square(table: Element) -> None:
+    """Gives every row the same number of cells: a span becomes its cell and empty ones."""
+    rows = table.select(_ROWS)
+    covered: dict[int, int] = {}  # column → rows that a cell further up still reaches into
+    widths = [_fill_row(row, covered, left=len(rows) - number) for number, row in enumerate(rows, 1)]
+    width = max(widths, default=0)
+    for row, own in zip(rows, widths, strict=True):
+        if 0 < own < width:
+            row.extend([Element("td") for _ in range(width - own)])
+
+
+def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
+    """Spells out the spans that begin in `row`, fills those that reach into it, and returns the row's width."""
+    column = 0
+    for cell in row.select(_CELLS):
+        while covered.get(column):
+            covered[column] -= 1
+            cell.insert_before(Element("td"))
+            column += 1
+        across = _span(cell, "colspan", _MAX_COLUMNS)
+        down = _span(cell, "rowspan", left + 1) - 1
+        if down:
+            covered.update(dict.fromkeys(range(column, column + across), down))
+        if across > 1:
+            cell.insert_after(*[Element("td") for _ in range(across - 1)])
+        column += across
+    for reach in sorted(reach for reach, rows in covered.items() if rows and reach >= column):
+        covered[reach] -= 1
+        row.extend([Element("td") for _ in range(reach + 1 - column)])
+        column = reach + 1
+    return column
+
+
+def _span(cell: Element, name: str, limit: int) -> int:
+    value = cell.attr(name)
+    if value is None:
+        return 1
+    del cell.attrs[name]
+    digits = value.strip()[:6]
+    if not digits.isascii() or not digits.isdigit():
+        return 1
+    number = int(digits)
+    if number == 0 and name == "rowspan":
+        return limit  # To the end of the table, says HTML.
+    return max(1, min(number, limit))
+
+
+def _is_layout(table: Element) -> bool:
+    """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
+    if table.attr("role") in _LAYOUT_ROLES:
+        return True
+    if next(table.iter_elements(("th", "caption", "thead")), None) is not None:
+        return False
+    return next(table.iter_elements(_BLOCKS), None) is not None
+
+
+def _flatten(table: Element) -> None:
+    table.remove(_GUTTERS)
+    rows = table.select(_ROWS)
+    cells = [cell for row in rows for cell in row.select(_CELLS)]
+    for part in (*table.select(":scope > *"), *rows, *cells, table):
+        part.tag = "div"
