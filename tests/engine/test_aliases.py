@@ -71,9 +71,7 @@ async def test_redirect_loops_fail_by_name_and_cost_nothing_else(
     }
 
 
-async def test_a_redirect_to_a_failing_page_fails_under_the_listed_name(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
+async def test_a_redirect_to_a_failing_page_fails_under_the_listed_name(site: Site, run: Mirror, copy: Copy) -> None:
     """A → B, B is 404: A is told as failed, with where it led; every URL stands in the manifest once."""
     site.redirect("/a", "/missing")
     site.html_page("/good", "Good", "<p>good</p>")

@@ -54,9 +54,7 @@ async def test_a_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, c
     assert report.successful == 3
 
 
-async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
+async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(site: Site, run: Mirror, copy: Copy) -> None:
     """The older of mtime and recorded fetch counts."""
     site.html_page("/a", "a", "<p>old</p>")
     site.sitemap(urls=[("/a", "2020-01-01")])
