@@ -66,7 +66,7 @@ def test_normal_lines_tell_pages_failures_warnings_and_long_waits() -> None:
         "starting: mirror https://example.com/a -> output/example.com",
         "sitemap: https://example.com/sitemap.xml: 1,234 URLs",
         "sitemap: https://example.com/bad.xml: 2 URLs; broken XML at line 3",
-        "found: 1,236 URLs, 100 of them already saved",
+        "found: 1,236 URLs, 100 of them already done",
         "[101/1236] Processing: https://example.com/a",
         "failed: https://example.com/b (HTTP 404)",
         "failed: https://example.com/c (HTTP 503); will be tried again",

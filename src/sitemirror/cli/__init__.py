@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+INTERRUPTED = 130
+
 
 def main() -> int:
     """`sitemirror`: the exit code."""
@@ -13,13 +15,19 @@ def main() -> int:
 
         print(f"sitemirror {__version__}")
         return 0
-    from sitemirror.cli.app import run_sitemirror
+    try:
+        from sitemirror.cli.app import run_sitemirror
 
-    return run_sitemirror(arguments)
+        return run_sitemirror(arguments)
+    except KeyboardInterrupt:  # while loading; a run that has begun handles it itself
+        return INTERRUPTED
 
 
 def sitemap_to_markdown() -> int:
     """`sitemap-to-markdown`, the command line of sitemirror's first ancestor: the exit code."""
-    from sitemirror.cli.app import run_sitemap_to_markdown
+    try:
+        from sitemirror.cli.app import run_sitemap_to_markdown
 
-    return run_sitemap_to_markdown(sys.argv[1:])
+        return run_sitemap_to_markdown(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED

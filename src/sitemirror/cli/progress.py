@@ -123,7 +123,7 @@ def _rarer(event: Event, level: Level) -> str:
             verb = "resuming" if resumed else "starting"
             return printable(f"{verb}: {command} {url} -> {folder}")
         case DiscoveryFinished(total, done):
-            saved = f", {done:,} of them already saved" if done else ""
+            saved = f", {done:,} of them already done" if done else ""
             return f"found: {count(total, 'URL')}{saved}"
         case _:
             return ""

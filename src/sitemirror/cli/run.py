@@ -19,6 +19,7 @@ from sitemirror.errors import SitemirrorError, UsageError
 from sitemirror.events import Listener
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus
 from sitemirror.settings import ListFormat, Settings
+from sitemirror.text import printable
 
 
 class Run(Awaitable[MirrorReport | ListReport], Stoppable, Protocol):
@@ -45,7 +46,7 @@ class Job:
 def run_job(job: Job) -> int:
     """The exit code, after everything has been said."""
     talk = reporter(sys.stderr, level_of(job.settings))
-    interrupts = Interrupts(talk, {"status": "interrupted", "command": job.command, "url": job.url})
+    interrupts = Interrupts(talk, _interrupted_report(job))
     try:
         with interrupts:
             report = _finish(job, talk, interrupts)
@@ -59,6 +60,9 @@ def run_job(job: Job) -> int:
         return error.exit_code
     except Exception as error:
         talk.close()
+        if _stopped_early(error):
+            _tell_early_end(job, talk)
+            return interrupts.exit_code
         _tell_bug(job, error)
         return 1
     talk.close()
@@ -101,6 +105,20 @@ def _tell_end(job: Job, talk: Reporter, report: MirrorReport | ListReport, inter
             return 0
 
 
+def _stopped_early(error: Exception) -> bool:
+    """Whether the run was stopped before there was anything to report."""
+    from sitemirror.engine import Stopped  # Loaded by now, unless its loading is what failed.
+
+    return isinstance(error, Stopped)
+
+
+def _tell_early_end(job: Job, talk: Reporter) -> None:
+    if not job.prints_outline:
+        stdout.print_object(_interrupted_report(job))
+    if talk.level is not Level.QUIET:
+        talk.say(f"interrupted before the first page; to start again, run the same command: {job.command_line}")
+
+
 def _tell_failure(job: Job, error: SitemirrorError) -> None:
     if not job.prints_outline:
         stdout.print_report(error.report or _bare_report(job, error.message, error.hint))
@@ -114,6 +132,10 @@ def _tell_bug(job: Job, error: Exception) -> None:
     if job.settings.verbose:
         show_traceback(error)
     complain(message, BUG_HINT, program=job.program)
+
+
+def _interrupted_report(job: Job) -> dict[str, str]:
+    return {"status": RunStatus.INTERRUPTED.value, "command": job.command, "url": printable(job.url)}
 
 
 def _bare_report(job: Job, message: str, hint: str) -> ErrorReport:

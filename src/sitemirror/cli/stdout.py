@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -35,8 +36,13 @@ def give_up() -> None:
 
 
 def print_report(report: BaseModel) -> None:
-    """One JSON object, in ASCII: nothing in it can drive a terminal, and any encoding carries it."""
-    _write(json.dumps(report.model_dump(mode="json"), indent=2) + "\n")
+    """The one JSON object that a run ends with."""
+    print_object(report.model_dump(mode="json"))
+
+
+def print_object(members: Mapping[str, object]) -> None:
+    """A JSON object in ASCII: nothing in it can drive a terminal, and any encoding carries it."""
+    _write(json.dumps(dict(members), indent=2) + "\n")
 
 
 def print_line(line: str) -> None:
