@@ -17,6 +17,7 @@ from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.pace import Clock, Pace, SystemClock
 from sitemirror.publish.report import ListReport, MirrorReport
 from sitemirror.settings import Settings
+from sitemirror.text import printable
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
@@ -168,8 +169,10 @@ def _run(
     try:
         start = urls.start_url(url)
     except urls.InvalidUrl as error:
-        hint = "use --basic-auth USER:PASSWORD" if "credentials" in error.reason else "give it as https://example.com/"
-        raise UsageError(f"{url!r} is not a URL that can be mirrored: {error.reason}", hint=hint) from None
+        if "credentials" in error.reason:  # which are not repeated here
+            raise UsageError("the URL carries credentials", hint="give them as --basic-auth USER:PASSWORD") from None
+        message = f"{printable(url, limit=200)!r} is not a URL that can be mirrored: {error.reason}"
+        raise UsageError(message, hint="give it as https://example.com/") from None
     return Run(job, start, _settings(settings, options), listener, parts)
 
 

@@ -157,7 +157,6 @@ def test_the_door_says_which_options_have_no_effect(small: Site, tmp_path: Path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
-@pytest.mark.xfail(strict=True, reason="requests in flight are dropped only once pages are being fetched, not before")
 @pytest.mark.parametrize("command", ["list", "mirror"])
 def test_a_run_stopped_at_its_first_request_ends_like_any_other(site: Site, start_cli: StartCli, command: str) -> None:
     """Ctrl+C while the site has not answered anything yet: still one JSON object, exit code 130, within 5 s."""

@@ -17,7 +17,7 @@ from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Result, Visitor
-from sitemirror.engine.workspace import Workspace, open_ledger, open_workspace
+from sitemirror.engine.workspace import STATE_FILE, Workspace, open_ledger, open_workspace
 from sitemirror.errors import Aborted, SitemirrorError
 from sitemirror.events import DiscoveryFinished, PageFailed, PageStarted, Progress, RunFinished, RunStarted
 from sitemirror.frontier.freshness import Freshness
@@ -40,10 +40,30 @@ BARRIER: Final = 10.0
 
 async def run_mirror(session: Session, start_url: str) -> MirrorReport:
     """The whole job. A run's failure is raised with the report of what was done attached."""
-    arrival = await arrive(session, start_url)
-    names = {"state_file": "_state.sqlite3", "checkpoint_file": "_checkpoint.json"}
-    with open_workspace(session, arrival.url, **names) as space:
+    try:
+        arrival = await session.unless_stopped(arrive(session, start_url))
+    except Stopped:
+        return _stopped_before_it_began(session, start_url)
+    with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file="_checkpoint.json") as space:
         return await Mirror(session, space, arrival).run()
+
+
+def _stopped_before_it_began(session: Session, start_url: str) -> MirrorReport:
+    return MirrorReport(
+        status=RunStatus.INTERRUPTED,
+        url=start_url,
+        output_dir=str(session.settings.output),
+        total_pages=0,
+        successful=0,
+        failed=0,
+        skipped=0,
+        duplicates=0,
+        not_reached=0,
+        elapsed_sec=round(session.elapsed, 3),
+        manifest=None,
+        index=None,
+        warnings=tuple(session.warnings),
+    )
 
 
 class Mirror:
@@ -88,7 +108,7 @@ class Mirror:
         session.pace.restore(self._space.state.get("pace", {}))
         status, trouble = RunStatus.OK, None
         try:
-            await self._discover()
+            await self._session.unless_stopped(self._discover())
             await self._crawl()
         except Stopped:
             status = RunStatus.INTERRUPTED

@@ -26,7 +26,19 @@ _CHECKPOINT_FILE = "_checkpoint-list.json"
 
 async def run_list(session: Session, start_url: str) -> ListReport:
     """The whole job. A run's failure is raised with the report of what was done attached."""
-    arrival = await arrive(session, start_url)
+    try:
+        arrival = await session.unless_stopped(arrive(session, start_url))
+    except Stopped:
+        return ListReport(
+            status=RunStatus.INTERRUPTED,
+            url=start_url,
+            sitemaps=(),
+            total_urls=0,
+            duplicates=0,
+            outline=None,
+            elapsed_sec=round(session.elapsed, 3),
+            warnings=tuple(session.warnings),
+        )
     with open_workspace(session, arrival.url, state_file=_STATE_FILE, checkpoint_file=_CHECKPOINT_FILE) as space:
         report = await _Outline(session, space, arrival).run()
     if report.status in (RunStatus.OK, RunStatus.PARTIAL):  # The outline is the result; the state has served.
@@ -68,7 +80,8 @@ class _Outline:
             session.warn(f"only URLs under {self._scope.folder} are listed; --whole-site lists all")
         try:
             self._listing.reopen()
-            await Discovery(session, self._listing, self._scope, self._notes.checkpoint).run(self._arrival)
+            discovery = Discovery(session, self._listing, self._scope, self._notes.checkpoint)
+            await session.unless_stopped(discovery.run(self._arrival))
         except Stopped:
             self._notes.checkpoint()
             return self._report(RunStatus.INTERRUPTED, None)

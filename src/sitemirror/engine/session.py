@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from sitemirror.events import Listener, Warned
 from sitemirror.fetch.client import Fetcher
@@ -15,6 +16,7 @@ from sitemirror.settings import Settings
 from sitemirror.text import printable
 
 _WARNINGS_KEPT: Final = 100
+T = TypeVar("T")
 
 
 class Stopped(Exception):
@@ -47,6 +49,20 @@ class Session:
     def check_stop(self) -> None:
         if self.stop.is_set():
             raise Stopped
+
+    async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """Does `work`; a wish to stop ends it at once, wherever it waits."""
+        task = asyncio.ensure_future(work)
+        stop = asyncio.create_task(self.stop.wait())
+        try:
+            await asyncio.wait((task, stop), return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise Stopped
+        finally:
+            for each in (task, stop):
+                each.cancel()
+            await asyncio.gather(task, stop, return_exceptions=True)
 
     @property
     def elapsed(self) -> float:

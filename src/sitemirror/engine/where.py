@@ -28,7 +28,8 @@ def where(target: str, settings: Settings) -> str:
         url = urls.start_url(target)
     except urls.InvalidUrl:
         url = ""
-    if "." not in target.partition("/")[0] or not url:
+    looks_like_host = "." in target.partition("/")[0] and not target.endswith((".md", ".html"))
+    if not url or not looks_like_host:
         raise UsageError(
             f"{target} is neither a file here nor a URL", hint="give a URL, or the path of a mirrored file"
         )

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from sitemirror import urls
 from sitemirror.engine.rebuild import rebuild, trust
@@ -20,6 +21,9 @@ from sitemirror.store.moves import finish_moves
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import Restorer
 from sitemirror.store.state import RunInfo, State, StateUnusable
+
+STATE_FILE: Final = "_state.sqlite3"
+"""The mirror's own state; another (that of a listing) cannot be rebuilt from the mirror."""
 
 
 @dataclass(slots=True)
@@ -96,7 +100,7 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
             f"{state_file} cannot be used ({error}); kept as {state_file}.corrupt, and rebuilt from the mirror"
         )
         state = State.open(path)
-    if not state.empty or state.last_run() is not None:
+    if state_file != STATE_FILE or not state.empty or state.last_run() is not None:
         return state, False
     return state, rebuild(session, state, tree, home)
 
