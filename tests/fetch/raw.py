@@ -72,10 +72,10 @@ def page(body: bytes = b"<p>hello</p>", *headers: str) -> bytes:
 
 @dataclass
 class RawServer:
-    """Serves `replies` by path; a list is used up one by one, its last entry stays."""
+    """Serves `replies` by path; a row of them is used up one by one, its last entry stays."""
 
-    replies: dict[str, Reply | list[Reply]] = field(default_factory=dict)
-    fallback: Reply = field(default_factory=page)
+    replies: dict[str, Reply | list[Any]] = field(default_factory=dict)
+    fallback: Reply | list[Any] = field(default_factory=page)
     tls: ssl.SSLContext | None = None
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
@@ -84,6 +84,7 @@ class RawServer:
     host: str = "127.0.0.1"
     port: int = 0
     close_after_each: bool = False
+    _turns: dict[str | None, int] = field(default_factory=dict)
     _server: asyncio.Server | None = None
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -135,9 +136,12 @@ class RawServer:
             writer.close()
 
     async def _answer(self, visit: Visit) -> None:
-        found = self.replies.get(visit.request.path, self.fallback)
+        path = visit.request.path
+        found = self.replies.get(path, self.fallback)
         if isinstance(found, list):
-            found = found.pop(0) if len(found) > 1 else found[0]
+            key = path if path in self.replies else None
+            turn = self._turns[key] = self._turns.get(key, -1) + 1
+            found = found[min(turn, len(found) - 1)]
         if isinstance(found, bytes):
             await visit.send(found)
         else:

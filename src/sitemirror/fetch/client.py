@@ -45,6 +45,9 @@ MOST_HEADERS: Final = 256
 
 _SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
 
+# A stray line break has ended the head too soon.
+_HEADERS_AGAIN: Final = re.compile(rb"(?:[\w-]{1,80}:[^\r\n]{0,2000}\r?\n){0,50}content-(?:type|length):", re.I)
+
 Wanted = Callable[[Head], Skipped | None]
 """Looks at a head before the body is read; a `Skipped` refuses the body."""
 
@@ -320,6 +323,8 @@ class Fetcher:
         except BodyTooLarge:
             return Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length)
         whole = b"".join(found)
+        if not head.content_type and _HEADERS_AGAIN.match(whole):
+            return Failed(head.url, "malformed response: headers in the body", transient=True, status=head.status)
         if not head.content_type:
             head = replace(head, content_type=sniff(whole))
             if wanted is not None and (refused := wanted(head)) is not None:

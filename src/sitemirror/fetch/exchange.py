@@ -8,7 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from sitemirror.fetch.decode import Decoder
+from sitemirror.fetch.decode import Decoder, UnknownEncoding
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.fetch.wire import Response
 from sitemirror.text import printable
@@ -47,6 +47,10 @@ class Exchange:
 
     def decoder(self, limit: int) -> Decoder:
         """Raises `UnknownEncoding` before anything is read."""
+        travelling = self.head.headers.get("transfer-encoding", "chunked").strip().lower()
+        if travelling not in ("chunked", "identity"):
+            # We asked for no other. The parser passes what it does not know as it is, framing and all.
+            raise UnknownEncoding(f"transfer encoding {travelling}")
         return Decoder(self.head.headers.get("content-encoding"), limit=limit)
 
     async def body(self, decoder: Decoder) -> AsyncGenerator[bytes, None]:

@@ -117,5 +117,6 @@ def _tls(error: OSError) -> str:
 def _complaint(message: str) -> str:
     if message.startswith("Got more than"):
         return "header too long"
-    # The parser quotes the offending bytes after a colon, or on further lines.
-    return message.strip().partition("\n")[0].partition(":")[0].lower() or "not HTTP"
+    # The parser quotes the offending bytes after a colon or on further lines, and names of headers in backticks.
+    first = message.strip().partition("\n")[0]
+    return (first.rstrip(":") if "`" in first else first.partition(":")[0]).lower() or "not HTTP"

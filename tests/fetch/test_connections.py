@@ -1,0 +1,169 @@
+"""Connections are few and used again, as seen from the server's side."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sitemirror.model import Failed, Fetched, Skipped
+from tests.fetch.conftest import LIMIT, MakeClient
+from tests.fetch.raw import Close, RawServer, Reply, Visit, page, reply, saying_then_silence
+
+
+@pytest.mark.parametrize("slots", [1, 5])
+async def test_a_thousand_pages_over_as_many_connections_as_slots(
+    client: MakeClient, server: RawServer, slots: int
+) -> None:
+    """1,000 URLs of one host, all asked for at once, open no more connections than there are slots."""
+    found = await client(concurrency=slots)
+    outcomes = await asyncio.gather(*(found.get(server.url(f"/{n}")) for n in range(1000)))
+    assert all(isinstance(outcome, Fetched) for outcome in outcomes)
+    assert server.connections == found.fetcher.connections_opened <= slots
+    assert server.most_open <= slots
+    assert len(server.requests) == 1000
+
+
+async def test_waiting_for_a_slot_uses_up_no_time(client: MakeClient, server: RawServer) -> None:
+    """A request that stood in line for longer than the timeout still has all of its own time."""
+
+    async def slow(visit: Visit) -> None:
+        await asyncio.sleep(0.1)
+        await visit.send(page())
+
+    server.fallback = slow
+    found = await client(timeout=0.5)
+    outcomes = await asyncio.gather(*(found.get(server.url(f"/{n}")) for n in range(8)))
+    assert all(isinstance(outcome, Fetched) for outcome in outcomes)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply("404 Not Found", b"x" * 60_000),
+        reply("500 Oops", b"x" * 1000),
+        reply("302 Found", b"moved", "Location: /x"),
+        b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nsorry\r\n0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        reply("200 OK", b"x" * 1000, "Content-Type: image/png"),
+    ],
+)
+async def test_small_unwanted_bodies_keep_the_connection(client: MakeClient, server: RawServer, answer: Reply) -> None:
+    """Error pages, redirects and small refused files are read to their end, so that the connection stays."""
+    server.fallback = answer
+    found = await client()
+    for number in range(5):
+        await found.get(
+            server.url(f"/{number}"),
+            wanted=lambda head: Skipped(head.url, "no images") if head.content_type == "image/png" else None,
+        )
+    assert (server.connections, len(server.requests)) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 500000000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 404 Not Found\r\nContent-Length: 500000000\r\n\r\n",
+    ],
+)
+async def test_large_unwanted_bodies_are_not_drained(client: MakeClient, server: RawServer, head: bytes) -> None:
+    """A large body that nobody wants costs the connection, at once, and not the download."""
+    server.replies["/film"] = saying_then_silence(head)
+    found = await client()
+    began = asyncio.get_running_loop().time()
+    outcome = await found.get(server.url("/film"), wanted=lambda head: Skipped(head.url, "no images"))
+    assert isinstance(outcome, Skipped | Failed)
+    assert isinstance(await found.get(server.url("/page")), Fetched)
+    assert asyncio.get_running_loop().time() - began < 1.5
+    assert server.connections == 2
+
+
+async def test_a_dripping_error_page_is_not_waited_for(client: MakeClient, server: RawServer) -> None:
+    """The answer is 404 whether or not its page ever arrives."""
+    server.fallback = saying_then_silence(b"HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n")
+    found = await client()
+    outcome = await asyncio.wait_for(found.get(server.url()), 5)
+    assert outcome == Failed(server.url(), "HTTP 404", transient=False, status=404)
+
+
+async def test_a_kept_connection_that_was_closed_is_replaced(client: MakeClient, server: RawServer) -> None:
+    """A server that closes a kept connection just as we send costs a connection and a turn, not a page."""
+    seen: set[int] = set()
+
+    async def once_each(visit: Visit) -> None:
+        if visit.request.connection in seen:
+            raise Close
+        seen.add(visit.request.connection)
+        await visit.send(page())
+
+    server.fallback = once_each
+    found = await client(rate_limit=1)
+    outcomes = [await found.get(server.url(f"/{number}")) for number in range(4)]
+    assert all(isinstance(outcome, Fetched) for outcome in outcomes)
+    assert server.connections == 4
+    assert server.paths == ["/0", "/1", "/1", "/2", "/2", "/3", "/3"]
+    # Each of the six further requests took its turn, those sent again too.
+    assert found.clock.slept == [1.0] * 6
+
+
+async def test_all_kept_connections_closed_at_once(client: MakeClient, server: RawServer) -> None:
+    """After a restart of the server, every slot finds a new connection."""
+    seen: dict[int, int] = {}
+
+    async def twice_each(visit: Visit) -> None:
+        await asyncio.sleep(0.02)
+        seen[visit.request.connection] = seen.get(visit.request.connection, 0) + 1
+        if seen[visit.request.connection] == 2 and visit.request.connection <= 4:
+            visit.reset()
+            return
+        await visit.send(page())
+
+    server.fallback = twice_each
+    found = await client(concurrency=4)
+    for _ in range(3):
+        outcomes = await asyncio.gather(*(found.get(server.url(f"/{number}")) for number in range(4)))
+        assert all(isinstance(outcome, Fetched) for outcome in outcomes)
+
+
+async def test_a_new_connection_that_closes_is_not_tried_again(client: MakeClient, server: RawServer) -> None:
+    """A server that never answers is asked once."""
+
+    async def never(visit: Visit) -> None:
+        raise Close
+
+    server.fallback = never
+    found = await client()
+    outcome = await found.get(server.url())
+    assert outcome == Failed(server.url(), "connection closed without an answer", transient=True)
+    assert len(server.requests) == 1
+
+
+async def test_an_answer_nobody_asked_for_is_not_used(client: MakeClient, server: RawServer) -> None:
+    """A second answer on the same connection is never taken for the next page's."""
+
+    async def two_answers(visit: Visit) -> None:
+        await visit.send(page(b"first"))
+        await visit.pause()
+        await visit.send(page(b"poison"))
+
+    server.replies["/1"] = two_answers
+    server.replies["/2"] = page(b"second")
+    found = await client()
+    first = await found.get(server.url("/1"))
+    await asyncio.sleep(0.2)
+    second = await found.get(server.url("/2"))
+    assert isinstance(first, Fetched)
+    assert isinstance(second, Fetched)
+    assert (first.body, second.body) == (b"first", b"second")
+
+
+async def test_connection_close_is_obeyed(client: MakeClient, server: RawServer) -> None:
+    """A server that closes after each answer gets a connection for each request, and no failure."""
+    server.close_after_each = True
+    server.fallback = page(b"x", "Connection: close")
+    found = await client()
+    outcomes = [await found.get(server.url(f"/{number}"), limit=LIMIT) for number in range(5)]
+    assert all(isinstance(outcome, Fetched) for outcome in outcomes)
+    assert server.connections == found.fetcher.connections_opened == 5
