@@ -294,7 +294,7 @@ class Mirror:
         self._ledger.commit()
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = publish(self._session, self._space, self._run, self._listing, status)
-        self._notes.write()
+        self._notes.write_last()
         counts = outcome.counts
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL

@@ -13,6 +13,7 @@ from sitemirror.publish.progress import (
     SitemapState,
     SitemapType,
 )
+from sitemirror.store.files import Tree
 from sitemirror.store.listing import Listing
 from sitemirror.store.state import RunInfo
 
@@ -39,7 +40,18 @@ class Notes:
 
     def write(self) -> None:
         """Both files, from the counts as they are now."""
-        self.checkpoint()
+        self._write(self._space.tree)
+
+    def write_last(self) -> None:
+        """Both files when the run ends, also because the disk guard ended it."""
+        self._write(self._space.reserve)
+
+    def checkpoint(self) -> None:
+        """The checkpoint alone: while sitemaps are read there is no progress to tell yet."""
+        self._write_checkpoint(self._space.tree)
+
+    def _write(self, tree: Tree) -> None:
+        self._write_checkpoint(tree)
         tally, now = self._tally, self._session.clock.monotonic()
         eta = tally.eta(now)
         progress = Progress(
@@ -51,10 +63,9 @@ class Notes:
             failed=tally.failed,
             skipped=tally.skipped,
         )
-        self._space.tree.write(self._space.file("_progress.json"), progress.dump())
+        tree.write(self._space.file("_progress.json"), progress.dump())
 
-    def checkpoint(self) -> None:
-        """The checkpoint alone: while sitemaps are read there is no progress to tell yet."""
+    def _write_checkpoint(self, tree: Tree) -> None:
         rows = list(self._listing.sitemaps(newest=COMPLETED_SHOWN))
         earlier = self._listing.sitemap_count - len(rows)
         shown = tuple(
@@ -76,4 +87,4 @@ class Notes:
             total_processed=self._tally.processed if discovered else self._listing.listed,
             total_expected=self._tally.total if discovered else None,
         )
-        self._space.tree.write(self._space.file(self._checkpoint_file), checkpoint.dump())
+        tree.write(self._space.file(self._checkpoint_file), checkpoint.dump())

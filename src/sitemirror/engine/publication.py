@@ -36,8 +36,7 @@ class Published:
 
 def publish(session: Session, space: Workspace, run: RunInfo, listing: Listing, status: RunStatus) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
-    # The reserve that the disk guard keeps is for this: the manifest is written even when no page may be.
-    tree = Tree(space.tree.root, min_free_mb=0)
+    tree = space.reserve  # The manifest is written even when no page may be.
     survey = Survey(space.state)
     survey.fail_loops(session.now())
     complete = status is RunStatus.OK and not survey.counts().not_reached

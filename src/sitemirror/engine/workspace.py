@@ -31,6 +31,8 @@ class Workspace:
     """An open, locked host folder. `home` is its name below the output folder."""
 
     tree: Tree
+    reserve: Tree
+    """The same folder without the disk guard, whose reserve is for this: to say where the run stands."""
     home: str
     authority: str  # the host as the site's URLs have it
     state: State
@@ -65,7 +67,14 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
         good_checkpoint = _check(session, tree, f"{home}/{checkpoint_file}")
         state, rebuilt = _open_state(session, tree, home, state_file)
         space = Workspace(
-            tree, home, urls.parts(url).authority, state, locks, {home}, fresh_start=rebuilt or not good_checkpoint
+            tree=tree,
+            reserve=Tree(settings.output, min_free_mb=0),
+            home=home,
+            authority=urls.parts(url).authority,
+            state=state,
+            locks=locks,
+            locked={home},
+            fresh_start=rebuilt or not good_checkpoint,
         )
         try:
             finish_moves(state, tree)
@@ -107,7 +116,7 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
 
 def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     """The ledger, after mending what a kill or a power cut may have left: `_processed.txt` and unsynced pages."""
-    log = ProcessedLog(space.state, space.tree, space.file("_processed.txt"))
+    log = ProcessedLog(space.state, space.reserve, space.file("_processed.txt"))
     space.locks.callback(log.close)
     with space.state.transaction():
         trust(Restorer(space.state), space.tree, log.mend())
