@@ -163,6 +163,11 @@ class Draft:
             self._tally.without_loc += 1
         return self._done
 
+    def finish_torn(self) -> list[Event]:
+        """The entries of a block that the end of the input cut short: no fault of its own if it has no URL."""
+        loc = trimmed(self._values[_LOC])
+        return self._done + self._take(loc) if loc else self._done
+
     def take_finished(self) -> list[Event]:
         """Entries of the block that are already complete, for a reader that will not read the block twice."""
         done, self._done = self._done, []

@@ -40,6 +40,15 @@ _REFERENCE: Final = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z
 _UNDECODABLE: Final = re.compile("[\udc80-\udcff]")
 _DECLARATIONS: Final = (b"<!DOCTYPE", b"<!ENTITY")
 _LONGEST_OPENER: Final = len(b"<![CDATA[")
+# Outside an entry nothing else matters, and one search is faster than a thousand tags.
+_BETWEEN_ENTRIES: Final = re.compile(
+    rb"<(?:!(?:--|\[CDATA\[|DOCTYPE|ENTITY)"
+    rb"|(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry|urlset|sitemapindex|rss|rdf|feed)[\s/><])",
+    re.I,
+)
+_LONGEST_BETWEEN: Final = 64
+# So many tags without one entry: made to keep us busy.
+_MAX_BARREN: Final = 200_000
 
 
 class SalvageReader:
@@ -53,6 +62,7 @@ class SalvageReader:
         self._buffer = b""
         self._offset = 0  # of the buffer in the input
         self._ended = False
+        self._barren = 0
         self._searched = {b"-->": 0, b"]]>": 0}
         self._block: tuple[str, str] | None = None
         self._roles: dict[tuple[tuple[str, str], bytes], Role] = {}
@@ -71,26 +81,41 @@ class SalvageReader:
         self._ended = True
         self._scan()
         if self._block is not None:
-            self._take_text()
-            self._role = None
-            self._close_block()
+            self.events += self._draft.finish_torn()
+            self._block = None
 
     def _scan(self) -> None:
         buffer, at, size = self._buffer, 0, len(self._buffer)
         while at < size:
-            mark = buffer.find(b"<", at)
-            if mark < 0:
-                mark = size
-            if self._block is not None and mark > at:
-                self._characters(buffer, at, mark)
-            at = mark
-            if at < size:
-                after = self._markup(buffer, at)
-                if after is None:
+            if self._block is None:
+                found = _BETWEEN_ENTRIES.search(buffer, at)
+                if found is None:
+                    at = self._possible_start(buffer, at)
                     break
-                at = after
+                at = found.start()
+            else:
+                mark = buffer.find(b"<", at)
+                if mark != at:
+                    at = self._characters(buffer, at, mark if mark >= 0 else size)
+                    continue
+            after = self._markup(buffer, at)
+            if after is None:
+                break
+            at = after
+            self._count_barren()
         self._buffer = buffer[at:]
         self._offset += at
+
+    def _possible_start(self, buffer: bytes, at: int) -> int:
+        start = buffer.rfind(b"<", max(at, len(buffer) - _LONGEST_BETWEEN))
+        return len(buffer) if start < 0 or self._ended else start
+
+    def _count_barren(self) -> None:
+        if self.events:
+            self._barren = 0
+        self._barren += 1
+        if self._barren > _MAX_BARREN:
+            raise Refused(f"no entry among {_MAX_BARREN:,} tags; given up")
 
     def _more_may_come(self, buffer: bytes, at: int) -> bool:
         return not self._ended and len(buffer) - at < _MAX_TOKEN
@@ -115,8 +140,7 @@ class SalvageReader:
                 return None
             tag = _LOOSE_TAG.match(buffer, at)
             if tag is None or (unbounded and not self._ended):
-                self._characters(buffer, at, at + 1)
-                return at + 1
+                return self._characters(buffer, at, at + 1)
             if unbounded and not tag[0].endswith(b">"):
                 # The input ends in this tag. Its name may be torn, but the text before it is whole.
                 self._close_child()
@@ -240,10 +264,11 @@ class SalvageReader:
         if len(self._open) < _MAX_OPEN:
             self._open.append(local)
 
-    def _characters(self, buffer: bytes, start: int, end: int) -> None:
+    def _characters(self, buffer: bytes, start: int, end: int) -> int:
         if (self._role is not None or not self._open) and self._size < _MAX_TEXT:
             self._run += buffer[start : min(end, start + _MAX_TEXT)]
             self._size += end - start
+        return end
 
     def _has_text(self) -> bool:
         return bool(self._run.strip()) or any(text.strip() for text in self._text)

@@ -27,6 +27,7 @@ from sitemirror.text import printable
 # An entry that needs more is read by the salvage reader, whose memory does not grow with the entry.
 MAX_ENTRY: Final = 1024 * 1024
 _MAX_DEPTH: Final = 100
+_MAX_OUTSIDE: Final = 200_000
 # Expat keeps every name it has ever seen.
 _MAX_NAMES: Final = 2_000
 
@@ -63,6 +64,7 @@ class StrictReader:
         self._fed = 0
         self._resume_at = 0
         self._outer_depth = 0
+        self._outer_count = 0
         self._level = 0  # 0 outside an entry, 1 directly in it, 2 in one of its children
         self._role = Role.OTHER
         self._roles: dict[str, Role] = {}
@@ -174,6 +176,9 @@ class StrictReader:
             self._start(name, {})
             return
         self._outside()
+        self._outer_count += 1
+        if self._outer_count > _MAX_OUTSIDE:
+            raise Broken(f"more than {_MAX_OUTSIDE:,} elements that are no entries")
         self._outer_depth += 1
         if self._outer_depth > _MAX_DEPTH:
             raise Broken(f"elements nested more than {_MAX_DEPTH} deep")
