@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from sitemirror.fetch.exchange import Head
-from sitemirror.model import Failed, Fetched, NotModified, Redirect, Skipped, Validators
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from tests.fetch.conftest import LIMIT, MakeClient
 from tests.fetch.raw import RawServer, Visit, page, reply, saying, saying_then_silence
 
@@ -317,3 +317,24 @@ async def test_early_hints_are_passed_over(client: MakeClient, server: RawServer
     outcome = await found.get(server.url())
     assert isinstance(outcome, Fetched)
     assert (outcome.status, outcome.body) == (200, b"real")
+
+
+async def test_asking_without_the_body(client: MakeClient, server: RawServer) -> None:
+    """HEAD gives type, redirects and failures like GET; a body sent along all the same harms nobody."""
+    server.replies["/page"] = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 5000\r\n\r\n"
+    server.replies["/moved"] = b"HTTP/1.1 301 Moved\r\nLocation: /page\r\nContent-Length: 99\r\n\r\n"
+    server.replies["/wrong"] = page(b"a body that HEAD must not have")
+    server.replies["/none"] = b"HTTP/1.1 405 Not Allowed\r\nContent-Length: 99\r\n\r\n"
+    found = await client()
+    head = await found.fetcher.head(server.url("/page"), lane=Lane.SITEMAP)
+    assert isinstance(head, Fetched)
+    assert (head.content_type, head.body) == ("text/xml", b"")
+    assert isinstance(await found.fetcher.head(server.url("/moved"), lane=Lane.SITEMAP), Redirect)
+    none = await found.fetcher.head(server.url("/none"), lane=Lane.SITEMAP)
+    assert none == Failed(server.url("/none"), "HTTP 405", transient=False, status=405)
+    assert server.connections == 1
+    assert {request.line.split()[0] for request in server.requests} == {"HEAD"}
+    await found.fetcher.head(server.url("/wrong"), lane=Lane.SITEMAP)
+    outcome = await found.get(server.url("/after"))
+    assert isinstance(outcome, Fetched)
+    assert outcome.body == b"<p>hello</p>"

@@ -77,15 +77,20 @@ class Exchange:
         length = self.head.content_length
         if length is None and self.head.status < 300:
             length = DRAIN_AT_MOST + 1  # A wanted page is mostly of unknown length, an unwanted one may be a film.
-        if (length or 0) <= DRAIN_AT_MOST:
-            until = min(self._deadline, asyncio.get_running_loop().time() + DRAIN_SECONDS)
-            # The answer is already known. Whatever happens now costs no more than the connection.
-            with suppress(Exception):
-                async with asyncio.timeout_at(until):
-                    left = DRAIN_AT_MOST
-                    while left > 0 and not self._response.content.at_eof():
-                        left -= len(await self._response.content.readany())
-        self.close()
+        try:
+            if (length or 0) <= DRAIN_AT_MOST:
+                await self._drain()
+        finally:
+            self.close()
+
+    async def _drain(self) -> None:
+        until = min(self._deadline, asyncio.get_running_loop().time() + DRAIN_SECONDS)
+        content, left = self._response.content, DRAIN_AT_MOST
+        # The answer is already known. Whatever happens now costs no more than the connection.
+        with suppress(Exception):
+            async with asyncio.timeout_at(until):
+                while left > 0 and not content.at_eof():
+                    left -= len(await content.readany())
 
     def close(self) -> None:
         """Ends it. A connection whose body was read to the end stays open for the next request."""
