@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import weakref
 from pathlib import Path
 from typing import Final
 
@@ -88,9 +87,7 @@ class FolderLock:
     def __enter__(self) -> FolderLock:
         return self.acquire()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def _try(self, place: Place) -> None:
@@ -157,11 +154,11 @@ def _shown(folder: Path) -> str:
 
 
 def _forget_in_child() -> None:
-    for lock in list(_held):
-        lock._close()
+    while _held:
+        _held.pop()._close()
 
 
 # A forked worker has a copy of the open file and would keep the lock alive after its parent was killed.
-_held: weakref.WeakSet[FolderLock] = weakref.WeakSet()
+_held: Final[set[FolderLock]] = set()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,1 @@
+"""The store: paths, files, locks and the state."""

@@ -1,0 +1,185 @@
+"""The disk guard, and what a person is told about an output folder that cannot be used."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from sitemirror.errors import DiskFull, OutputError
+from sitemirror.store.disk import Space, space
+from sitemirror.store.files import Tree
+
+MB = 1024 * 1024
+
+
+class Disk:
+    """A disk with as much room as a test says."""
+
+    def __init__(self, free: int, files: int | None = None) -> None:
+        self.left = Space(free, files)
+        self.looks = 0
+
+    def __call__(self, where: int | str) -> Space:
+        self.looks += 1
+        return self.left
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_run_does_not_start_on_a_full_disk(out: Path) -> None:
+    """The error says how much is free, where, how much is needed and how to go on."""
+    tree = Tree(out, min_free_mb=100, measure=Disk(40 * MB))
+    tree.prepare()
+    with pytest.raises(DiskFull) as caught:
+        tree.check_space()
+    assert caught.value.message == f"Insufficient disk space: 40 MB free in {out}{os.sep}, 100 MB needed"
+    assert "resumes" in caught.value.hint
+    assert "--min-free-mb" in caught.value.hint
+
+
+def test_every_write_looks_at_the_disk(out: Path) -> None:
+    """The limit is met between two writes, not some time later; nothing more is written."""
+    disk = Disk(101 * MB)
+    tree = Tree(out, min_free_mb=100, measure=disk)
+    tree.prepare()
+    with tree.log("log") as log:
+        tree.write("a.md", b"x")
+        log.append(b"one\n")
+        assert disk.looks >= 2
+        disk.left = Space(100 * MB - 1, None)
+        with pytest.raises(DiskFull):
+            tree.write("b.md", b"x")
+        with pytest.raises(DiskFull):
+            log.append(b"two\n")
+        with pytest.raises(DiskFull), tree.replace_with("a.md") as draft:
+            draft.write(b"y")
+    assert files_in(out) == ["a.md", "log"]
+    assert (out / "a.md").read_bytes() == b"x"
+    assert (out / "log").read_bytes() == b"one\n"
+
+
+def test_a_draft_stops_when_the_disk_fills_up_meanwhile(out: Path) -> None:
+    """A manifest of many megabytes is watched too."""
+    disk = Disk(200 * MB)
+    tree = Tree(out, min_free_mb=100, measure=disk)
+    tree.prepare()
+
+    def write_on() -> None:
+        with tree.replace_with("m.json") as draft:
+            draft.write(b"x" * MB)
+            disk.left = Space(0, None)
+            draft.write(b"x" * MB)
+
+    with pytest.raises(DiskFull):
+        write_on()
+    assert files_in(out) == []
+
+
+@pytest.mark.parametrize(("files", "full"), [(999, True), (1000, False), (None, False)])
+def test_inodes_run_out_too(out: Path, files: int | None, full: bool) -> None:
+    """A disk with room but without inodes is full; one that does not count them is not."""
+    tree = Tree(out, min_free_mb=1, measure=Disk(10**12, files))
+    tree.prepare()
+    if full:
+        with pytest.raises(DiskFull, match="Insufficient disk space: 999 free inodes"):
+            tree.check_space()
+    else:
+        tree.check_space()
+
+
+def test_zero_means_do_not_look(out: Path) -> None:
+    """With `--min-free-mb 0` even an empty disk is not asked about."""
+    disk = Disk(0, 0)
+    tree = Tree(out, min_free_mb=0, measure=disk)
+    tree.prepare()
+    tree.check_space()
+    tree.write("a.md", b"x")
+    assert disk.looks == 0
+
+
+def test_a_real_disk_is_measured(out: Path) -> None:
+    """The numbers come from the system, and a limit above them stops the run."""
+    assert space(str(out.parent)).bytes > 0
+    tree = Tree(out, min_free_mb=10**12)
+    tree.prepare()
+    with pytest.raises(DiskFull, match="Insufficient disk space"):
+        tree.write("a.md", b"x")
+    assert files_in(out) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)])
+def test_a_disk_that_fills_during_a_write_tears_nothing(
+    out: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Full disk and exceeded quota are the same error to the user, and the old file stays."""
+    tree = Tree(out, min_free_mb=0)
+    tree.prepare()
+    tree.write("a.md", b"old")
+    write = os.write
+    calls = []
+
+    def fills(fd: int, data: bytes) -> int:
+        calls.append(fd)
+        if len(calls) > 1:
+            raise OSError(number, os.strerror(number))
+        return write(fd, data[:3])
+
+    monkeypatch.setattr(os, "write", fills)
+    with pytest.raises(DiskFull, match="Insufficient disk space") as caught:
+        tree.write("a.md", b"new content")
+    monkeypatch.undo()
+    assert "resumes" in caught.value.hint
+    assert files_in(out) == ["a.md"]
+    assert (out / "a.md").read_bytes() == b"old"
+
+
+def test_an_output_that_is_a_file_is_a_clear_error(out: Path) -> None:
+    """So is one below a file."""
+    out.write_bytes(b"")
+    for root in (out, out / "deeper" / "still"):
+        with pytest.raises(OutputError, match="under a file") as caught:
+            Tree(root, min_free_mb=0).prepare()
+        assert "--output" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("number", "match"),
+    [(errno.EACCES, "permission denied"), (errno.EROFS, "read-only"), (errno.ENOSPC, "Insufficient")],
+)
+def test_an_output_that_takes_no_files_is_a_clear_error(
+    out: Path, monkeypatch: pytest.MonkeyPatch, number: int, match: str
+) -> None:
+    """That a folder exists does not mean that it can be written to, so it is tried."""
+    out.mkdir()
+    real = os.open
+
+    def refuse(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_CREAT:
+            raise OSError(number, os.strerror(number))
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(OutputError, match=match) as caught:
+        Tree(out, min_free_mb=0).prepare()
+    assert caught.value.hint
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not hold for this user")
+def test_an_unwritable_output_is_a_clear_error(tmp_path: Path) -> None:
+    """Where the folder cannot be made, and where it cannot be written to."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    for root in (closed, closed / "out"):
+        with pytest.raises(OutputError, match="permission denied"):
+            Tree(root, min_free_mb=0).prepare()
+
+
+def test_preparing_leaves_nothing_but_the_folder(out: Path) -> None:
+    """The proof that files can be made is cleared away."""
+    Tree(out / "deep", min_free_mb=0).prepare()
+    assert list((out / "deep").iterdir()) == []

@@ -1,0 +1,445 @@
+"""Whole files or nothing, inside the tree or nowhere. Both ways into the tree are tried, whatever the platform has."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitemirror.errors import OutputError
+from sitemirror.store.files import Tree
+from sitemirror.store.folders import CheckedFolders, Folders, SteppedFolders, folders_of
+
+_WAYS: list[Callable[[str], Folders]] = [CheckedFolders]
+if isinstance(folders_of("/"), SteppedFolders):
+    _WAYS.append(SteppedFolders)
+
+no_symlinks = pytest.mark.skipif(sys.platform == "win32", reason="symlinks need a privilege on Windows")
+
+
+@pytest.fixture(params=_WAYS, ids=lambda way: way.__name__)
+def tree(request: pytest.FixtureRequest, out: Path) -> Tree:
+    made = Tree(out, min_free_mb=0, reach=request.param)
+    made.prepare()
+    return made
+
+
+def everything(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, function: str, number: int) -> None:
+    """From now on the system answers calls of `function` with an error."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, function, refuse)
+
+
+def test_a_written_file_is_there_with_its_folders_and_nothing_else(tree: Tree, out: Path) -> None:
+    """Parents are made, bytes are exact, no temporary file stays."""
+    tree.write("host/a/b/index.md", b"one\r\n\x00")
+    assert (out / "host/a/b/index.md").read_bytes() == b"one\r\n\x00"
+    assert everything(out) == {"host", "host/a", "host/a/b", "host/a/b/index.md"}
+
+
+def test_writing_again_replaces_the_file_as_a_whole(tree: Tree, out: Path) -> None:
+    """Whoever has the old file open keeps reading the old file."""
+    tree.write("a.md", b"old" * 1000)
+    with (out / "a.md").open("rb") as held:
+        tree.write("a.md", b"new")
+        assert held.read() == b"old" * 1000
+    assert tree.read("a.md") == b"new"
+
+
+def test_files_get_the_users_usual_permissions(tree: Tree, out: Path) -> None:
+    """A mirror is shared like any other file, not private as temporary files are."""
+    tree.write("a.md", b"")
+    (out / "plain").write_bytes(b"")
+    assert (out / "a.md").stat().st_mode == (out / "plain").stat().st_mode
+
+
+def test_names_of_full_length_can_be_written(tree: Tree) -> None:
+    """The temporary name does not grow with the file's name."""
+    name = "ж" * 118 + ".md"
+    tree.write(f"a/{name}", b"x")
+    assert tree.read(f"a/{name}") == b"x"
+
+
+@no_symlinks
+def test_a_planted_folder_link_is_refused(tree: Tree, out: Path, tmp_path: Path) -> None:
+    """A symlink in the place of a folder is never followed, by no operation."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "old.md").write_bytes(b"theirs")
+    (out / "host").mkdir()
+    (out / "host" / "docs").symlink_to(outside, target_is_directory=True)
+    tree.write("host/other.md", b"x")
+    actions: list[Callable[[], Any]] = [
+        lambda: tree.write("host/docs/new.md", b"x"),
+        lambda: tree.write("host/docs/deep/new.md", b"x"),
+        lambda: tree.append("host/docs/log.txt", b"x\n"),
+        lambda: tree.rename("host/other.md", "host/docs/new.md"),
+        lambda: tree.rename("host/docs/old.md", "host/new.md"),
+        lambda: tree.remove("host/docs/old.md"),
+        lambda: tree.read("host/docs/old.md"),
+        lambda: tree.exists("host/docs/old.md"),
+        lambda: tree.touch("host/docs/old.md", 0),
+        lambda: tree.sync(["host/docs/old.md"]),
+        lambda: tree.truncate("host/docs/old.md", 0),
+        lambda: tree.make_folder("host/docs/x"),
+    ]
+    for action in actions:
+        with pytest.raises(OutputError, match="host/docs is a symlink") as caught:
+            action()
+        assert caught.value.hint
+    assert everything(outside) == {"old.md"}
+    assert (outside / "old.md").read_bytes() == b"theirs"
+
+
+@no_symlinks
+def test_a_planted_file_link_is_replaced_not_followed(tree: Tree, out: Path, tmp_path: Path) -> None:
+    """The page takes the link's place; what it pointed at is untouched."""
+    theirs = tmp_path / "theirs"
+    theirs.write_bytes(b"theirs")
+    (out / "a.md").symlink_to(theirs)
+    assert not tree.exists("a.md")
+    tree.write("a.md", b"ours")
+    assert theirs.read_bytes() == b"theirs"
+    assert not (out / "a.md").is_symlink()
+    (out / "log").symlink_to(theirs)
+    for action in (lambda: tree.append("log", b"x\n"), lambda: tree.read("log")):
+        with pytest.raises(OutputError, match="log is a symlink"):
+            action()
+    tree.remove("log")
+    assert theirs.read_bytes() == b"theirs"
+
+
+@no_symlinks
+def test_the_output_folder_itself_may_be_a_link(out: Path, tmp_path: Path) -> None:
+    """Where the mirror goes is the user's choice."""
+    (tmp_path / "disk").mkdir()
+    out.symlink_to(tmp_path / "disk")
+    tree = Tree(out, min_free_mb=0)
+    tree.prepare()
+    tree.write("a/b.md", b"x")
+    assert (tmp_path / "disk/a/b.md").read_bytes() == b"x"
+
+
+@no_symlinks
+def test_a_folder_swapped_for_a_link_between_two_writes_is_noticed(tree: Tree, out: Path, tmp_path: Path) -> None:
+    """Nothing known about a folder is trusted the next time."""
+    tree.write("a/b/one.md", b"x")
+    (out / "a/b").rename(tmp_path / "moved")
+    (out / "a/b").symlink_to(tmp_path / "moved")
+    with pytest.raises(OutputError, match="symlink"):
+        tree.write("a/b/two.md", b"x")
+    assert everything(tmp_path / "moved") == {"one.md"}
+
+
+def test_a_folder_deleted_between_two_writes_is_made_again(tree: Tree, out: Path) -> None:
+    """A mirror can be cleared while a run goes on."""
+    tree.write("a/b/one.md", b"x")
+    (out / "a/b/one.md").unlink()
+    (out / "a/b").rmdir()
+    tree.write("a/b/two.md", b"x")
+    assert tree.exists("a/b/two.md")
+
+
+@pytest.mark.parametrize("rel", ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", "a\0b"])
+def test_paths_that_lead_elsewhere_are_refused(tree: Tree, rel: str, tmp_path: Path) -> None:
+    """Even if the state were tampered with, no path leaves the tree."""
+    before = everything(tmp_path)
+    for action in (lambda: tree.write(rel, b"x"), lambda: tree.remove(rel), lambda: tree.read(rel)):
+        with pytest.raises(OutputError, match="not a path inside"):
+            action()
+    assert everything(tmp_path) == before
+
+
+def test_a_file_where_a_folder_is_needed_is_a_clear_error(tree: Tree) -> None:
+    """And the other way round; asking is no error."""
+    tree.write("a", b"x")
+    with pytest.raises(OutputError, match="a is a file where a folder is needed"):
+        tree.write("a/b.md", b"x")
+    assert not tree.exists("a/b.md")
+    tree.remove("a/b.md")
+    tree.write("c/d.md", b"x")
+    with pytest.raises(OutputError, match="cannot write c"):
+        tree.write("c", b"x")
+    assert tree.is_folder("c")
+    assert tree.is_file("c/d.md")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_planted_pipe_does_not_hang_the_run(tree: Tree, out: Path) -> None:
+    """Opening a pipe would wait for its other end for ever."""
+    os.mkfifo(out / "pipe")
+    with pytest.raises(OutputError):
+        tree.read("pipe")
+    with pytest.raises(OutputError):
+        tree.append("pipe", b"x\n")
+    tree.write("pipe", b"x")
+    assert tree.read("pipe") == b"x"
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EROFS, errno.ENAMETOOLONG, errno.EMFILE])
+@pytest.mark.parametrize("function", ["open", "write", "replace"])
+def test_the_systems_refusals_name_the_file_and_the_next_step(
+    tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch, function: str, number: int
+) -> None:
+    """No raw error reaches the user, the old file stays, and nothing half-written does."""
+    tree.write("a/x.md", b"old")
+    with monkeypatch.context() as broken:
+        fail(broken, function, number)
+        with pytest.raises(OutputError, match=r"a/x\.md") as caught:
+            tree.write("a/x.md", b"new")
+    assert caught.value.hint
+    assert everything(out) == {"a", "a/x.md"}
+    assert tree.read("a/x.md") == b"old"
+
+
+def test_control_characters_in_a_path_do_not_reach_the_message(tree: Tree) -> None:
+    """A name from the network cannot write to the terminal."""
+    with pytest.raises(OutputError) as caught:
+        tree.read("a\x1b[2J")
+    assert "\x1b" not in caught.value.message
+
+
+def test_short_writes_are_completed(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may take fewer bytes at a time than it was given."""
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+    tree.write("a.md", b"0123456789" * 10)
+    monkeypatch.undo()
+    assert tree.read("a.md") == b"0123456789" * 10
+
+
+def test_a_draft_appears_only_when_complete(tree: Tree, out: Path) -> None:
+    """Readers see the old file until the new one is whole."""
+    tree.write("h/_manifest.json", b"old")
+    with tree.replace_with("h/_manifest.json") as draft:
+        for _ in range(100):
+            draft.write(b"0123456789" * 1000)
+        assert tree.read("h/_manifest.json") == b"old"
+    assert tree.read("h/_manifest.json") == b"0123456789" * 100_000
+    assert everything(out) == {"h", "h/_manifest.json"}
+
+
+def test_a_draft_that_fails_leaves_nothing(tree: Tree, out: Path) -> None:
+    """The error passes through and the old file stays."""
+    tree.write("m.json", b"old")
+
+    def write_half() -> None:
+        with tree.replace_with("m.json") as draft:
+            draft.write(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_half()
+    assert everything(out) == {"m.json"}
+    assert tree.read("m.json") == b"old"
+
+
+def test_a_log_grows_by_whole_lines(tree: Tree) -> None:
+    """Each append is there at once, and later openings go on at the end."""
+    with tree.log("h/_processed.txt") as log:
+        log.append(b"one\n")
+        log.append(b"two\nthree\n")
+        assert tree.read("h/_processed.txt") == b"one\ntwo\nthree\n"
+        log.sync()
+    tree.append("h/_processed.txt", b"four\n")
+    assert tree.read("h/_processed.txt") == b"one\ntwo\nthree\nfour\n"
+    assert tree.size("h/_processed.txt") == 19
+    with pytest.raises(ValueError, match="newline"):
+        tree.append("h/_processed.txt", b"no newline")
+
+
+@settings(max_examples=30)
+@given(st.lists(st.binary(max_size=5).map(lambda line: line.replace(b"\n", b"") + b"\n")), st.binary(max_size=9))
+def test_a_torn_last_line_is_cut_off(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], torn: bytes) -> None:
+    """`/p/1` may be the torn `/p/12`: only lines with their newline count."""
+    root = tmp_path_factory.mktemp("out")
+    torn = torn.replace(b"\n", b"")
+    (root / "log").write_bytes(b"".join(lines) + torn)
+    Tree(root, min_free_mb=0).append("log", b"next\n")
+    assert (root / "log").read_bytes() == b"".join(lines) + b"next\n"
+
+
+def test_a_long_torn_line_is_cut_off(tree: Tree, out: Path) -> None:
+    """Also where the last newline is far from the end."""
+    (out / "log").write_bytes(b"good\n" + b"x" * 200_000)
+    tree.append("log", b"next\n")
+    assert tree.read("log") == b"good\nnext\n"
+
+
+def test_a_log_that_cannot_grow_is_not_torn(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a line is taken back before the error is raised."""
+    write = os.write
+
+    def half(fd: int, data: bytes) -> int:
+        if len(data) < 4:
+            raise OSError(errno.EIO, "broken")
+        return write(fd, data[: len(data) // 2])
+
+    with tree.log("log") as log:
+        log.append(b"one\n")
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "write", half)
+            with pytest.raises(OutputError, match="log"):
+                log.append(b"two two two\n")
+        assert tree.read("log") == b"one\n"
+        log.append(b"three\n")
+    assert tree.read("log") == b"one\nthree\n"
+
+
+def test_truncating_keeps_the_beginning(tree: Tree) -> None:
+    """Repairs after a kill cut a log where the state says it ended."""
+    tree.append("log", b"one\ntwo\n")
+    tree.truncate("log", 4)
+    assert tree.read("log") == b"one\n"
+
+
+def test_renaming_makes_and_clears_folders(tree: Tree, out: Path) -> None:
+    """The folders that a move empties go away with it."""
+    tree.write("h/a/b/index.md", b"x")
+    tree.write("h/keep.md", b"y")
+    tree.rename("h/a/b/index.md", "h/c/d_12345678.md")
+    assert everything(out) == {"h", "h/keep.md", "h/c", "h/c/d_12345678.md"}
+
+
+def test_renaming_never_overwrites(tree: Tree) -> None:
+    """A page that stands at the goal is not lost."""
+    tree.write("a.md", b"a")
+    tree.write("b.md", b"b")
+    with pytest.raises(OutputError, match=r"b\.md is taken"):
+        tree.rename("a.md", "b.md")
+    assert (tree.read("a.md"), tree.read("b.md")) == (b"a", b"b")
+    tree.rename("a.md", "a.md")
+    assert tree.read("a.md") == b"a"
+
+
+def test_renaming_what_is_not_there_is_an_error(tree: Tree) -> None:
+    """A lost file is noticed, not passed over."""
+    with pytest.raises(OutputError):
+        tree.rename("gone.md", "new.md")
+
+
+def test_removing_clears_empty_folders_up_to_the_root(tree: Tree, out: Path) -> None:
+    """The root stays even when it is empty; removing again is no error."""
+    tree.write("h/a/b/index.md", b"x")
+    tree.write("h/a/c.md", b"x")
+    tree.remove("h/a/b/index.md")
+    assert everything(out) == {"h", "h/a", "h/a/c.md"}
+    tree.remove("h/a/c.md")
+    tree.remove("h/a/c.md")
+    assert everything(out) == set()
+    assert out.is_dir()
+
+
+def test_what_is_known_of_a_file(tree: Tree) -> None:
+    """Size and time; and that nothing is known of what is not there."""
+    tree.write("a.md", b"12345")
+    tree.touch("a.md", 1_700_000_000)
+    assert tree.mtime("a.md") == 1_700_000_000
+    assert tree.size("a.md") == 5
+    assert tree.stat("b.md") is None
+    assert tree.mtime("no/b.md") is None
+    assert tree.size("b.md") == 0
+
+
+def test_syncing_reaches_files_and_their_folders(tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is safe only with the folders that lead to it; a missing one is an error, not a success."""
+    tree.write("h/a/one.md", b"1")
+    tree.write("h/a/two.md", b"2")
+    synced = []
+    fsync = os.fsync
+
+    def spy(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", spy)
+    tree.sync(["h/a/one.md", "h/a/two.md"])
+    files = {(out / name).stat().st_ino for name in ("h/a/one.md", "h/a/two.md")}
+    named = {path.stat().st_ino for path in (out, out / "h", out / "h/a")}
+    assert files <= set(synced)
+    if isinstance(tree._folders, SteppedFolders):
+        assert named <= set(synced)
+        assert len(synced) == 5
+    with pytest.raises(OutputError):
+        tree.sync(["h/a/gone.md"])
+
+
+def test_only_our_own_leftovers_are_swept(tree: Tree, out: Path) -> None:
+    """Files of the site and of the user stay, whatever they are called."""
+    leftovers = ["h/.sitemirror 0123456789abcdef.tmp", "h/a/b/.sitemirror 0123456789abcdee.tmp"]
+    others = ["h/x.tmp", "h/.sitemirror-0123456789abcdef.tmp", "h/a/.sitemirror 0123.tmp", "h/a/index.md"]
+    for name in leftovers + others:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_bytes(b"")
+    assert tree.sweep_temporary("h/a") == 1
+    assert tree.sweep_temporary() == 1
+    assert tree.sweep_temporary("not-there") == 0
+    assert {name for name in everything(out) if (out / name).is_file()} == set(others)
+
+
+def test_a_write_that_is_killed_leaves_what_the_sweep_finds(
+    tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that dies inside a write leaves the old file whole and one leftover."""
+    tree.write("a/x.md", b"old")
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", die)
+    monkeypatch.setattr(os, "unlink", die)
+    with pytest.raises(KeyboardInterrupt):
+        tree.write("a/x.md", b"new")
+    monkeypatch.undo()
+    assert tree.read("a/x.md") == b"old"
+    assert len(everything(out)) == 3
+    assert tree.sweep_temporary() == 1
+    assert everything(out) == {"a", "a/x.md"}
+
+
+@no_symlinks
+def test_sweeping_does_not_leave_the_tree(tree: Tree, out: Path, tmp_path: Path) -> None:
+    """A linked folder is not entered."""
+    (tmp_path / "outside").mkdir()
+    theirs = tmp_path / "outside" / ".sitemirror 0123456789abcdef.tmp"
+    theirs.write_bytes(b"")
+    (out / "link").symlink_to(tmp_path / "outside")
+    assert tree.sweep_temporary() == 0
+    assert theirs.exists()
+
+
+def test_no_descriptor_is_lost(tree: Tree, out: Path) -> None:
+    """A long run opens and closes, also when things go wrong."""
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("no way to count descriptors here")
+    tree.write("a/x.md", b"x")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        tree.write("a/b/c.md", b"x")
+        tree.append("a/log", b"x\n")
+        tree.read("a/x.md")
+        tree.sync(["a/x.md"])
+        tree.sweep_temporary()
+        for action in (
+            lambda: tree.write("a/x.md/y", b""),
+            lambda: tree.append("a", b"x\n"),
+            lambda: tree.read("a"),
+            lambda: tree.read("no"),
+        ):
+            with pytest.raises(OutputError):
+                action()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

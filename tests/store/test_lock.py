@@ -1,0 +1,169 @@
+"""One run at a time in a folder, and a lock that never outlives its process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sitemirror.errors import FolderLocked, OutputError
+from sitemirror.store.lock import FolderLock
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from sitemirror.store.lock import FolderLock
+with FolderLock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+_FORK = """
+import os, sys, time
+from pathlib import Path
+from sitemirror.store.lock import FolderLock
+FolderLock(Path(sys.argv[1])).acquire()
+if os.fork() == 0:
+    print("held", flush=True)
+    sys.stdin.read()
+    os._exit(0)
+time.sleep(60)
+"""
+
+
+@contextmanager
+def process(code: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process of its own that holds the lock until its stdin is closed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            assert started.stdout is not None
+            assert started.stdout.readline() == "held\n"
+            yield started
+        finally:
+            started.kill()
+
+
+def test_a_second_run_is_told_who_holds_the_folder(tmp_path: Path) -> None:
+    """The error names the process and the folder, and says what to do."""
+    folder = tmp_path / "example.com"
+    with process(_HOLD, folder) as holder:
+        with pytest.raises(FolderLocked) as caught:
+            FolderLock(folder).acquire()
+        assert f"process {holder.pid}" in caught.value.message
+        assert "example.com" in caught.value.message
+        assert "wait" in caught.value.hint
+
+
+def test_a_killed_holder_frees_the_folder(tmp_path: Path) -> None:
+    """Nothing has to be cleaned up by hand after kill -9."""
+    folder = tmp_path / "example.com"
+    with process(_HOLD, folder) as holder:
+        holder.kill()
+        holder.wait()
+        with FolderLock(folder):
+            assert (folder / "_lock").read_text() == f"{os.getpid()}\n"
+    assert not (folder / "_lock").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_workers_do_not_keep_a_dead_runs_lock(tmp_path: Path) -> None:
+    """A forked child that outlives its killed parent does not hold the folder."""
+    folder = tmp_path / "example.com"
+    with process(_FORK, folder) as holder:
+        with pytest.raises(FolderLocked):
+            FolderLock(folder).acquire()
+        holder.kill()
+        holder.wait()
+        FolderLock(folder).acquire().release()
+
+
+def test_a_released_lock_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Neither the file nor a folder made for it; a folder with content stays."""
+    with FolderLock(tmp_path / "new"):
+        assert (tmp_path / "new").is_dir()
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old").mkdir()
+    with FolderLock(tmp_path / "old"):
+        pass
+    assert list(tmp_path.rglob("*")) == [tmp_path / "old"]
+    with FolderLock(tmp_path / "new"):
+        (tmp_path / "new" / "page.md").write_bytes(b"x")
+    assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "page.md"]
+
+
+def test_one_process_cannot_lock_twice(tmp_path: Path) -> None:
+    """Two runs in one process are two runs; afterwards the folder is free again."""
+    with FolderLock(tmp_path / "x") as held:
+        with pytest.raises(FolderLocked):
+            FolderLock(tmp_path / "x").acquire()
+        with pytest.raises(FolderLocked):
+            held.acquire()
+        with FolderLock(tmp_path / "y"):
+            pass
+    with FolderLock(tmp_path / "x"):
+        pass
+
+
+def test_releasing_twice_or_without_a_lock_is_harmless(tmp_path: Path) -> None:
+    """And it does not free somebody else's lock."""
+    lock = FolderLock(tmp_path / "x")
+    lock.release()
+    with FolderLock(tmp_path / "x"):
+        lock.release()
+        with pytest.raises(FolderLocked):
+            lock.acquire()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symlinks need a privilege on Windows")
+def test_planted_links_are_not_followed(tmp_path: Path) -> None:
+    """Neither a linked folder nor a linked lock file is written to."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "theirs").write_text("theirs")
+    (tmp_path / "linked").symlink_to(outside)
+    with pytest.raises(OutputError, match="symlink"):
+        FolderLock(tmp_path / "linked").acquire()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "_lock").symlink_to(outside / "theirs")
+    with pytest.raises(OutputError):
+        FolderLock(tmp_path / "folder").acquire()
+    assert [path.name for path in outside.iterdir()] == ["theirs"]
+    assert (outside / "theirs").read_text() == "theirs"
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    """Its parent is missing, or a file stands in its place."""
+    (tmp_path / "file").write_bytes(b"")
+    for folder in (tmp_path / "file", tmp_path / "missing" / "deep"):
+        with pytest.raises(OutputError) as caught:
+            FolderLock(folder).acquire()
+        assert caught.value.hint
+
+
+def test_two_never_hold_the_lock_at_once_while_it_comes_and_goes(tmp_path: Path) -> None:
+    """Removing the lock file on release opens no gap between those who compete for it."""
+    folder, mark = tmp_path / "x", tmp_path / "mark"
+
+    def compete() -> int:
+        held = 0
+        while held < 150:
+            try:
+                with FolderLock(folder):
+                    mark.touch(exist_ok=False)
+                    mark.unlink()
+                    held += 1
+            except FolderLocked:
+                continue
+        return held
+
+    with ThreadPoolExecutor(4) as racers:
+        assert sum(racers.map(lambda _: compete(), range(4))) == 600
+    assert not (folder / "_lock").exists()
