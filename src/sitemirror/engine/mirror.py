@@ -18,7 +18,7 @@ from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Result, Visitor
 from sitemirror.engine.workspace import STATE_FILE, Workspace, open_ledger, open_workspace
-from sitemirror.errors import Aborted, SitemirrorError
+from sitemirror.errors import Aborted, OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, PageFailed, PageStarted, Progress, RunFinished, RunStarted
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
@@ -294,7 +294,10 @@ class Mirror:
         self._ledger.commit()
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = publish(self._session, self._space, self._run, self._listing, status)
-        self._notes.write_last()
+        try:
+            self._notes.write_last()
+        except OutputError as error:  # The disk is really full; the state knows all the same.
+            self._session.warn(f"the checkpoint could not be written: {error.message}")
         counts = outcome.counts
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL

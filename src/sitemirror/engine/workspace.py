@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -79,6 +80,8 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
         try:
             finish_moves(state, tree)
             yield space
+        except sqlite3.OperationalError as error:
+            raise state.refusal(error) from error
         finally:
             state.close()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sitemirror.errors import OutputError
+from sitemirror.errors import DiskFull, OutputError
 from sitemirror.store.schema import SCHEMA, VERSION
 
 
@@ -76,14 +76,23 @@ class State:
 
     def close(self) -> None:
         """Folds the write-ahead log into the file, so that a finished mirror is one state file and no more."""
-        if self.db.in_transaction:
-            self.db.execute("COMMIT")
         try:
+            if self.db.in_transaction:
+                self.db.execute("COMMIT")
             self.db.execute("PRAGMA optimize")
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.DatabaseError:  # A full disk must not hide the error that brought us here.
             pass
         self.db.close()
+
+    def refusal(self, error: sqlite3.OperationalError) -> OutputError:
+        """What the disk did to the state in the middle of a run, with the next step. What was committed is safe."""
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            return DiskFull(
+                f"Insufficient disk space: the disk is full, {self.path.name} was not written",
+                hint="free some space, then run the same command: it resumes",
+            )
+        return OutputError(f"cannot write {self.path}: {error}", hint="check the disk, then run the same command")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
