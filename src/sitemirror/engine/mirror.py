@@ -296,8 +296,8 @@ class Mirror:
         outcome = publish(self._session, self._space, self._run, self._listing, status)
         try:
             self._notes.write_last()
-        except OutputError as error:  # The disk is really full; the state knows all the same.
-            self._session.warn(f"the checkpoint could not be written: {error.message}")
+        except OutputError as refusal:  # The disk is really full; the state knows all the same.
+            self._session.warn(f"the checkpoint could not be written: {refusal.message}")
         counts = outcome.counts
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL
