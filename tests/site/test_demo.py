@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 
 import pytest
+
 from scripts.demo.serve import LISTED, MOVED, PDF, DemoSite
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "demo" / "serve.py"
