@@ -139,16 +139,6 @@ class Tree:
         with self.log(rel) as log:
             log.append(lines)
 
-    def truncate(self, rel: str, size: int) -> None:
-        """Cuts the log at `rel` to its first `size` bytes."""
-        names = _names(rel)
-        with refusals_of(rel), self._folders.find(names[:-1]) as place:
-            fd = _open_regular(place, names, _CHANGE)
-            try:
-                os.ftruncate(fd, size)
-            finally:
-                os.close(fd)
-
     def stat(self, rel: str) -> os.stat_result | None:
         """What is known of the file or folder `rel`; `None` where neither stands."""
         *above, name = _names(rel)
@@ -166,18 +156,9 @@ class Tree:
         found = self.stat(rel)
         return found is not None and stat.S_ISREG(found.st_mode)
 
-    def is_file(self, rel: str) -> bool:
-        """The same as `exists`, beside `is_folder`."""
-        return self.exists(rel)
-
     def is_folder(self, rel: str) -> bool:
         found = self.stat(rel)
         return found is not None and stat.S_ISDIR(found.st_mode)
-
-    def size(self, rel: str) -> int:
-        """The file's size; 0 where there is none."""
-        found = self.stat(rel)
-        return 0 if found is None else found.st_size
 
     def mtime(self, rel: str) -> float | None:
         """When the file was last changed (seconds since 1970); `None` where there is none."""
