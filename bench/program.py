@@ -1,0 +1,71 @@
+"""Runs sitemirror as a user does, in a process of its own, and measures it from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+# ru_maxrss is in kilobytes on Linux and in bytes on macOS.
+_RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
+
+
+class DidNotWork(Exception):
+    """The benchmark's own conditions were not met, so its figures would mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of the program. `peak_mb` is the most memory the process had, by the system's own count."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
+    report: dict[str, Any]
+
+
+def run(*arguments: str | Path | float, timeout: float = 600.0) -> Ran:
+    """`sitemirror ARGUMENTS` to its end; raises `DidNotWork` unless it ends well."""
+    command = [sys.executable, "-m", "sitemirror", *map(str, arguments)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=_environment())
+        usage = _wait(process, timeout)
+        seconds = time.perf_counter() - began
+        out.seek(0)
+        err.seek(max(0, err.seek(0, os.SEEK_END) - 4000))
+        if process.returncode:
+            raise DidNotWork(f"{' '.join(command)} ended with {process.returncode}:\n{err.read().decode()}")
+        return Ran(seconds, usage[0], usage[1], json.load(out))
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[float, float]:
+    """CPU seconds and peak memory. The system counts them until the very end, which looking from time to time cannot."""
+    deadline = time.monotonic() + timeout
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT / 1e6
+        if time.monotonic() > deadline:
+            process.kill()
+            process.wait()
+            raise DidNotWork(f"still running after {timeout:.0f} s")
+        time.sleep(0.002)
+
+
+def _environment() -> dict[str, str]:
+    """Without settings that would change what is measured."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SITEMIRROR_")}
+
+
+def expect(what: str, found: object, wanted: object) -> None:
+    """A benchmark checks that the work was really done before it says how fast."""
+    if found != wanted:
+        raise DidNotWork(f"{what}: {found!r} instead of {wanted!r}")
