@@ -78,6 +78,32 @@ def test_faults_across_block_boundaries(padding: int) -> None:
     assert reading.entries[-2].alternates == (("de", "/de"),)
 
 
+SOUND = [
+    block("https://example.com/?a=1&amp;b=2"),
+    "<url><loc><![CDATA[https://example.com/?a&b]]></loc><priority>0.5</priority></url>",
+    "<url><image:image><image:loc>/1.png</image:loc><loc>/2.png</loc></image:image><loc>/p</loc></url>",
+    "<url><loc>/q</loc><xhtml:link rel='alternate' hreflang=\"de\" href='/de?a&amp;b>c'/><lastmod>2026</lastmod></url>",
+    "<!-- <url><loc>/no</loc></url> -->",
+    "<url/>",
+    "<url><loc/></url>",
+    "<url><loc><url>/nested</url></loc><lastmod> 1 </lastmod></url>",
+    "<url>https://example.com/bare</url>",
+    "<url>words</url>",
+    "<url><loc>/1</loc><lastmod>1</lastmod><loc>/2</loc></url>",
+    "<sitemap><loc>/child.xml</loc></sitemap>",
+    "<other><loc>/no</loc></other>",
+    "<s:url a='1'><s:loc>/pre<!-- x -->fix</s:loc><s:lastmod/></s:url>",
+]
+
+
+@given(st.lists(st.sampled_from(SOUND)))
+def test_both_readers_agree_on_sound_entries(blocks: list[str]) -> None:
+    """After a break, sound entries mean exactly what they meant before it."""
+    sound, broken = read(urlset(*blocks)), read(urlset("<x>&</x>", *blocks))
+    assert broken.events[1:] == sound.events
+    assert broken.kind == sound.kind
+
+
 @pytest.mark.parametrize(
     ("written", "meant"),
     [

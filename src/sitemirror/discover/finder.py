@@ -90,9 +90,9 @@ def _attribute(element: turbohtml.Element, name: str) -> str:
 
 
 def _normalized(texts: Iterable[str], base: str) -> Iterator[str]:
-    for text in texts:
+    for text in filter(None, map(str.strip, texts)):
         try:
-            yield urls.normalize(text.strip(), base)
+            yield urls.normalize(text, base)
         except urls.InvalidUrl:
             continue
 

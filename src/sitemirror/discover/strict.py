@@ -89,7 +89,10 @@ class StrictReader:
         """Reads one block; the entries go to `events`."""
         self._recent.append(block)
         self._fed += len(block)
-        self._parse(block, 0)
+        try:
+            self._parser.Parse(block, False)
+        except expat.ExpatError as error:
+            raise self._broken(error) from None
         while self._recent and self._recent_from + len(self._recent[0]) <= self._resume_at:
             self._recent_from += len(self._recent.popleft())
         if self._fed - self._resume_at > MAX_ENTRY:
@@ -99,18 +102,17 @@ class StrictReader:
 
     def finish(self) -> None:
         """The document has ended."""
-        self._parse(b"", 1)
+        try:
+            self._parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise self._broken(error) from None
 
     def unread(self) -> bytes:
         """The bytes after the last complete entry: a tolerant reader goes on there and loses or doubles nothing."""
         return b"".join(self._recent)[self._resume_at - self._recent_from :]
 
-    def _parse(self, block: bytes, final: int) -> None:
-        try:
-            self._parser.Parse(block, bool(final))
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise Broken(f"{self._where(error.lineno)}, column {error.offset + 1}: {reason}") from None
+    def _broken(self, error: expat.ExpatError) -> Broken:
+        return Broken(f"{self._where(error.lineno)}, column {error.offset + 1}: {expat.ErrorString(error.code)}")
 
     def _where(self, line: int) -> str:
         return f"line {line + self._lines_before:,}"
