@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 
 import pytest
@@ -338,3 +339,13 @@ async def test_asking_without_the_body(client: MakeClient, server: RawServer) ->
     outcome = await found.get(server.url("/after"))
     assert isinstance(outcome, Fetched)
     assert outcome.body == b"<p>hello</p>"
+
+
+async def test_a_veto_by_looks_does_not_wait_for_the_rest(client: MakeClient, server: RawServer) -> None:
+    """As soon as the first bytes show an unwanted type, the rest of the body is left on the wire."""
+    server.fallback = saying_then_silence(b"HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\n%PDF-1.7\n" + b"x" * 5000)
+    found = await client(timeout=5)
+    began = asyncio.get_running_loop().time()
+    outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, head.content_type))
+    assert outcome == Skipped(server.url(), "application/pdf")
+    assert asyncio.get_running_loop().time() - began < 2
