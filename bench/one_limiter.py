@@ -10,6 +10,7 @@ import argparse
 import tempfile
 import time
 import urllib.request
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 
@@ -35,7 +36,7 @@ def gap_between_pages(site: Site, pages: int) -> float:
     """Seconds from one page's request to the next, on average."""
     times = [request.time for request in site.requests if request.path.startswith("/page/")]
     expect("pages asked for", len(times), pages)
-    return mean(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+    return mean(later - earlier for earlier, later in pairwise(times))
 
 
 def measure(options: argparse.Namespace) -> record.Record:

@@ -46,7 +46,7 @@ def run(*arguments: str | Path | float, timeout: float = 600.0) -> Ran:
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[float, float]:
-    """CPU seconds and peak memory. The system counts them until the very end, which looking from time to time cannot."""
+    """CPU seconds and peak memory, as the system counts them to the very end."""
     deadline = time.monotonic() + timeout
     while True:
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
