@@ -6,7 +6,7 @@ import json
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
@@ -21,7 +21,10 @@ from sitemirror.store.placement import Placement
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
 from sitemirror.store.survey import Counts, Survey
-from sitemirror.store.twins import Merge, find_merges
+from sitemirror.store.twins import Merge, find_merges, strays
+
+_NAMED_STRAYS: Final = 10
+"""Some sites point every canonical at their home page; naming each page would drown all else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,17 @@ def _settle(session: Session, state: State, tree: Tree) -> None:
         tree.remove(path)
     for url, path in placement.collisions():
         session.warn(f"path collision: {url} is saved as {path}, as another URL has the path it maps to")
+    _tell_strays(session, state)
+
+
+def _tell_strays(session: Session, state: State) -> None:
+    count = 0
+    for url, canonical in strays(state):
+        count += 1
+        if count <= _NAMED_STRAYS:
+            session.warn(f"{url} calls {canonical} its canonical URL, but that is a different page: both are kept")
+    if count > _NAMED_STRAYS:
+        session.warn(f"{count - _NAMED_STRAYS:,} more pages call a different page their canonical URL; all are kept")
 
 
 def _merge(state: State, merge: Merge) -> Iterator[Move]:

@@ -45,6 +45,7 @@ class Visitor:
         self._run = run
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
+        self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot is fetching
         self.first: Fetched | None = None
         """The start page, where arriving had to fetch it: no need to ask twice."""
 
@@ -141,8 +142,8 @@ class Visitor:
     def _saved(self, chain: list[Known], fetched: Fetched, page: Page, kind: PageKind) -> Result:
         known = chain[-1]
         kept = self._keeper.keep(known, fetched, page, kind)
-        for alias in chain[:-1]:
-            self._ledger.alias_done(alias.url)
+        for alias in (*(earlier.url for earlier in chain[:-1]), *self._awaiting.pop(known.id, ())):
+            self._ledger.alias_done(alias)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
         return Result(new=known.path is None)
 
@@ -164,11 +165,19 @@ class Visitor:
         self._session.emit(PageRedirected(known.url, location))
         waiting = {Row.QUEUED, Row.FAILED, Row.SAVED} if self._session.settings.update else {Row.QUEUED, Row.FAILED}
         if target.status not in waiting or target.id in self._in_flight or target.id in self._led_to:
-            if target.status is Row.SAVED:
-                self._ledger.alias_done(known.url)
+            self._name(self._ledger.end_of(target), [*(each.url for each in chain), *self._awaiting.pop(known.id, ())])
             return Result()
+        self._name(target, self._awaiting.pop(known.id, []))
         self._led_to.add(target.id)
         return target
+
+    def _name(self, page: Known, names: list[str]) -> None:
+        """`names` lead to `page`: they are done when it is."""
+        if page.status is Row.SAVED and page.id not in self._in_flight:
+            for name in names:
+                self._ledger.alias_done(name)
+        elif names:
+            self._awaiting.setdefault(page.id, []).extend(names)
 
     def _drop_copy(self, known: Known) -> None:
         """What was a page of its own is now another's name; its file would be found twice."""

@@ -138,6 +138,16 @@ class Ledger:
         assert added is not None
         return added
 
+    def end_of(self, known: Known) -> Known:
+        """Where a URL leads in the end, as far as is known. A circle ends anywhere."""
+        for _ in range(30):
+            query = f"{_KNOWN} WHERE url.id = (SELECT leads_to FROM url WHERE id = ?)"
+            row = self._db.execute(query, (known.id,)).fetchone()
+            if row is None:
+                break
+            known = _known(row)
+        return known
+
     def lastmods_of_aliases(self, id: int) -> list[str]:
         """The dates that sitemaps give for other names of a page."""
         rows = self._db.execute(

@@ -55,6 +55,29 @@ def find_merges(state: State) -> Iterator[Merge]:
         yield from merges([Candidate(r[0], r[1], r[2], r[3], bool(r[4]), bool(r[5])) for r in rows])
 
 
+def strays(state: State) -> Iterator[tuple[str, str]]:
+    """(url, canonical) of pages that call another page their canonical although it says something else."""
+    rows = state.db.execute(
+        f"""
+        SELECT url.id, url.url, page.canonical, page.body FROM page JOIN url USING (id)
+        WHERE url.status = {Row.SAVED} AND page.canonical != url.url AND page.body IS NOT NULL ORDER BY url.url
+        """
+    )
+    for id, url, canonical, body in rows:
+        other = state.db.execute(
+            f"""
+            WITH RECURSIVE hop (id, status, leads_to, n) AS (
+              SELECT id, status, leads_to, 1 FROM url WHERE key = ?
+              UNION ALL SELECT url.id, url.status, url.leads_to, n + 1 FROM url JOIN hop ON url.id = hop.leads_to
+              WHERE n < 30
+            ) SELECT hop.id, page.body FROM hop JOIN page USING (id) WHERE hop.status = {Row.SAVED}
+            """,
+            (urls.key(canonical),),
+        ).fetchone()
+        if other is not None and other[0] != id and other[1] not in (body, None):
+            yield url, canonical
+
+
 def merges(equal: list[Candidate]) -> Iterator[Merge]:
     """Which of these pages with equal Markdown are one page. Pure, and independent of their order."""
     leader: dict[str, str] = {}
