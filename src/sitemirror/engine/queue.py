@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from typing import Final
 
-from sitemirror.store.ledger import Known
+from sitemirror.store.ledger import Known, Ledger, Selection
+
+_AT_A_TIME: Final = 256
 
 
 class Queue:
-    """One pass over the state. `more` gives the next rows after an id."""
+    """One pass over the URLs of a selection, in the order of discovery."""
 
-    def __init__(self, more: Callable[[int], list[Known]]) -> None:
-        self._more = more
+    def __init__(self, ledger: Ledger, which: Selection) -> None:
+        self._ledger = ledger
+        self._which = which
         self._waiting: deque[Known] = deque()
         self._last = 0
 
@@ -24,7 +27,7 @@ class Queue:
 
     def peek(self) -> Known | None:
         if not self._waiting:
-            self._waiting.extend(self._more(self._last))
+            self._waiting.extend(self._ledger.take(self._which, self._last, _AT_A_TIME))
             if not self._waiting:
                 return None
             self._last = self._waiting[-1].id

@@ -50,6 +50,7 @@ class Workspace:
         if host_folder not in self.locked:
             self.locks.enter_context(FolderLock(self.tree.root / host_folder))
             self.locked.add(host_folder)
+            self.state.put("writing_to", sorted(self.locked))
 
     def file(self, name: str) -> str:
         return f"{self.home}/{name}"
@@ -64,7 +65,6 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
     tree.check_space()
     with ExitStack() as locks:
         locks.enter_context(FolderLock(tree.root / home))
-        tree.sweep_temporary(home)
         good_checkpoint = _check(session, tree, f"{home}/{checkpoint_file}")
         state, rebuilt = _open_state(session, tree, home, state_file)
         space = Workspace(
@@ -78,12 +78,22 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
             fresh_start=rebuilt or not good_checkpoint,
         )
         try:
+            _tidy(space)
             finish_moves(state, tree)
             yield space
+            state.put("writing_to", [])
         except sqlite3.OperationalError as error:
             raise state.refusal(error) from error
         finally:
             state.close()
+
+
+def _tidy(space: Workspace) -> None:
+    """Clears away the half-written files of a run that was killed. Looking costs time, so only then."""
+    for folder in space.state.get("writing_to", []):
+        space.lock(folder)
+        space.tree.sweep_temporary(folder)
+    space.state.put("writing_to", sorted(space.locked))
 
 
 def _check(session: Session, tree: Tree, name: str) -> bool:

@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -220,22 +220,28 @@ class Tree:
             raise refusal(error, rel) from error
         self._prune(above)
 
-    def sync(self, rels: Iterable[str]) -> None:
-        """Returns when these files, and the folders that name them, are on the disk itself."""
+    def sync(self, rels: Iterable[str]) -> set[str]:
+        """Returns when these files, and the folders that name them, are on the disk itself; gives those it found.
+
+        May run in a thread beside the writer, which may have taken a file away meanwhile.
+        """
+        found: set[str] = set()
         folders: set[tuple[str, ...]] = set()
         for rel in rels:
             names = _names(rel)
             folders.update(tuple(names[:depth]) for depth in range(len(names)))
-            with refusals_of(rel), self._folders.find(names[:-1]) as place:
+            with refusals_of(rel), suppress(FileNotFoundError), self._folders.find(names[:-1]) as place:
                 fd = _open_regular(place, names, _SYNC)
                 try:
                     os.fsync(fd)
+                    found.add(rel)
                 finally:
                     os.close(fd)
         for folder in sorted(folders, key=len, reverse=True):
-            with refusals_of("/".join(folder)), self._folders.find(folder) as place:
+            with refusals_of("/".join(folder)), suppress(FileNotFoundError), self._folders.find(folder) as place:
                 if place.fd is not None:
                     os.fsync(place.fd)
+        return found
 
     def sweep_temporary(self, under: str = "") -> int:
         """Removes what killed runs left unfinished below the folder `under`, and nothing else. Gives their number."""

@@ -64,6 +64,43 @@ class SavedPage:
     canonical: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which URLs a pass visits."""
+
+    condition: str
+    values: tuple[object, ...] = ()
+
+    @classmethod
+    def unfinished(cls, max_bytes: int) -> Selection:
+        """What is queued or failed, and what was too large under a smaller limit."""
+        return cls(
+            f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.status = {Row.SKIPPED} AND url.size <= ?"
+            " AND url.reason = 'exceeds size limit')",
+            (max_bytes,),
+        )
+
+    @classmethod
+    def queued(cls) -> Selection:
+        """What a pass put back into the queue behind itself."""
+        return cls(f"url.status = {Row.QUEUED}")
+
+    @classmethod
+    def outdated(cls, run: RunInfo) -> Selection:
+        """Everything that this run has not looked at, to be brought up to date."""
+        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
+        return cls(
+            f"url.status IN ({Row.QUEUED}, {Row.FAILED})"
+            f" OR (url.seen < ? AND url.status IN ({settled}) AND url.run IN (?, 0))",
+            (run.number, run.number),
+        )
+
+    @classmethod
+    def to_retry(cls, run: RunInfo) -> Selection:
+        """This run's transient failures."""
+        return cls(f"url.status = {Row.FAILED} AND url.transient = 1 AND url.seen = ?", (run.number,))
+
+
 _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
        coalesce(url.transient, 0), url.size,
@@ -90,35 +127,14 @@ class Ledger:
 
     # --- reading -----------------------------------------------------------------------------------------------
 
-    def take(self, after: int, *, limit: int, max_bytes: int) -> list[Known]:
-        """The next URLs to visit, in the order of discovery: what is queued or failed, and what was too large once."""
-        return self._take(
-            "url.status IN (0, 4) OR (url.status = 5 AND url.size <= ? AND url.reason = 'exceeds size limit')",
-            (max_bytes,),
-            after,
-            limit,
-        )
+    def take(self, which: Selection, after: int, limit: int) -> list[Known]:
+        """The next URLs to visit, in the order of discovery."""
+        query = f"{_KNOWN} WHERE url.id > ? AND ({which.condition}) ORDER BY url.id LIMIT ?"
+        return [_known(row) for row in self._db.execute(query, (after, *which.values, limit))]
 
-    def take_queued(self, after: int, *, limit: int) -> list[Known]:
-        """What a pass put back into the queue behind itself."""
-        return self._take("url.status = 0", (), after, limit)
-
-    def take_for_update(self, after: int, *, limit: int) -> list[Known]:
-        """The next URLs to look at when everything is to be brought up to date."""
-        return self._take(
-            "url.status IN (0, 4) OR (url.seen < ? AND url.status IN (1, 2, 3, 5) AND url.run IN (?, 0))",
-            (self._run.number, self._run.number),
-            after,
-            limit,
-        )
-
-    def take_for_retry(self, after: int, *, limit: int) -> list[Known]:
-        """Transient failures of this run, once more."""
-        return self._take("url.status = 4 AND url.transient = 1 AND url.seen = ?", (self._run.number,), after, limit)
-
-    def _take(self, condition: str, values: tuple[object, ...], after: int, limit: int) -> list[Known]:
-        query = f"{_KNOWN} WHERE url.id > ? AND ({condition}) ORDER BY url.id LIMIT ?"
-        return [_known(row) for row in self._db.execute(query, (after, *values, limit))]
+    def count(self, which: Selection) -> int:
+        row = self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()
+        return int(row[0])
 
     def find(self, url: str) -> Known | None:
         row = self._db.execute(f"{_KNOWN} WHERE url.key = ?", (urls.key(url),)).fetchone()

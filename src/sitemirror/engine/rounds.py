@@ -1,0 +1,212 @@
+"""Visits every URL that is due, with as many slots as allowed, and holds the error policy."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Final
+
+from sitemirror.engine.notes import Notes
+from sitemirror.engine.queue import Queue
+from sitemirror.engine.session import Session, Stopped
+from sitemirror.engine.tally import Tally
+from sitemirror.engine.visit import Result, Visitor
+from sitemirror.engine.workspace import Workspace
+from sitemirror.errors import Aborted
+from sitemirror.events import PageFailed, PageStarted, Progress
+from sitemirror.frontier.freshness import Freshness
+from sitemirror.settings import OnError
+from sitemirror.store import paths
+from sitemirror.store.ledger import Ledger, Selection
+from sitemirror.store.state import RunInfo
+from sitemirror.store.survey import Counts
+
+GRACE: Final = 2.0
+"""Seconds that requests in flight have to end by themselves after Ctrl+C."""
+
+TICK: Final = 0.1
+NOTES: Final = 10.0
+"""Seconds after which `_progress.json` is written even when fewer than 100 URLs were done."""
+
+BARRIER: Final = 10.0
+"""Seconds between two moments at which all pages so far are forced onto the disk itself."""
+
+
+class Rounds:
+    """The main round over all that is due, then rounds for what is worth another try."""
+
+    def __init__(
+        self,
+        session: Session,
+        space: Workspace,
+        run: RunInfo,
+        ledger: Ledger,
+        visitor: Visitor,
+        tally: Tally,
+        notes: Notes,
+    ) -> None:
+        self._session = session
+        self._settings = session.settings
+        self._space = space
+        self._run = run
+        self._ledger = ledger
+        self._visitor = visitor
+        self._tally = tally
+        self._notes = notes
+        self._reserved = 0  # pages in flight that may each turn out to be new
+        self._freed = asyncio.Event()
+
+    def look_ahead(self, counts: Counts) -> None:
+        """Sets what progress counts up to: all that is done, and all that is due."""
+        due = self._ledger.count(self._due())
+        done = max(0, counts.total - due)
+        self._tally.total, self._tally.processed, self._tally.started = done + due, done, done
+        self._tally.saved, self._tally.skipped = counts.saved, counts.skipped
+
+    def _due(self) -> Selection:
+        if self._settings.update:
+            return Selection.outdated(self._run)
+        return Selection.unfinished(self._settings.max_file_bytes)
+
+    async def run(self) -> None:
+        """Everything that is due. Raises `Stopped`, or what ends the run."""
+        clerk = asyncio.create_task(self._keep_books())
+        try:
+            await self._round(self._due(), clerk, retries_left=self._retries)
+            while self._room() and self._ledger.count(Selection.queued()):
+                await self._round(Selection.queued(), clerk, retries_left=self._retries)
+            for tried in range(self._retries):
+                first = Queue(self._ledger, Selection.to_retry(self._run)).peek()
+                if first is None:
+                    break
+                if tried:
+                    wait = self._session.backoff.seconds(tried - 1)
+                    self._session.pace.pause(first.url, wait, "retrying failed pages")
+                await self._round(Selection.to_retry(self._run), clerk, retries_left=self._retries - tried - 1)
+        finally:
+            clerk.cancel()
+            with suppress(asyncio.CancelledError):
+                await clerk
+            self._ledger.commit()
+
+    @property
+    def _retries(self) -> int:
+        return self._settings.max_retries if self._settings.on_error is OnError.RETRY else 0
+
+    async def _round(self, due: Selection, clerk: asyncio.Task[None], *, retries_left: int) -> None:
+        """Visits all of a selection once."""
+        queue = Queue(self._ledger, due)
+        slots = [
+            asyncio.create_task(self._slot(queue, will_retry=retries_left > 0))
+            for _ in range(self._settings.concurrency)
+        ]
+        stop = asyncio.create_task(self._session.stop.wait())
+        try:
+            while pending := [slot for slot in slots if not slot.done()]:
+                await asyncio.wait([*pending, stop, clerk], return_when=asyncio.FIRST_COMPLETED)
+                if clerk.done() or any(slot.done() and slot.exception() for slot in slots):
+                    break
+                if stop.done():
+                    await asyncio.wait(pending, timeout=GRACE)
+                    break
+        finally:
+            for task in (*slots, stop):
+                task.cancel()
+            results = await asyncio.gather(*slots, stop, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception) and not isinstance(result, Stopped):
+                raise result
+        if clerk.done():
+            clerk.result()
+        self._session.check_stop()
+
+    async def _slot(self, queue: Queue, *, will_retry: bool) -> None:
+        while await self._admitted():
+            known = queue.next()
+            if known is None:
+                return
+            if self._visitor.handled(known.id):  # a redirect led to it before its turn came
+                self._count(Result())
+                continue
+            freshness = self._visitor.freshness(known)
+            if freshness is Freshness.FRESH:
+                self._ledger.checked(known.id)
+                self._count(Result())
+                await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
+                continue
+            self._space.lock(paths.host_folder(known.url))
+            self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
+            self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
+            self._reserved += 1
+            try:
+                result = await self._visitor.visit(known, freshness)
+            finally:
+                self._reserved -= 1
+                self._freed.set()
+            if self._judge(result, will_retry=will_retry):
+                self._count(result)
+
+    async def _admitted(self) -> bool:
+        """Waits while --max-pages has room only for the pages in flight; False when no more are wanted."""
+        while self._settings.max_pages and self._tally.new + self._reserved >= self._settings.max_pages:
+            if not self._room():
+                return False
+            self._freed.clear()
+            await self._freed.wait()
+        return not self._session.stop.is_set()
+
+    def _room(self) -> bool:
+        """Whether --max-pages allows another page."""
+        return not self._settings.max_pages or self._tally.new < self._settings.max_pages
+
+    def _judge(self, result: Result, *, will_retry: bool) -> bool:
+        """The error policy. False when a failure is put off: its URL is not decided yet."""
+        failure, known = result.failure, result.known
+        if failure is None or known is None:
+            return True
+        if will_retry and failure.transient:
+            self._session.emit(PageFailed(known.url, failure.reason, will_retry=True))
+            return False
+        self._visitor.give_up(known, failure)
+        if self._settings.on_error is OnError.ABORT:
+            self._ledger.commit()
+            raise Aborted(
+                f"{known.url} failed: {failure.reason}",
+                hint="run the same command to go on, or use --on-error skip",
+            )
+        return True
+
+    def _count(self, result: Result) -> None:
+        tally, now = self._tally, self._session.clock.monotonic()
+        tally.new += result.new
+        tally.saved += result.new
+        tally.failed += result.failure is not None
+        tally.skipped += result.skipped
+        tally.done(now)
+        self._session.emit(
+            Progress(
+                tally.processed, tally.total, tally.saved, tally.failed, tally.skipped, tally.rate(now), tally.eta(now)
+            )
+        )
+        if tally.processed % 100 == 0:
+            self._notes.write()
+
+    async def _keep_books(self) -> None:
+        """Commits what the slots leave, writes progress, and forces pages onto the disk."""
+        clock = self._session.clock
+        noted = synced = clock.monotonic()
+        while True:
+            await asyncio.sleep(TICK)
+            self._ledger.commit()
+            now = clock.monotonic()
+            if now - noted >= NOTES:
+                noted = now
+                self._notes.write()
+            if now - synced >= BARRIER:
+                synced = now
+                await self._sync()
+
+    async def _sync(self) -> None:
+        fresh = list(self._ledger.not_yet_durable())
+        synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
+        self._ledger.durable([id for id, path, _ in fresh if path in synced])
