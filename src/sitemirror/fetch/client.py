@@ -239,8 +239,8 @@ class Fetcher:
         proxy_headers = {}
         if proxy is not None and proxy.authorization is not None:
             proxy_headers["Proxy-Authorization"] = proxy.authorization
-        if parts(url).scheme == "http":
-            headers = headers | proxy_headers
+            if parts(url).scheme == "http":  # For https the proxy only ever sees the request for a tunnel.
+                headers = headers | proxy_headers
         for left in range(self._settings.concurrency, -1, -1):
             await self._pace.turn(url, lane)
             begun = asyncio.get_running_loop().time()

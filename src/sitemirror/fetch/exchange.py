@@ -100,7 +100,7 @@ class Exchange:
 def _head(url: str, response: Response) -> Head:
     headers: dict[str, str] = {}
     for raw_name, raw_value in response.raw_headers:
-        name, value = _text(raw_name).lower(), _text(raw_value)
+        name, value = raw_name.decode("latin-1").lower(), _text(raw_value)
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     content_type, charset = parse_content_type(headers.get("content-type"))
     length = headers.get("content-length", "").partition(",")[0].strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
-from contextlib import suppress
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Final
 
@@ -73,6 +73,7 @@ def is_public(address: str | Address) -> bool:
     return not any(found in network for network in _NOT_PUBLIC_4)
 
 
+@lru_cache(maxsize=1024)
 def literal(host: str) -> Address | None:
     """The address that a URL's host spells out, if it does not name a machine. Hosts are normalised by `urls`."""
     try:
@@ -126,11 +127,12 @@ class AddressGuard(AbstractResolver):
 
     def allows(self, address: str | Address) -> bool:
         """Whether a website at this address may be talked to."""
-        if is_public(address):
-            return True
-        with suppress(ValueError):
-            return ip_address(address) in self._exempt
-        return False
+        if isinstance(address, str):
+            try:
+                address = ip_address(address)
+            except ValueError:
+                return False
+        return address in self._exempt or is_public(address)
 
     def check_literal(self, url: str) -> None:
         """Refuses a URL that spells out a forbidden address."""
@@ -152,7 +154,7 @@ class AddressGuard(AbstractResolver):
 
     def is_proxy(self, url: str) -> bool:
         """Whether the URL points at a proxy's own door, whose address is exempt."""
-        return _endpoint(url) in self._proxies
+        return bool(self._proxies) and _endpoint(url) in self._proxies
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC

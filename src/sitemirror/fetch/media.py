@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 LOOK_AT: Final = 512
@@ -14,6 +15,7 @@ _QUOTED_SAFE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _BLANKS: Final = " \t\r\n"
 
 
+@lru_cache(maxsize=256)  # A site has a handful of them.
 def parse_content_type(header: str | None) -> tuple[str, str | None]:
     """The media type, lower-case, and the charset label. `("", None)` where the header says nothing usable.
 
