@@ -57,10 +57,10 @@ def test_atom_entries() -> None:
           <published>2001</published><updated>2002-02-02T00:00:00Z</updated></entry>
         <entry><link href="/2"/><published>2001</published>
           <content type="xhtml"><div><link href="https://example.com/no"/></div></content></entry>
-        <entry><link type="application/pdf" href="https://example.com/3.pdf"/></entry></feed>"""
+        <entry><link type="application/pdf" href="https://example.com/3.pdf"/></entry><entry>words</entry></feed>"""
     )
-    assert reading.kind == "atom"
-    assert list(reading.events) == [
+    assert (reading.kind, reading.problems) == ("atom", ["1 entry without a URL"])
+    assert reading.entries == [
         Entry("https://example.com/1", "2002-02-02T00:00:00Z"),
         Entry("/2", "2001"),
         Entry("https://example.com/3.pdf"),

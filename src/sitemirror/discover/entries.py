@@ -149,29 +149,33 @@ class Draft:
         if language and len(language) <= MAX_LANGUAGE and len(self._alternates) < MAX_ALTERNATES:
             self._alternates.append((language, href))
 
-    def finish(self, own_text: str) -> list[Event]:
-        """The entries of the block that has ended. `own_text` is the URL of a block that forgot its <loc>."""
-        loc = trimmed(self._values[_LOC])
-        if not loc:
-            for spare in (trimmed(self._values[Role.SPARE_LOC]), trimmed(own_text)):
-                if spare and (_HTTP.match(spare) or self._block == "entry"):
-                    loc = spare
-                    break
+    def finish(self, own_text: str, out: list[Event]) -> None:
+        """The block has ended: its entries go to `out`. `own_text` is the URL of a block that forgot its <loc>."""
+        if self._done:
+            out += self._done
+        loc = trimmed(self._values[_LOC]) or self._spare(own_text)
         if loc:
-            return self._done + self._take(loc)
-        if not self._done:
+            self._emit(loc, out)
+        elif not self._done:
             self._tally.without_loc += 1
-        return self._done
 
-    def finish_torn(self) -> list[Event]:
-        """The entries of a block that the end of the input cut short: no fault of its own if it has no URL."""
-        loc = trimmed(self._values[_LOC])
-        return self._done + self._take(loc) if loc else self._done
+    def finish_torn(self, out: list[Event]) -> None:
+        """The input ended inside the block: no fault of its own if it has no URL."""
+        out += self._done
+        if loc := trimmed(self._values[_LOC]):
+            self._emit(loc, out)
 
     def take_finished(self) -> list[Event]:
         """Entries of the block that are already complete, for a reader that will not read the block twice."""
         done, self._done = self._done, []
         return done
+
+    def _spare(self, own_text: str) -> str:
+        spare = trimmed(self._values[Role.SPARE_LOC])
+        if spare and (self._block == "entry" or _HTTP.match(spare)):
+            return spare
+        own = trimmed(own_text)
+        return own if _HTTP.match(own) else ""
 
     def _put_another_loc(self, text: str) -> None:
         # Several <loc> in one block: the generator forgot the blocks between them. Each is an entry.
@@ -179,23 +183,23 @@ class Draft:
         if not loc:
             self._values[_LOC] = text
         elif self._block in ("url", "sitemap") and trimmed(text):
-            self._done += self._take(loc)
+            self._emit(loc, self._done)
+            self._values = _BLANK_VALUES.copy()
             self._values[_LOC] = text
+            self._alternates = []
 
-    def _take(self, loc: str) -> list[Event]:
-        _, _, _, date, spare_date, priority, _ = self._values
-        alternates = self._alternates
-        self._values = _BLANK_VALUES.copy()
-        self._alternates = []
+    def _emit(self, loc: str, out: list[Event]) -> None:
         if len(loc) > urls.MAX_LENGTH:
             self._tally.too_long += 1
-            return []
-        lastmod = (date.strip() or spare_date.strip())[: MAX_DATE + 1]
-        if len(lastmod) > MAX_DATE:
-            lastmod = ""
+            return
+        _, _, _, date, spare_date, priority, _ = self._values
+        lastmod = date.strip() or spare_date.strip() or None
+        if lastmod is not None and len(lastmod) > MAX_DATE:
+            lastmod = None
         if self._block == "sitemap":
-            return [SitemapRef(loc, lastmod or None)]
-        priority = priority.strip()
-        if len(priority) > MAX_PRIORITY:
-            priority = ""
-        return [Entry(loc, lastmod or None, priority or None, tuple(alternates))]
+            out.append(SitemapRef(loc, lastmod))
+            return
+        rank = priority.strip() or None
+        if rank is not None and len(rank) > MAX_PRIORITY:
+            rank = None
+        out.append(Entry(loc, lastmod, rank, tuple(self._alternates)))

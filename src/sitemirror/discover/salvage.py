@@ -81,7 +81,7 @@ class SalvageReader:
         self._ended = True
         self._scan()
         if self._block is not None:
-            self.events += self._draft.finish_torn()
+            self._draft.finish_torn(self.events)
             self._block = None
 
     def _scan(self) -> None:
@@ -256,7 +256,7 @@ class SalvageReader:
         self._close_child()
         own_text = "" if self._open else self._take_text()
         self._open.clear()
-        self.events += self._draft.finish(own_text)
+        self._draft.finish(own_text, self.events)
         self._take_text()
         self._block = None
 

@@ -155,7 +155,7 @@ class StrictReader:
             text.clear()
         elif level == 1:
             self._level = 0
-            self.events += self._draft.finish("".join(self._text))
+            self._draft.finish("".join(self._text), self.events)
             # One past the "<" of the end tag, so that an empty <url/> is not met again.
             self._resume_at = self._parser.CurrentByteIndex + 1
             self._text.clear()
