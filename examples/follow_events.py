@@ -1,0 +1,33 @@
+"""Follows a mirror page by page, and stops it when there are enough."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import sitemirror
+from sitemirror.events import DiscoveryFinished, PageFailed, PageSaved
+
+ENOUGH = 2
+
+
+async def main(url: str) -> None:
+    """`async for` gives the events as they happen; `stop` ends the run tidily, `result` is its report."""
+    run = sitemirror.mirror(url, output="mirrors", rate_limit=4)
+    saved = 0
+    async for event in run:
+        match event:
+            case DiscoveryFinished(total=total):
+                print(total, "URLs")
+            case PageSaved(path=path):
+                text = (Path("mirrors") / path).read_text(encoding="utf-8")
+                print(path, len(text.split()), "words")
+                saved += 1
+                if saved == ENOUGH:
+                    run.stop()
+            case PageFailed(url=failed, reason=reason):
+                print("failed:", failed, reason)
+    print(run.result.status, "- the next run goes on from here")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
