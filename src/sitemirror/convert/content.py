@@ -46,8 +46,8 @@ _CONTAINERS: Final = (
 )
 
 # `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
-_SPARE_PROSE: Final = 600
-_SPARE_SHARE: Final = 0.25
+_SPARE_PROSE: Final = 300
+_SPARE_SHARE: Final = 0.5
 
 
 def drop_no_content(body: Element) -> None:

@@ -54,8 +54,10 @@ class Resolver(dict[str, str | None]):
         return found
 
     def _resolve(self, raw: str) -> str | None:
-        if not raw or raw[0] == "#":
+        if raw[:1] == "#":
             return None
+        if not raw:
+            return self._base if self._joins else None
         if "/." not in raw:
             if raw.startswith("http"):
                 if _ABSOLUTE(raw) and "xn--" not in raw:
@@ -66,9 +68,9 @@ class Resolver(dict[str, str | None]):
             elif self._joins and _RELATIVE(raw):
                 return self._folder + raw
         try:
-            return str(ada_url.URL(raw, self._base).href)
+            return str((ada_url.URL(raw, self._base) if self._joins else ada_url.URL(raw)).href)
         except (ValueError, UnicodeEncodeError):
-            return None
+            return None if self._joins else raw
 
 
 def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
@@ -77,7 +79,7 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
     Anchors that lead nowhere, or only to their own heading, are taken out on the way.
     """
     found: dict[str, str] = {}
-    for anchor in body.iter_elements(("a", "area")):
+    for anchor in list(body.iter_elements(("a", "area"))):  # a list, since anchors are taken out on the way
         href = anchor.attr("href")
         text = anchor.text
         if href is None:
@@ -85,6 +87,8 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
                 anchor.decompose()  # A target, not a link.
             continue
         target = urls[href]
+        if not href and target:
+            anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.
         if target is None:
             if _settle_fragment(anchor, href, text):
                 continue

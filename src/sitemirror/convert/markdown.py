@@ -13,8 +13,11 @@ from sitemirror.convert.characters import without_controls
 # Text that stands for markup the renderer cannot write, since it escapes what it is given. Noncharacters: no page has
 # them for any other reason.
 MARKS: Final = {"sub": ("\ufdd0", "\ufdd1"), "sup": ("\ufdd2", "\ufdd3")}
-_MARK: Final = re.compile("[\ufdd0-\ufdd3]")
-_MARKUP: Final = {mark: tag for name, (a, b) in MARKS.items() for mark, tag in ((a, f"<{name}>"), (b, f"</{name}>"))}
+LINE_BREAK: Final = "\ufdd4"  # in a table's cell, where Markdown has none of its own
+_MARK: Final = re.compile("[\ufdd0-\ufdd4]")
+_MARKUP: Final = dict(
+    zip("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4", ("<sub>", "</sub>", "<sup>", "</sup>", "<br>"), strict=True)
+)
 
 
 class _Options(Markdown):
@@ -46,6 +49,6 @@ def render(elements: Sequence[Element]) -> str:
     if "&#160;" in text:
         # Paragraphs with nothing but a no-break space are spacing.
         text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
-    if "\ufdd0" in text or "\ufdd2" in text:
+    if "\ufdd0" in text or "\ufdd2" in text or LINE_BREAK in text:
         text = _MARK.sub(lambda match: _MARKUP[match[0]], text)
     return text + "\n" if text else ""

@@ -18,21 +18,26 @@ from sitemirror.convert.tables import shape_table
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 _LANGUAGE_CLASS: Final = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([\w+#.-]+)|\bbrush:\s*([\w+#.-]+)", re.ASCII
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([\w+#.-]+)|\bbrush:\s*([\w+#.-]+)"
 )
-_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}", re.ASCII)
+_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
 _NO_LANGUAGE: Final = frozenset(
     ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code")
 )
 _LINE_NUMBERS: Final = ".linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln"
 
+_NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
+# A URL may hold commas but not begin or end with one.
+_CANDIDATE: Final = re.compile(r"([^\s,](?:\S*[^\s,])?)(?:\s+(\d+(?:\.\d+)?)[wx]\b)?[^,]*")
 _LAZY: Final = ("data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset", "srcset")
 
 
 def shape(element: Element, urls: Resolver) -> None:
     """Shapes everything under `element`, in place."""
-    for found in element.iter_elements(_TAGS, include_self=True):
-        _RULES[found.tag](found, urls)
+    # A list: a rule may take out what would have come next. What has left the page by then is passed over.
+    for found in list(element.iter_elements(_TAGS, include_self=True)):
+        if found.parent is not None or found is element:
+            _RULES[found.tag](found, urls)
 
 
 def _code_block(pre: Element, _: Resolver) -> None:
@@ -49,7 +54,8 @@ def _code_block(pre: Element, _: Resolver) -> None:
         language = _language(here)
         here = here.parent
     if language is not None:
-        (pre if code is None else code).attrs["class"] = f"language-{language}" if language else ""
+        for part in (pre,) if code is None else (pre, code):
+            part.attrs["class"] = f"language-{language}" if language else ""
 
 
 def _inline_code(code: Element, _: Resolver) -> None:
@@ -81,15 +87,15 @@ def _image(image: Element, urls: Resolver) -> None:
         _take_out(image)
         return
     source = image.attr("src") or ""
-    if not source or source.startswith("data:"):
+    if not source or source.startswith(_NO_PICTURE):
         source = _lazy_source(image, urls)
         if not source:
             _say(image, image.attr("alt") or "")
             return
         image.attrs["src"] = source
-    alt = image.attr("alt")
-    if alt and ("\n" in alt or "\r" in alt):
-        image.attrs["alt"] = " ".join(alt.split())
+    for name in ("alt", "title"):
+        if (text := image.attr(name)) and "\n" in text:
+            image.attrs[name] = " ".join(text.split())
 
 
 def _lazy_source(image: Element, urls: Resolver) -> str:
@@ -98,21 +104,20 @@ def _lazy_source(image: Element, urls: Resolver) -> str:
     if isinstance(image.parent, Element) and image.parent.tag == "picture":
         candidates += [source.attr("srcset") for source in image.parent.find_all("source")]
     for candidate in candidates:
-        if candidate and (best := best_candidate(candidate)) and not best.startswith("data:"):
-            return urls[best] or best
+        if candidate and (best := best_candidate(candidate)):
+            found = urls[best] or best
+            if not found.startswith(_NO_PICTURE):
+                return found
     return ""
 
 
 def best_candidate(srcset: str) -> str:
     """The URL of the largest picture in a srcset."""
     best, best_size = "", -1.0
-    for part in re.split(r",\s+|,(?=[^,\s]+\s+[\d.]+[wx])", srcset.strip()):
-        url, _, descriptor = part.strip(" ,\t\n\r\f").partition(" ")
-        size = 1.0
-        if (number := descriptor.strip()[:-1]) and re.fullmatch(r"\d+(?:\.\d+)?", number):
-            size = float(number)
-        if url and size > best_size:
-            best, best_size = url, size
+    for found in _CANDIDATE.finditer(srcset):
+        size = float(found[2]) if found[2] else 1.0
+        if size > best_size:
+            best, best_size = found[1], size
     return best
 
 
@@ -136,21 +141,19 @@ def _noscript(noscript: Element, _: Resolver) -> None:
 
 def _media(media: Element, urls: Resolver) -> None:
     """A video or a sound becomes its poster and a link to it."""
-    source = media.attr("src")
-    if not source:
-        child = media.find("source", src=True)
-        source = child.attr("src") if child is not None else None
-    if not source or not source.startswith("http"):
-        media.decompose()
-        return
-    label = media.attr("title") or media.attr("aria-label") or media.tag
-    children: list[Node] = []
-    poster = media.attr("poster")
-    if poster and (poster := urls[poster] or poster).startswith("http"):
-        children.append(Element("img", {"src": poster, "alt": label}))
+    child = None if media.attr("src") else media.find("source", src=True)
+    source = (media if child is None else child).attr("src") or ""
+    label = " ".join((media.attr("title") or media.attr("aria-label") or media.tag).split())
+    poster = urls[media.attr("poster") or "#"] or ""
+    shown: Node | None = None
+    if poster.startswith("http"):
+        shown = Element("img", {"src": poster, "alt": label})
+    if source.startswith("http"):
+        shown = Element("a", {"href": source}, [shown or Text(label)])
+    if shown is None:
+        media.unwrap()
     else:
-        children.append(Text(label))
-    media.replace_with(Element("p", None, [Element("a", {"href": source}, children)]))
+        media.replace_with(Element("p", None, [shown]))
 
 
 def _frame(frame: Element, _: Resolver) -> None:
@@ -174,9 +177,17 @@ def _drawing(svg: Element, _: Resolver) -> None:
 
 def _control(element: Element, _: Resolver) -> None:
     """What a person would fill in or open says nothing in a file."""
-    if element.attr("type") == "checkbox" or element.attr("open") is not None:
-        return  # A task list; a dialog that stands open.
-    element.decompose()
+    if element.attr("type") == "checkbox":
+        # The box of a task list; the renderer knows it as the first thing in its item only.
+        if isinstance(element.parent, Element) and element.parent.tag == "label":
+            element.parent.unwrap()
+    elif element.attr("open") is None:
+        element.decompose()
+
+
+def _label(label: Element, _: Resolver) -> None:
+    """Labels stand apart on the page, by nothing but their style."""
+    label.insert_before(Text(" "))
 
 
 def _formula(math: Element, _: Resolver) -> None:
@@ -270,6 +281,7 @@ _RULES: Final[dict[str, Callable[[Element, Resolver], None]]] = {
     "math": _formula,
     "button": _button,
     **dict.fromkeys(("input", "select", "datalist", "textarea", "canvas", "dialog"), _control),
+    "label": _label,
     "table": _table,
     "sub": _raised,
     "sup": _raised,

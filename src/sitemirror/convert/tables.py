@@ -8,21 +8,30 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbohtml import Element
+from turbohtml import Element, Text
+
+from sitemirror.convert.markdown import LINE_BREAK
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
 _GUTTERS: Final = "td.linenos, td.rouge-gutter, td.gutter, td.hljs-ln-numbers, td.lntd:first-child:not(:only-child)"
 _ROWS: Final = ":scope > tr, :scope > * > tr"
+_OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
 _CELLS: Final = ":scope > td, :scope > th"
-_MAX_COLUMNS: Final = 200  # A wider span is a mistake, or an attempt to fill the disk.
+# Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
+_MAX_COLUMNS: Final = 100
+_MAX_PADDING: Final = 50_000  # cells
 
 
 def shape_table(table: Element) -> None:
-    """Flattens a layout table, spells out the spans of any other."""
+    """Flattens a layout table; keeps the line breaks of any other and spells out its spans."""
     if _is_layout(table):
         _flatten(table)
-    elif table.select_one("[colspan], [rowspan]") is not None:
+        return
+    for line_break in table.find_all("br"):
+        if line_break.closest("pre, code") is None:
+            line_break.replace_with(Text(LINE_BREAK))
+    if table.select_one("[colspan], [rowspan]") is not None:
         square(table)
 
 
@@ -32,6 +41,9 @@ def square(table: Element) -> None:
     covered: dict[int, int] = {}  # column → rows that a cell further up still reaches into
     widths = [_fill_row(row, covered, left=len(rows) - number) for number, row in enumerate(rows, 1)]
     width = max(widths, default=0)
+    if width * len(rows) > _MAX_PADDING + 8 * sum(widths):
+        _flatten(table)
+        return
     for row, own in zip(rows, widths, strict=True):
         if 0 < own < width:
             row.extend([Element("td") for _ in range(width - own)])
@@ -45,9 +57,9 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
             covered[column] -= 1
             cell.insert_before(Element("td"))
             column += 1
-        across = _span(cell, "colspan", _MAX_COLUMNS)
+        across = _span(cell, "colspan", max(1, _MAX_COLUMNS - column))
         down = _span(cell, "rowspan", left + 1) - 1
-        if down:
+        if down and column < _MAX_COLUMNS:
             covered.update(dict.fromkeys(range(column, column + across), down))
         if across > 1:
             cell.insert_after(*[Element("td") for _ in range(across - 1)])
@@ -77,9 +89,7 @@ def _is_layout(table: Element) -> bool:
     """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
-    if next(table.iter_elements(("th", "caption", "thead")), None) is not None:
-        return False
-    return next(table.iter_elements(_BLOCKS), None) is not None
+    return next(table.iter_elements(_BLOCKS), None) is not None and table.select_one(_OWN_HEADER) is None
 
 
 def _flatten(table: Element) -> None:

@@ -1,0 +1,167 @@
+"""Which part of the page is kept, by each of the three sizes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+PROSE = "The quick brown fox jumps over the lazy dog and thinks nothing of it. " * 8
+
+
+def test_full_is_the_body_less_navigation_footer_and_aside() -> None:
+    """Headers and text outside the main part stay; what HTML calls chrome goes, by element or by role."""
+    html = (
+        "<header><h1>Site</h1></header><nav>menu</nav><div role=navigation>menu</div><main><p>Main</p></main>"
+        "<p>Outside</p><aside>teaser</aside><div role=complementary>teaser</div><div role=search>find</div>"
+        "<footer>fine print</footer><div role=contentinfo>fine print</div>"
+    )
+    assert markdown(html, content="full") == "# Site\n\nMain\n\nOutside\n"
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        '<aside class="footnote brackets">kept</aside>',
+        '<aside role="doc-footnote">kept</aside>',
+        '<section role="doc-endnotes">kept</section>',
+        '<aside class="admonition warning">kept</aside>',
+        '<aside class="starlight-aside starlight-aside--tip">kept</aside>',
+        '<aside class="callout">kept</aside>',
+        '<aside role="note">kept</aside>',
+        '<article><p>a</p><aside class="sidebar"><p>kept</p></aside></article>',
+        '<main><aside class="margin"><p>kept, with <a href="/x">a link</a> in it</p></aside></main>',
+    ],
+)
+@pytest.mark.parametrize("content", ["full", "auto", "main"])
+def test_asides_that_are_content_stay(aside: str, content: str) -> None:
+    """Footnotes, admonitions and notes beside the text are part of it."""
+    assert "kept" in markdown(f"<body>{aside}", content=content)
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        '<aside class="sidebar">gone</aside>',
+        '<main><aside class="related-posts"><p>gone</p></aside></main>',
+        '<main><aside><ul><li><a href="/1">gone</a><li><a href="/2">gone too</a></ul></aside></main>',
+        "<article><aside><form>gone <input></form></aside></article>",
+        '<article><aside class="table-of-contents">gone</aside></article>',
+    ],
+)
+def test_asides_that_are_chrome_go(aside: str) -> None:
+    """Teasers, lists of links and forms beside the text are not part of it."""
+    assert markdown(f"<p>Text</p>{aside}") == "Text\n"
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<p hidden>secret</p>",
+        '<p style="display:none">secret</p>',
+        '<span style="color: red; DISPLAY : none !important">secret</span>',
+        '<div style="visibility: hidden">secret</div>',
+        "<dialog>secret</dialog>",
+    ],
+)
+def test_hidden_text_is_left_out(hidden: str) -> None:
+    """What no reader sees is how prompts are smuggled to agents."""
+    assert markdown(f"<p>Text</p>{hidden}") == "Text\n"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<div role=tabpanel hidden>shown</div>",
+        '<div class="tab-pane" style="display:none">shown</div>',
+        "<button aria-controls=more>More</button><div id=more hidden>shown</div>",
+        '<a data-bs-target="#more">More</a><div id=more style="display: none">shown</div>',
+        '<p hidden="until-found">shown</p>',
+        '<div style="display:none"><main><p>shown</p></main></div>',
+        '<body style="visibility:hidden"><p>shown</p>',
+        "<details><summary>Sum</summary>shown</details>",
+        '<p style="background: none; overflow: hidden">shown</p>',
+        "<dialog open>shown</dialog>",
+    ],
+)
+def test_text_that_the_page_reveals_stays(shown: str) -> None:
+    """Tabs, folded sections and pages that fade in are content."""
+    assert "shown" in markdown(shown)
+
+
+def test_a_quotation_keeps_its_source() -> None:
+    """The footer of a blockquote says who is quoted."""
+    assert markdown("<blockquote><p>Q</p><footer>Me</footer></blockquote>") == "> Q\n>\n> Me\n"
+
+
+def test_a_nav_that_was_never_closed_does_not_take_the_page_along() -> None:
+    """Broken markup may put the page inside its own menu."""
+    html = "<nav><a href=/>Home</a><main><h1>Title</h1><p>Text</p></main><footer>f</footer>"
+    assert "# Title\n\nText" in markdown(html)
+
+
+def test_a_page_of_nothing_but_chrome_is_kept_whole() -> None:
+    """Better too much than an empty file."""
+    assert markdown("<nav><a href=/a>A</a></nav>", content="auto") == "[A](https://example.com/a)\n"
+
+
+@pytest.mark.parametrize("content", ["auto", "main"])
+@pytest.mark.parametrize(
+    "open_tag", ["<main>", "<div role=main>", "<article>", "<div id=content>", '<div class="markdown-body">']
+)
+def test_the_marked_main_part_is_the_page(content: str, open_tag: str) -> None:
+    """Where the page marks its content, a sidebar of divs beside it is left out."""
+    beside = "<div>Login | <a href=/x>Menu</a></div>"
+    html = f"{beside}{open_tag}<h1>Title</h1><p>{PROSE}</p></div></article></main><div>Ads</div>"
+    assert markdown(html, content=content) == f"# Title\n\n{PROSE.strip()}\n"
+
+
+def test_auto_prefers_too_much_to_too_little() -> None:
+    """A landmark that holds only part of the text does not decide what the page is."""
+    html = f"<main><p>Intro</p></main><div><h2>Chapter</h2><p>{PROSE}</p><p>{PROSE}</p></div>"
+    assert "## Chapter" in markdown(html, content="auto")
+    assert markdown(html, content="main") == "Intro\n"
+
+
+def test_an_empty_landmark_decides_nothing() -> None:
+    """Pages filled by script leave their main element empty."""
+    html = f"<main></main><div id=app><h1>Title</h1><p>{PROSE}</p></div>"
+    for content in ("auto", "main"):
+        assert PROSE.strip() in markdown(html, content=content)
+
+
+def test_the_title_above_the_main_part_stays() -> None:
+    """The page's one h1 often stands in a header outside; a linked one is the site's name."""
+    body = f"<main><h2>Part</h2><p>{PROSE}</p></main>"
+    assert markdown(f"<header><h1>Title</h1></header>{body}", content="auto").startswith("# Title\n\n## Part\n")
+    assert markdown(f"<header><h1><a href=/>Site</a></h1></header>{body}", content="auto").startswith("## Part\n")
+
+
+def test_all_articles_of_a_page_are_kept() -> None:
+    """A blog's front page or a thread is all of its articles, nested ones once."""
+    html = f"<article><p>One</p><article><p>Two</p></article></article><article><p>Three {PROSE}</p></article><p>Ad</p>"
+    assert markdown(html, content="auto") == f"One\n\nTwo\n\nThree {PROSE.strip()}\n"
+
+
+def test_an_unmarked_page_is_kept_by_auto_and_guessed_by_main() -> None:
+    """Without landmarks auto cuts nothing, main looks for the densest part."""
+    menu = "".join(f"<li><a href=/{number}>Item {number}</a>" for number in range(30))
+    html = f"<div><ul>{menu}</ul></div><div><h1>Title</h1><p>{PROSE}</p><p>{PROSE}</p></div>"
+    assert "Item 7" in markdown(html, content="auto")
+    guessed = markdown(html, content="main")
+    assert "Item 7" not in guessed
+    assert PROSE.strip() in guessed
+
+
+def test_known_generators_lose_their_chrome() -> None:
+    """Where the head names the generator, its navigation goes even without HTML's own elements."""
+    page = '<div class="navheader">Prev Next</div><div class="sect1"><h2>T</h2><p>Text</p></div>'
+    head = '<meta name="generator" content="DocBook XSL Stylesheets V1">'
+    assert markdown(head + page, content="auto") == "## T\n\nText\n"
+    assert "Prev" in markdown(page, content="auto")
+
+
+def test_an_unknown_size_is_refused() -> None:
+    """A wrong word is the caller's mistake, not the page's."""
+    with pytest.raises(ValueError, match="medium"):
+        markdown("<p>x</p>", content="medium")

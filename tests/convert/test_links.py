@@ -1,0 +1,127 @@
+"""URLs are resolved as a browser does it, and the page's links are read."""
+
+from __future__ import annotations
+
+import ada_url
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemirror.convert.links import Resolver
+from sitemirror.model import Link
+from sitemirror.urls import normalize
+from tests.convert.pages import URL, markdown, page
+
+REFERENCES = """
+a|a/b.html?x=1#y|../b|./c|/root|//other.example/x|?q=1|/a/../b|http://EXAMPLE.com|https://example.com:443/x|a b|a\tb
+| /padded |é|\\back|https:relative|x:y|mailto:a@b.example|tel:+123|%7Euser|a/./b|a%2e%2e/b|..|.|https://münchen.example/ß
+|https://xn--mnchen-3ya.example/|https://1.2.3/|https://0x7f.1/x|https://example.com/a?b='c'|ftp://example.com/f
+""".strip().split("|")
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.parametrize(
+    "base", [URL, "https://example.com/", "https://example.com/a/b/?q=/x/y", "http://h.example:8080/d/"]
+)
+def test_references_resolve_as_in_a_browser(reference: str, base: str) -> None:
+    """The short way for plain references gives what a WHATWG parser gives."""
+    assert Resolver(base)[reference] == ada_url.URL(reference, base).href
+
+
+@given(st.text("abAB01:/?#.%-_~=&@\\ é", min_size=1, max_size=20))
+def test_any_reference_resolves_as_in_a_browser(reference: str) -> None:
+    """No spelling of a reference makes the short way and the parser differ."""
+    found = Resolver(URL)[reference]
+    try:
+        expected = str(ada_url.URL(reference, URL).href)
+    except ValueError:
+        assert found is None
+        return
+    assert found == (None if reference.startswith("#") else expected)
+
+
+@given(
+    st.sampled_from(["https", "http"]), st.text("abz09.-_xn", min_size=1, max_size=12), st.text("ab/.%?#", max_size=8)
+)
+def test_absolute_urls_are_those_of_a_browser(scheme: str, host: str, rest: str) -> None:
+    """Hosts that only look plain (numbers, punycode) are not passed through unread."""
+    reference = f"{scheme}://{host}/{rest}"
+    try:
+        expected = str(ada_url.URL(reference).href)
+    except ValueError:
+        assert Resolver(URL)[reference] is None
+        return
+    assert Resolver(URL)[reference] == expected
+
+
+def test_images_and_links_are_absolute() -> None:
+    """`/images/logo.png` is written with the page's host."""
+    html = '<img src="/images/logo.png"><a href="../up.html#x">Up</a>'
+    assert markdown(html) == "![](https://example.com/images/logo.png)[Up](https://example.com/up.html#x)\n"
+
+
+def test_base_href_counts() -> None:
+    """References count from the base element, the first with an href, itself resolved."""
+    html = (
+        '<head><base target="_top"><base href="/other/"><base href="/third/"></head><a href="x">X</a><img src="i.png">'
+    )
+    assert markdown(html) == "[X](https://example.com/other/x)![](https://example.com/other/i.png)\n"
+
+
+def test_a_base_that_is_no_address_is_ignored() -> None:
+    """A data: or broken base does not take the page's links with it."""
+    for base in ("data:text/html,x", "http://[", "javascript:0"):
+        assert markdown(f'<base href="{base}"><a href="x">X</a>') == "[X](https://example.com/docs/x)\n"
+
+
+def test_links_within_the_page_stay_short() -> None:
+    """`#part` stays as it is, whatever the base; `#` alone and no href are no links."""
+    html = '<base href="/other/"><p><a href="#part">Part</a> <a href="#">Menu</a> <a>Plain</a></p>'
+    assert markdown(html) == "[Part](#part) Menu Plain\n"
+
+
+def test_what_is_no_address_becomes_text() -> None:
+    """Scripts and data in a link are dropped, however they are spelled; mail addresses stay."""
+    html = (
+        '<p><a href="javascript:alert(1)">a</a> <a href=" JAVA&#10;SCRIPT:x">b</a> <a href="data:text/html,x">c</a> '
+        '<a href="vbscript:x">d</a> <a href="http://[bad">e</a> <a href="mailto:x@y.example">f</a></p>'
+    )
+    assert markdown(html) == "a b c d e [f](mailto:x@y.example)\n"
+
+
+def test_links_without_words_are_dropped_and_still_listed() -> None:
+    """An empty link or one around an icon is noise in the text, and a link of the page all the same."""
+    found = page('<a href="/a"></a><a href="/b" aria-label="Home"><svg/></a><a href="/c"><img src="/i" alt="Pic"></a>')
+    assert found.markdown == "[![Pic](https://example.com/i)](https://example.com/c)\n"
+    assert found.links == (
+        Link("https://example.com/a"),
+        Link("https://example.com/b", "Home"),
+        Link("https://example.com/c", "Pic"),
+    )
+
+
+def test_links_are_listed_once_and_normalised() -> None:
+    """All http links of the page, navigation included, in order, without fragments, with their first text."""
+    html = (
+        '<nav><a href="/one#top">One\n  two</a></nav><main><p><a href="HTTPS://Example.com:443/one">again</a>'
+        '<a href="#x">here</a><a href="mailto:a@b.example">mail</a><a href="https://u:p@example.com/secret">s</a></p></main>'
+        '<map><area href="map" alt="Map"></map><footer><a href="/one?">q</a></footer>'
+    )
+    assert page(html, content="auto").links == (
+        Link("https://example.com/one", "One two"),
+        Link("https://example.com/docs/map", "Map"),
+        Link("https://example.com/one?", "q"),
+    )
+
+
+@given(st.lists(st.text("abc:/?#.%@[]\\ é'\"", max_size=15), max_size=5))
+def test_every_link_is_one_that_can_be_fetched(references: list[str]) -> None:
+    """Whatever a page holds, its links are normalised http(s) URLs."""
+    html = "".join(f'<a href="{reference.replace(chr(34), "&quot;")}">x</a>' for reference in references)
+    for link in page(html).links:
+        assert normalize(link.url) == link.url
+
+
+def test_a_page_without_a_usable_url_still_converts() -> None:
+    """With an address that is none, relative links stay relative."""
+    assert markdown('<a href="x">X</a><a href="https://a.example/">A</a>', url="") == "[X](x)[A](https://a.example/)\n"

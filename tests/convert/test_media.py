@@ -1,0 +1,84 @@
+"""Pictures, videos and frames."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitemirror.convert.shape import best_candidate
+from tests.convert.pages import markdown
+
+PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<img src="/p.jpg" alt="P">',
+        '<img srcset="/s.jpg 400w, /p.jpg 800w" alt="P">',
+        '<img srcset="/s.jpg, /p.jpg 2x" alt="P">',
+        f'<img src="{PIXEL}" data-src="/p.jpg" alt="P">',
+        '<img src="" data-lazy-src="/p.jpg" alt="P">',
+        f'<img src="{PIXEL}" data-srcset="/s.jpg 1x, /p.jpg 3x" alt="P">',
+        '<picture><source srcset="/p.jpg"><img alt="P"></picture>',
+        '<noscript><img src="/p.jpg" alt="P"></noscript>',
+        f'<img src="{PIXEL}"><noscript><img src="/p.jpg" alt="P"></noscript>',
+        '<img data-src="/p.jpg" alt="P"><noscript><img src="/other.jpg" alt="P"></noscript>',
+        '<img src="/p.jpg" alt="P"><img src="/count" width="1" height="1">',
+    ],
+)
+def test_pictures_are_found_where_they_are(html: str) -> None:
+    """Lazy, responsive and scriptless pictures all come out once, with an absolute address."""
+    assert markdown(html) == "![P](https://example.com/p.jpg)\n"
+
+
+@pytest.mark.parametrize("source", [PIXEL, "javascript:alert(1)", "blob:https://example.com/1", ""])
+def test_a_picture_that_is_none_leaves_its_words(source: str) -> None:
+    """Data in an address is noise; the alternative text is not."""
+    assert markdown(f'<p>a <img src="{source}" alt="the &lt;chart&gt;"> b</p>') == "a the \\<chart> b\n"
+    assert markdown(f'<p>a <a href="/x"><img src="{source}"></a> b</p>') == "a b\n"
+
+
+def test_alternative_text_is_one_line() -> None:
+    """Line breaks in alt and title do not break the picture."""
+    html = '<img src="/p.jpg" alt="a\n   ]b" title="c\n d">'
+    assert markdown(html) == '![a \\]b](https://example.com/p.jpg "c d")\n'
+
+
+@pytest.mark.parametrize(
+    ("srcset", "best"),
+    [
+        ("a.png", "a.png"),
+        ("a.png 1x, b.png 2x", "b.png"),
+        ("a.png 800w,b.png 400w", "a.png"),
+        (
+            "https://c.example/w_400,h_3/a.png 400w, https://c.example/w_800,h_6/a.png 800w",
+            "https://c.example/w_800,h_6/a.png",
+        ),
+        ("  a.png  ,  ", "a.png"),
+        (", ,", ""),
+        ("a.png oddx, b.png 0.5x", "a.png"),
+    ],
+)
+def test_the_largest_candidate_wins(srcset: str, best: str) -> None:
+    """Of a srcset the largest picture is taken; commas inside an address are part of it."""
+    assert best_candidate(srcset) == best
+
+
+def test_videos_sounds_and_frames_become_links() -> None:
+    """What plays on the page can still be reached from the file."""
+    assert markdown('<video src="v.mp4" poster="p.jpg" title="Film"></video>') == (
+        "[![Film](https://example.com/docs/p.jpg)](https://example.com/docs/v.mp4)\n"
+    )
+    assert markdown('<audio><source src="/a.ogg">no sound</audio>') == "[audio](https://example.com/a.ogg)\n"
+    assert markdown('<iframe src="//v.example/1" title="A film"></iframe>') == "[A film](https://v.example/1)\n"
+    assert markdown('<iframe src="//t.example/count" width="0" height="0"></iframe>x') == "x\n"
+    assert (
+        markdown("<video>Read the <a href='/t'>transcript</a>.</video>")
+        == "Read the [transcript](https://example.com/t).\n"
+    )
+
+
+def test_noscript_without_a_picture_is_left_out() -> None:
+    """Requests to turn scripts on and counters are not content."""
+    html = '<body><noscript>Please enable JavaScript.<img src="/c" width="1" height="1"></noscript><p>Text</p>'
+    assert markdown(html) == "Text\n"

@@ -1,0 +1,125 @@
+"""What a page says of itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.convert.pages import page
+
+
+def test_metadata_in_its_order() -> None:
+    """Description first, then language, author and dates, and the canonical URL where it differs."""
+    found = page(
+        '<html lang="de"><head><title> Der\n Titel </title><meta name="DESCRIPTION" content=" Kurz&#10;gesagt ">'
+        '<meta name="author" content="A. B."><meta property="article:published_time" content="2024-01-02T03:04:05Z">'
+        '<meta property="article:modified_time" content="2024-02-03"><link rel="canonical" href="/x"></head><p>x'
+    )
+    assert found.title == "Der Titel"
+    assert list(found.metadata.items()) == [
+        ("description", "Kurz gesagt"),
+        ("language", "de"),
+        ("author", "A. B."),
+        ("published", "2024-01-02T03:04:05Z"),
+        ("modified", "2024-02-03"),
+        ("canonical", "https://example.com/x"),
+    ]
+
+
+def test_a_bare_page_says_nothing() -> None:
+    """Nothing is invented."""
+    found = page("<p>x</p>")
+    assert (found.title, found.metadata, found.canonical, found.refresh) == (None, {}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        ("<title>A</title><meta property='og:title' content='B'><h1>C</h1>", "A"),
+        ("<title> </title><meta property='og:title' content='B'><h1>C</h1>", "B"),
+        ("<h1>C <em>d</em></h1>", "C d"),
+        ("<svg><title>icon</title></svg><title>A</title>", "A"),
+        ("<svg><title>icon</title></svg>", None),
+        ("<title>&lt;b&gt; \x1b[31m</title>", "<b> [31m"),
+        ("<head><noscript><img src=x></noscript><title>A</title></head>", "A"),
+    ],
+)
+def test_where_the_title_comes_from(html: str, title: str | None) -> None:
+    """The title element, else OpenGraph, else the first h1; never an icon's."""
+    assert page(html).title == title
+
+
+@pytest.mark.parametrize(
+    ("href", "canonical"),
+    [
+        ("https://EXAMPLE.com:443/a/../b#c", "https://example.com/b"),
+        ("other", "https://example.com/docs/other"),
+        ("javascript:0", None),
+        ("https://u:p@example.com/", None),
+        ("http://[", None),
+        ("  ", None),
+    ],
+)
+def test_the_canonical_url_is_normalised_or_nothing(href: str, canonical: str | None) -> None:
+    """Resolved against the base, normalised, and dropped if it is no address."""
+    assert page(f'<link rel="shortlink canonical" href="{href}">').canonical == canonical
+
+
+def test_canonical_counts_from_the_base() -> None:
+    """The base element moves the canonical URL too, and the first one counts."""
+    html = "<base href='/b/'><link rel=canonical href=x><link rel=canonical href=y>"
+    assert page(html).canonical == "https://example.com/b/x"
+
+
+def test_a_canonical_of_its_own_is_not_worth_a_line() -> None:
+    """Front matter names the canonical URL only where it is another."""
+    found = page('<link rel="canonical" href="https://example.com/docs/page.html">')
+    assert found.canonical == found.url
+    assert "canonical" not in found.metadata
+
+
+@pytest.mark.parametrize("value", ["2024-13", "yesterday", "2024-01-02T03:04:05Z\nx: y", "", "٢٠٢٤-01-01"])
+def test_dates_are_dates(value: str) -> None:
+    """What is no ISO date is left out."""
+    assert "published" not in page(f'<meta property="article:published_time" content="{value}">').metadata
+
+
+def test_json_ld_fills_gaps() -> None:
+    """An article's own data are used where the head has none."""
+    data = {
+        "@graph": [{"name": "Site"}, {"headline": "H", "author": [{"name": "A"}, "B"], "datePublished": "2024-01-02"}]
+    }
+    found = page(f'<script type="application/ld+json">{json.dumps(data)}</script><p>x')
+    assert found.title == "H"
+    assert found.metadata == {"author": "A, B", "published": "2024-01-02"}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "{",
+        "[" * 100_000,
+        '{"headline": {"a": 1}, "author": {"name": ["x"]}, "datePublished": 5}',
+        '"x"',
+        "null",
+        "[[]]",
+        "",
+    ],
+)
+def test_broken_json_ld_is_ignored(block: str) -> None:
+    """Malformed or hostile data cost nothing but themselves."""
+    found = page(f'<script type="application/ld+json">{block}</script><p>x')
+    assert (found.markdown, found.title, found.metadata) == ("x\n", None, {})
+
+
+def test_a_profile_address_is_no_author() -> None:
+    """OpenGraph's author may be a URL."""
+    assert page('<meta property="article:author" content="https://x.example/me">').metadata == {}
+
+
+def test_a_title_of_any_length_is_cut() -> None:
+    """A title element that swallowed the page is no title."""
+    title = page(f"<title>{'word ' * 100_000}").title
+    assert title is not None
+    assert len(title) <= 2_000

@@ -1,0 +1,73 @@
+"""Tables become pipe tables, always, or no tables at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+
+def rows(html: str) -> list[list[str]]:
+    """The cells of the one table that `html` becomes."""
+    lines = markdown(html).splitlines()
+    assert all(line.startswith("|") and line.endswith("|") for line in lines), lines
+    return [[cell.strip() for cell in line[1:-1].split(" | ")] for line in lines if not line.startswith("| ---")]
+
+
+def test_pipes_are_escaped() -> None:
+    """A pipe in a cell, in code or not, does not make a column."""
+    html = "<table><tr><th>a|b<th>c<tr><td><code>x|y</code><td>z</table>"
+    assert markdown(html) == "| a\\|b | c |\n| --- | --- |\n| `x\\|y` | z |\n"
+
+
+def test_blocks_in_a_cell_stay_on_its_line() -> None:
+    """Paragraphs, breaks and lists in a cell do not break the row."""
+    html = "<table><tr><th>k<th>v<tr><td>a<br>b<td><p>c</p><p>d</p><ul><li>e<li>f</ul></table>"
+    assert markdown(html) == "| k | v |\n| --- | --- |\n| a<br>b | c d * e * f |\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "cells"),
+    [
+        ("<tr><th>a<th>b<tr><td colspan=2>c", [["a", "b"], ["c", ""]]),
+        (
+            "<tr><th>a<th>b<th>c<tr><td rowspan=2>d<td>e<td>f<tr><td>g<td>h",
+            [["a", "b", "c"], ["d", "e", "f"], ["", "g", "h"]],
+        ),
+        ("<tr><th>a<th>b<tr><td>c<td rowspan=2>d<tr><td>e", [["a", "b"], ["c", "d"], ["e", ""]]),
+        ("<tr><th rowspan=0>a<th>b<tr><td>c<tr><td>d", [["a", "b"], ["", "c"], ["", "d"]]),
+        ("<tr><th colspan=2 rowspan=2>a<th>b<tr><td>c", [["a", "", "b"], ["", "", "c"]]),
+        ("<tr><th>a<tr><td>b<td>c", [["a", ""], ["b", "c"]]),
+        ("<tr><th>a<th>b<tr><td>c", [["a", "b"], ["c", ""]]),
+        ("<tr><th colspan=x>a<th rowspan=-1>b<tr><td>c<td>d", [["a", "b"], ["c", "d"]]),
+    ],
+)
+def test_spans_and_ragged_rows_are_filled(html: str, cells: list[list[str]]) -> None:
+    """Every row has as many cells as the widest, and each text stands in its column."""
+    assert rows(f"<table>{html}</table>") == cells
+
+
+def test_no_table_brings_its_own_markup() -> None:
+    """A table that the renderer would copy as HTML cannot carry a handler or a script along."""
+    html = "<table onclick=x()><tr><td colspan=2 onmouseover=x()>a<img src=/i onerror=x()><tr><td>b</table>"
+    text = markdown(html)
+    assert "<" not in text
+    assert "onerror" not in text
+    assert "onclick" not in text
+
+
+def test_a_huge_span_stays_small() -> None:
+    """A million columns by attribute do not become a million cells."""
+    assert len(markdown("<table><tr><td colspan=1000000 rowspan=1000000>a<tr><td>b</table>")) < 10_000
+
+
+def test_layout_tables_are_flattened() -> None:
+    """A table that only places blocks does not swallow their headings."""
+    html = "<table><tr><td>Menu</td><td><h1>Title</h1><p>Text</p><table><tr><th>k</th></tr></table></td></tr></table>"
+    assert markdown(html) == "Menu\n\n# Title\n\nText\n\n| k |\n| --- |\n"
+    assert markdown('<table role="presentation"><tr><td>a</td><td>b</td></tr></table>') == "a\n\nb\n"
+
+
+def test_a_caption_is_kept() -> None:
+    """The caption stands above the table."""
+    assert markdown("<table><caption>Sizes</caption><tr><th>a</table>") == "Sizes\n\n| a |\n| --- |\n"
