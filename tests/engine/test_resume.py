@@ -214,3 +214,12 @@ async def test_pages_of_a_subdomain_stand_in_their_own_folder(site: Site, out: P
     assert paths == [f"../docs.site.localhost_{site.port}/b/index.md", "a/index.md"]
     assert all((copy.folder / path).exists() for path in paths)
     assert not list(out.rglob("_lock*"))
+
+
+async def test_a_site_of_which_nothing_can_be_saved_is_an_error(site: Site, run: Mirror) -> None:
+    """Not one page saved is no success, whether they failed or are no pages."""
+    site.page("/a.pdf", b"%PDF-1.4", type="application/pdf")
+    site.sitemap(urls=["/a.pdf"])
+    report = await run()
+    assert (report.status, report.skipped, report.successful) == ("error", 1, 0)
+    assert report.error == "not one page could be saved"

@@ -138,9 +138,9 @@ class Mirror:
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL
         error, hint = (trouble.message, trouble.hint) if trouble else (None, None)
-        if status is RunStatus.PARTIAL and not counts.saved:
+        if status in (RunStatus.OK, RunStatus.PARTIAL) and not counts.saved:
             status, error = RunStatus.ERROR, "not one page could be saved"
-            hint = f"see {self._space.folder / '_failed.log'} for the reasons"
+            hint = f"see {self._space.folder / ('_failed.log' if counts.failed else '_manifest.json')} for the reasons"
         return MirrorReport(
             status=status,
             url=self._arrival.asked,
