@@ -63,6 +63,23 @@ def test_corrupt_gzip_keeps_what_was_read() -> None:
     assert read_pieces(checksum[at : at + 7] for at in range(0, len(checksum), 7)) == reading
 
 
+def test_damage_in_the_inner_layer() -> None:
+    """A damaged file that was compressed once more by the server is reported and kept like any other."""
+    packed = gzip.compress(SITEMAP)
+    for damaged, reason in ((packed[:-100], "gzip data ends early"), (packed[:-8] + bytes(8), "corrupt gzip data")):
+        reading = read(gzip.compress(damaged))
+        assert reading.problems == [reason]
+        assert len(reading.locs) > len(LOCS) * 0.9
+
+
+def test_refusal_in_a_torn_file() -> None:
+    """A DTD in a download that broke off is refused as in a whole one."""
+    body = b"<urlset><a><!DOCTYPE x [<!ENTITY y 'z'>]><url><loc>https://example.com/</loc></url></urlset>"
+    reading = read(gzip.compress(body * 100)[:-9])
+    assert reading.locs == []
+    assert "DTD" in reading.problems[-1]
+
+
 def test_bomb_stops_at_the_limit() -> None:
     """Unpacking stops at the limit, in little memory, and what came before is kept."""
     bomb = gzip.compress(urlset(block("https://example.com/a"))[:-11] + b" " * 60_000_000 + b"</urlset>", 9)
