@@ -16,6 +16,7 @@ from sitemirror.engine.session import Session
 from sitemirror.publish.progress import CorruptFile, parse_checkpoint
 from sitemirror.store import paths
 from sitemirror.store.files import Tree
+from sitemirror.store.folders import symlink_refused
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.lock import FolderLock
 from sitemirror.store.moves import finish_moves
@@ -112,6 +113,8 @@ def _check(session: Session, tree: Tree, name: str) -> bool:
 def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tuple[State, bool]:
     """The state, and whether it had to be made anew from the published files."""
     path = tree.root / home / state_file
+    if path.is_symlink():  # SQLite would follow it, and write its tables there.
+        raise symlink_refused([home, state_file])
     try:
         state = State.open(path)
     except StateUnusable as error:
