@@ -1,0 +1,137 @@
+"""Requirement: Resumable Checkpoint System."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sitemirror import mirror
+from tests.conftest import RunCli, StartCli
+from tests.site import Site, faults
+from tests.spec.mirrored import FAST, Mirrored
+
+
+def test_checkpoint_creation(site: Site, out: Path, start_cli: StartCli) -> None:
+    """Checkpoint creation: a page's URL is in `_processed.txt` as soon as the page is saved, and never before."""
+    paths = site.fill(6)
+    site.fault(paths[2], faults.status(404))
+    gate = threading.Event()
+    site.fault(paths[4], faults.held(gate))
+    site.sitemap(urls=paths)
+    mirrored = Mirrored.of(site, out)
+    saved = [site.url + path for path in (*paths[:2], paths[3])]
+
+    process = start_cli("mirror", site.url, *FAST, "--output", out)
+    _until(lambda: len(mirrored.processed) >= 3)
+    assert process.poll() is None
+    assert mirrored.processed == saved
+    log = mirrored.folder / "_processed.txt"
+    inode, before = log.stat().st_ino, log.read_bytes()
+    for path in (*paths[:2], paths[3]):
+        assert "This is page number" in mirrored.text(f"{path[1:]}/index.md")
+    gate.set()
+    process.communicate(timeout=30)
+
+    assert mirrored.processed == [*saved, site.url + paths[4], site.url + paths[5]]
+    assert log.stat().st_ino == inode  # appended to, not written anew
+    assert log.read_bytes().startswith(before)
+
+
+def test_resume_from_checkpoint(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Resume from checkpoint: with nothing but `_processed.txt` there, its URLs are not asked for again."""
+    paths = site.fill(14)
+    site.sitemap()
+    mirrored = Mirrored.of(site, out)
+    mirrored.folder.mkdir(parents=True)
+    done = [site.url + path for path in paths[:3]]
+    # The last line was torn by a crash: it may be page 14 or any other, so it counts for nothing.
+    (mirrored.folder / "_processed.txt").write_text("\n".join([*done, site.url + "/page/001"]), encoding="utf-8")
+
+    report = run_cli("mirror", site.url, *FAST, "--output", out).json
+
+    assert [path for path in site.paths() if path.startswith("/page")] == paths[3:]
+    assert report["successful"] == 14
+    assert mirrored.processed == [site.url + path for path in paths]
+
+
+def test_resume_from_checkpoint_after_a_kill(site: Site, out: Path, start_cli: StartCli, run_cli: RunCli) -> None:
+    """Resume from checkpoint: killed outright and started again, a run asks only for what it had not saved."""
+    paths = site.fill(40)
+    site.sitemap()
+    gate = threading.Event()
+    site.fault(paths[25], faults.held(gate))
+    mirrored = Mirrored.of(site, out)
+    process = start_cli("mirror", site.url, *FAST, "--output", out)
+    _until(lambda: len(mirrored.processed) >= 25)
+    process.kill()
+    process.communicate(timeout=10)
+    gate.set()
+    site.clear_log()
+
+    report = run_cli("mirror", site.url, *FAST, "--output", out).json
+
+    assert (report["status"], report["successful"]) == ("ok", 40)
+    assert [path for path in site.paths() if path.startswith("/page")] == paths[25:]
+    assert sorted(mirrored.processed) == [site.url + path for path in paths]
+    assert mirrored.manifest["complete"] is True
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"version": 1, "started_at": "20', b"\x00\xff" * 50, b"", b"[]", b'{"version": 1}'],
+    ids=["cut", "binary", "empty", "list", "fields missing"],
+)
+async def test_corrupt_checkpoint_recovery(site: Site, out: Path, damage: bytes) -> None:
+    """Corrupt checkpoint recovery: set aside and warned of; what is saved stays saved and is not fetched again."""
+    paths = site.fill(6)
+    site.sitemap()
+    await mirror(site.url, output=out, rate_limit=0, max_pages=3)
+    mirrored = Mirrored.of(site, out)
+    (mirrored.folder / "_checkpoint.json").write_bytes(damage)
+    site.clear_log()
+
+    report = await mirror(site.url, output=out, rate_limit=0)
+
+    assert (mirrored.folder / "_checkpoint.json.corrupt").read_bytes() == damage
+    assert any("_checkpoint.json" in warning and "corrupt" in warning for warning in report.warnings)
+    assert (report.status, report.successful) == ("ok", 6)
+    assert [path for path in site.paths() if path.startswith("/page")] == paths[3:]
+    assert site.count("/sitemap.xml") == 1  # how far the sitemap had been read is not known any more
+    assert mirrored.checkpoint["total_processed"] == 6
+
+
+def test_corrupt_checkpoint_recovery_of_everything(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Corrupt checkpoint recovery: with the working state spoilt as well, the pages on disk still count."""
+    paths = site.fill(6)
+    site.sitemap()
+    run_cli("mirror", site.url, *FAST, "--output", out, "--max-pages", 4)
+    mirrored = Mirrored.of(site, out)
+    for name in ("_checkpoint.json", "_state.sqlite3", "_manifest.json"):
+        (mirrored.folder / name).write_bytes(b"{ not what it was")
+    site.clear_log()
+
+    done = run_cli("mirror", site.url, *FAST, "--output", out)
+
+    assert done.returncode == 0, done.stderr
+    for name in ("_checkpoint.json", "_state.sqlite3"):
+        assert (mirrored.folder / f"{name}.corrupt").read_bytes() == b"{ not what it was"
+        assert f"{name}.corrupt" in done.stderr
+    assert [path for path in site.paths() if path.startswith("/page")] == paths[4:]
+    assert done.json["successful"] == 6
+    manifest = json.loads((mirrored.folder / "_manifest.json").read_bytes())
+    assert [page["url"] for page in manifest["pages"]] == [site.url + path for path in paths]
+    for page in manifest["pages"]:
+        assert page["size_bytes"] == (mirrored.folder / page["path"]).stat().st_size
+
+
+def _until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Waits for a program to get somewhere."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "the program did not get there"
+        time.sleep(0.01)

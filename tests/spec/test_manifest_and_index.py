@@ -1,0 +1,93 @@
+"""Requirement: Manifest and Index Generation."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import unquote
+
+import jsonschema
+from markdown_it import MarkdownIt
+
+from tests.conftest import RunCli
+from tests.site import Site, faults
+from tests.spec.mirrored import FAST, Mirrored
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "manifest.schema.json"
+
+
+def _site_of_all_sorts(site: Site) -> list[str]:
+    """Pages in folders, one that fails, one that is skipped, one that leads elsewhere."""
+    listed = ["/", "/docs/", "/docs/api/users", "/docs/api/users/create", "/docs/install", "/blog/2026/one"]
+    for path in listed:
+        site.html_page(path, f"Title of [{path}] & *more*", f"<h1>{path}</h1><p>About {path}.</p>")
+    site.redirect("/old", "/docs/install")
+    site.fault("/broken", faults.status(500))
+    site.page("/file.pdf", "%PDF", type="application/pdf")
+    site.sitemap(urls=[*listed, "/old", "/broken", "/file.pdf", "/docs/"])
+    return listed
+
+
+def test_manifest_creation(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Manifest creation: version, the crawl's times and counts, and every page with its path and true size."""
+    pages = _site_of_all_sorts(site)
+
+    done = run_cli("mirror", site.url, *FAST, "--output", out)
+
+    mirrored = Mirrored.of(site, out)
+    assert Path(done.json["manifest"]) == mirrored.folder / "_manifest.json"
+    manifest = mirrored.manifest
+    jsonschema.validate(manifest, json.loads(SCHEMA.read_bytes()))
+    assert re.fullmatch(r"\d+\.\d+\.\d+", manifest["version"])
+    assert (manifest["source_url"], manifest["sitemap_url"]) == (f"{site.url}/", f"{site.url}/sitemap.xml")
+    started, completed = (datetime.fromisoformat(manifest[name]) for name in ("crawl_started", "crawl_completed"))
+    assert started <= completed
+    assert manifest["complete"] is True
+    counts = [manifest[name] for name in ("total_pages", "successful", "failed", "skipped", "duplicates")]
+    assert counts == [8, 6, 1, 1, 2]
+    assert sorted(page["url"] for page in manifest["pages"]) == sorted(site.url + path for path in pages)
+    assert {page["path"] for page in manifest["pages"]} == mirrored.pages
+    for page in manifest["pages"]:
+        data = (mirrored.folder / page["path"]).read_bytes()
+        assert (page["size_bytes"], page["sha256"]) == (len(data), sha256(data).hexdigest())
+        assert page["title"] == f"Title of [{page['url'].removeprefix(site.url)}] & *more*"
+    # Every URL there was is accounted for exactly once.
+    told = [url for page in manifest["pages"] for url in (page["url"], *page["aliases"])]
+    told += [entry["url"] for name in ("failures", "skips", "gone") for entry in manifest[name]]
+    told += manifest["not_reached"]
+    assert sorted(told) == sorted(site.url + path for path in [*pages, "/old", "/broken", "/file.pdf"])
+
+
+def test_index_creation(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Index creation: contents grouped by path, in which every page is a link to a file that is there."""
+    pages = _site_of_all_sorts(site)
+
+    done = run_cli("mirror", site.url, *FAST, "--output", out)
+
+    mirrored = Mirrored.of(site, out)
+    assert Path(done.json["index"]) == mirrored.folder / "_index.md"
+    tokens = MarkdownIt().parse(mirrored.text("_index.md"))
+    section, found, groups = "", dict[str, str](), dict[str, set[str]]()
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":
+            section = tokens[number + 1].content
+        for child in token.children or ():
+            if child.type == "link_open" and not str(child.attrs["href"]).startswith("http"):
+                target = unquote(str(child.attrs["href"]))
+                if target.endswith(".md"):
+                    assert target not in found, "a page is listed twice"
+                    found[target] = "".join(
+                        part.content for part in token.children or () if part.type in ("text", "text_special")
+                    )
+                    groups.setdefault(section, set()).add(target)
+    assert set(found) == mirrored.pages
+    assert len(found) == len(pages)
+    for target, text in found.items():
+        assert (mirrored.folder / target).is_file()
+        assert re.search(r"Title of \[/.*\] & \*more\*", text)
+    [together] = [names for names in groups.values() if "docs/api/users/create/index.md" in names]
+    assert "docs/api/users/index.md" in together
+    assert "blog/2026/one/index.md" not in together

@@ -1,0 +1,113 @@
+"""Requirement: Rate Limiting for Content Fetches. Exact on a clock of the test's own, and once each in real time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from sitemirror import mirror
+from tests.conftest import RunCli
+from tests.fetch.clocks import EPOCH, JumpingClock
+from tests.site import Site, faults
+from tests.site.answers import http_date
+from tests.spec.mirrored import FAST, ClockedLog, Mirrored
+
+# The server notes a request a little after the program has sent it, and not always equally late.
+JITTER = 0.2
+
+
+async def test_default_rate_limiting(site: Site, out: Path) -> None:
+    """Default rate limiting: with nothing said, at least a second lies between any two requests."""
+    site.fill(6)
+    site.sitemap()
+    clock = JumpingClock()
+    log = ClockedLog(site, clock)
+
+    report = await mirror(site.url, output=out, clock=clock)
+
+    assert report.successful == 6
+    assert len(log.gaps("/page")) == 5
+    assert min(log.gaps()) >= 1.0  # robots.txt and sitemaps as well
+
+
+def test_default_rate_limiting_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Default rate limiting, as the server sees it from the program itself."""
+    site.fill(3)
+    site.sitemap()
+
+    assert run_cli("mirror", site.url, "--output", out).json["successful"] == 3
+
+    assert min(site.gaps()) >= 1.0 - JITTER
+    assert site.requests[-1].time - site.requests[0].time >= len(site.requests) - 1 - JITTER
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_custom_rate_limit(site: Site, out: Path, run_cli: RunCli, concurrency: int) -> None:
+    """Custom rate limit: 0.5 is two seconds between pages, for the host as a whole, however many slots there are."""
+    site.fill(3)
+    site.sitemap()
+
+    options = ("--content-rate-limit", 0.5, "--concurrency", concurrency, *FAST, "--output", out)
+    assert run_cli("mirror", site.url, *options).json["successful"] == 3
+
+    times = [seen.time for seen in site.requests if seen.path.startswith("/page")]
+    assert len(times) == 3
+    assert times[1] - times[0] >= 2.0 - JITTER
+    assert times[2] - times[1] >= 2.0 - JITTER
+
+
+async def test_429_response_handling(site: Site, out: Path) -> None:
+    """429 response handling: waits double from try to try, each with some jitter, and the page is not a failure."""
+    site.fill(2)
+    site.sitemap(urls=["/busy", "/page/0001", "/page/0002"])
+    clock = JumpingClock()
+    log = ClockedLog(site, clock)
+    refusal = log.noting(faults.status(429))
+    site.fault("/busy", refusal, refusal, refusal, log.noting())
+
+    report = await mirror(site.url, output=out, clock=clock, rate_limit=0)
+
+    assert (report.status, report.successful, report.failed) == ("ok", 3, 0)
+    waits = log.gaps("/busy")
+    assert [int(wait) for wait in waits] == [1, 2, 4]
+    assert all(wait != int(wait) for wait in waits)  # the jitter
+    assert len({round(wait % 1, 6) for wait in waits}) == 3
+    # Half the speed of a host without a limit is still five a second; nothing else is asked while it rests.
+    assert log.times("/page")[0] - log.times("/busy")[-1] > 0
+    assert not (Mirrored.of(site, out).folder / "_failed.log").exists()
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+async def test_429_response_handling_with_retry_after(site: Site, out: Path, form: str) -> None:
+    """429 response handling: Retry-After is obeyed in both its forms, and by every slot."""
+    paths = site.fill(4)
+    site.sitemap()
+    clock = JumpingClock()
+    log = ClockedLog(site, clock)
+    asked = "30" if form == "seconds" else http_date(EPOCH + timedelta(seconds=30))
+    site.fault(paths[0], log.noting(faults.status(429, retry_after=asked)), log.noting())
+
+    report = await mirror(site.url, output=out, clock=clock, rate_limit=0)
+
+    assert (report.status, report.successful) == ("ok", 4)
+    first, second = log.times(paths[0])
+    assert 30 <= second - first < 32
+    assert min(log.times(path)[0] for path in paths[1:]) >= first + 30
+
+
+def test_429_response_handling_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:
+    """429 response handling, seen from the server: with two slots nothing arrives before the second is over."""
+    paths = site.fill(6)
+    site.sitemap()
+    site.fault(paths[0], faults.status(429, retry_after="1"), faults.ok())
+
+    done = run_cli("mirror", site.url, *FAST, "--concurrency", 2, "--output", out)
+
+    assert (done.json["successful"], done.json["failed"]) == (6, 0)
+    refused, again = site.requests_for(paths[0])
+    assert again.time - refused.time >= 1.0
+    pages = [seen for seen in site.requests if seen.path.startswith("/page")]
+    # The other slot may have been under way already when the host asked for time.
+    assert sum(refused.time < seen.time < refused.time + 1.0 for seen in pages) <= 1

@@ -1,0 +1,58 @@
+"""Requirement: Update mode correctly compares timestamps."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime
+from pathlib import Path
+
+from tests.conftest import RunCli
+from tests.site import Site
+from tests.spec.mirrored import FAST, Mirrored
+
+
+def _mirror_with_mtime(site: Site, out: Path, run_cli: RunCli, mtime: str) -> Path:
+    """A mirror of `/docs/page` and of a page after it, the first with the given local time."""
+    site.html_page("/docs/page", "Page", "<h1>Page</h1><p>first</p>")
+    site.html_page("/docs/next", "Next", "<h1>Next</h1><p>first</p>")
+    site.sitemap(urls=["/docs/page", "/docs/next"])
+    run_cli("mirror", site.url, *FAST, "--output", out)
+    file = Mirrored.of(site, out).folder / "docs" / "page" / "index.md"
+    stamp = datetime.fromisoformat(mtime).astimezone().timestamp()
+    os.utime(file, (stamp, stamp))
+    site.html_page("/docs/page", "Page", "<h1>Page</h1><p>second</p>")
+    site.sitemap(urls=[("/docs/page", "2026-01-02"), "/docs/next", "/docs/added"])
+    site.html_page("/docs/added", "Added", "<h1>Added</h1>")
+    site.clear_log()
+    return file
+
+
+def test_re_fetch_outdated_local_copy(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Re-fetch outdated local copy: a file of 2025 against a date of 2026 is fetched, and is of today then."""
+    file = _mirror_with_mtime(site, out, run_cli, "2025-01-01 10:00:00")
+    began = time.time()
+
+    run_cli("mirror", site.url, *FAST, "--output", out, "--update")
+
+    assert site.count("/docs/page") == 1
+    assert "second" in file.read_text(encoding="utf-8")
+    assert file.stat().st_mtime >= began - 2  # file systems count in steps of up to two seconds
+
+    site.clear_log()
+    run_cli("mirror", site.url, *FAST, "--output", out, "--update")
+    assert site.count("/docs/page") == 0  # it is current now
+
+
+def test_skip_up_to_date_local_copy(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Skip up-to-date local copy: a file newer than the sitemap's date is left alone, and the run goes on after it."""
+    file = _mirror_with_mtime(site, out, run_cli, "2026-01-03 10:00:00")
+    before = file.stat().st_mtime_ns
+
+    done = run_cli("mirror", site.url, *FAST, "--output", out, "--update")
+
+    assert site.count("/docs/page") == 0
+    assert "first" in file.read_text(encoding="utf-8")
+    assert file.stat().st_mtime_ns == before
+    assert site.count("/docs/added") == 1
+    assert (done.json["status"], done.json["successful"]) == ("ok", 3)
