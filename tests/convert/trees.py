@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from markdown_it import MarkdownIt
-from turbohtml import Element, Node, Text, parse
+from turbohtml import Element, Text, parse
 
 Tree = tuple[object, ...]
 
@@ -99,8 +99,3 @@ def _trimmed(items: list[object]) -> list[object]:
 
 def _is_block(item: object) -> bool:
     return isinstance(item, tuple) and item[0] in (*_BLOCKS, "table", "thead", "tbody", "tr", "th", "td")
-
-
-def words(node: Node) -> list[str]:
-    """The words under `node`, in order."""
-    return node.text.split()
