@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
 import ada_url
 
 MAX_LENGTH: Final = 8_192  # Longer URLs are refused by most servers; a page can make millions of them.
+
+# A path and query that every parser leaves as they are: no dot segments, nothing to encode. Nearly all URLs of a
+# sitemap are like this, and to see it takes a tenth of the time of parsing them.
+_PLAIN: Final = r"[A-Za-z0-9\-._~!$&()*+,;=:@%]"
+_PLAIN_TAIL: Final = re.compile(rf"(?:/(?!(?:\.|%2[eE]){{1,2}}(?:[/?]|\Z)){_PLAIN}*)+(?:\?(?:{_PLAIN}|[/?])+)?")
 
 
 class InvalidUrl(ValueError):
@@ -46,6 +52,22 @@ def normalize(text: str, base: str | None = None) -> str:
     """
     if len(text) > MAX_LENGTH:
         raise InvalidUrl("URL too long")
+    slash = text.find("/", 8)
+    if slash > 0 and _PLAIN_TAIL.fullmatch(text, slash) and _is_plain_origin(text[:slash]):
+        return text
+    return _parsed(text, base)
+
+
+@lru_cache(maxsize=256)
+def _is_plain_origin(text: str) -> bool:
+    """Whether `text` is `scheme://host[:port]` in its one spelling."""
+    try:
+        return _parsed(text + "/", None) == text + "/"
+    except InvalidUrl:
+        return False
+
+
+def _parsed(text: str, base: str | None) -> str:
     try:
         url = ada_url.URL(text, base) if base is not None else ada_url.URL(text)
     except (ValueError, UnicodeEncodeError):

@@ -1,0 +1,51 @@
+"""What a URL is: one spelling, whichever way it was found."""
+
+from __future__ import annotations
+
+import ada_url
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sitemirror import urls
+
+_PIECES = st.sampled_from(
+    [*"/?#.%:@-~'\"\\|^`{}[]<> \t\n\x00\x7fé🙂+&=;aZ0", "..", "%2e", "%2E%2e", "%41", "//", "/./", "/../", "http:"]
+)
+_STARTS = st.sampled_from(
+    [
+        *("", "http:/", "http://", "//example.com", "ftp://example.com", "\u200bhttp://h", "https://exa mple.com"),
+        *("http://h", "http://h:99999", "http://127.1", "http://[::1]", "http://xn--a", "https://bücher.example"),
+        *("https://example.com", "HTTP://Example.com", "https://example.com:443", "http://example.com:8080"),
+        "https://user:pw@example.com",
+    ]
+)
+
+
+@given(st.builds(lambda start, pieces: start + "".join(pieces), _STARTS, st.lists(_PIECES, max_size=12)))
+@example("http://h/a/..")
+@example("http://h/a/%2e%2E?x")
+@example("http://h/?")
+@example("http://h/a?b/../c")
+@example("https://example.com/a\n")
+def test_a_url_is_spelled_as_a_browser_spells_it(text: str) -> None:
+    """The shortcut for plain URLs gives exactly what the whole parser gives."""
+    try:
+        parsed = ada_url.URL(text)
+    except ValueError:
+        with pytest.raises(urls.InvalidUrl):
+            urls.normalize(text)
+        return
+    parsed.hash = ""
+    if parsed.protocol not in ("http:", "https:") or parsed.username or parsed.password:
+        with pytest.raises(urls.InvalidUrl):
+            urls.normalize(text)
+    else:
+        assert urls.normalize(text) == parsed.href
+        assert urls.normalize(parsed.href) == parsed.href
+
+
+@pytest.mark.parametrize("tail", ["/", "/a", "/a/b.html", "/a?b=c&d=%20", "/1..2/.hidden", "/%e2%82%ac", "/a/?b?c/d"])
+def test_plain_urls_stay_as_they_are(tail: str) -> None:
+    """What is in its one spelling already comes back unchanged, whatever it is resolved against."""
+    assert urls.normalize(f"https://example.com{tail}", "http://elsewhere.example/x/") == f"https://example.com{tail}"
