@@ -6,13 +6,11 @@ import ipaddress
 import re
 from fnmatch import translate
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sitemirror import urls
+from sitemirror.frontier.suffixes import suffix_length
 from sitemirror.settings import Settings
-
-if TYPE_CHECKING:
-    import tldextract
 
 DOMAIN_LOCK: Final = "domain lock"
 OUTSIDE_START: Final = "outside the start path"
@@ -30,22 +28,23 @@ class Scope:
         self._domain = registrable_domain(urls.parts(start_url).host)
         self._include = [re.compile(translate(glob)) for glob in settings.include_path]
         self._exclude = [re.compile(translate(glob)) for glob in settings.exclude_path]
-        self._hosts: dict[str, bool] = {}
+        self._any_path = self.folder == "/" and not self._include and not self._exclude
+        self._origins: dict[str, bool] = {}
 
     def host_reason(self, url: str) -> str:
         """Why this URL's host may not be talked to; empty if it may."""
-        host = urls.parts(url).host
-        allowed = self._hosts.get(host)
+        origin = urls.origin(url)
+        allowed = self._origins.get(origin)
         if allowed is None:
-            allowed = not self._lock or registrable_domain(host) == self._domain
-            if len(self._hosts) < 10_000:  # A hostile sitemap can name any number of hosts.
-                self._hosts[host] = allowed
+            allowed = not self._lock or registrable_domain(urls.parts(url).host) == self._domain
+            if len(self._origins) < 10_000:  # A hostile sitemap can name any number of hosts.
+                self._origins[origin] = allowed
         return "" if allowed else DOMAIN_LOCK
 
     def reason(self, url: str) -> str:
         """Why this URL may not be fetched; empty if it may."""
         refused = self.host_reason(url)
-        if refused:
+        if refused or self._any_path:
             return refused
         path = urls.parts(url).path
         if self.folder != "/" and not (path.startswith(self.folder) or path == self.folder[:-1]):
@@ -74,18 +73,6 @@ def registrable_domain(host: str) -> str:
         pass
     else:
         return host
-    host = host.rstrip(".")
-    found = _extractor()(host)
-    if found.suffix and found.domain:
-        return f"{found.domain}.{found.suffix}"
-    if not found.suffix:  # An unlisted top level, such as a company's own: the last label is the suffix.
-        return ".".join(host.split(".")[-2:])
-    return host
-
-
-@lru_cache(maxsize=1)
-def _extractor() -> tldextract.TLDExtract:
-    import tldextract
-
-    # No suffix_list_urls: the list comes with the package, nothing is downloaded.
-    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+    labels = host.rstrip(".").split(".")
+    # An unlisted top level, such as a company's own, is a suffix as well.
+    return ".".join(labels[-(suffix_length(labels) or 1) - 1 :])
