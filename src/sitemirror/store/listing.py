@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from sitemirror import urls
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
+
+# A commit writes every page of the key index that its URLs fall on, which for a large index is all of them. So each
+# commit takes in a part of what is listed, and the writing grows with the list, not with its square. A kill costs
+# reading those sitemaps again, from their beginnings.
+_PART: Final = 20
+_AT_MOST: Final = 50_000
 
 # A URL that is listed again keeps what was decided about it, unless the scope now says otherwise.
 _LIST = f"""
@@ -63,6 +70,8 @@ class Listing:
         self._state = state
         self._db = state.db
         self._run = run
+        self._listed = self.listed
+        self._uncommitted = 0
 
     def add_sitemaps(self, locations: Iterable[str], depth: int) -> int:
         """Queues sitemaps that this run has not met yet; says how many were new."""
@@ -88,12 +97,15 @@ class Listing:
             db.execute("UPDATE sitemap SET urls = 0, repeats = 0, error = NULL WHERE id = ?", (sitemap,))
 
     def next_sitemap(self) -> SitemapRow | None:
-        """Takes the next sitemap in hand."""
+        """Takes the next sitemap in hand. When there is none left, all that they list is safe."""
         row = self._db.execute(
             "UPDATE sitemap SET status = 'in_progress' WHERE id = "
             "(SELECT id FROM sitemap WHERE status = 'pending' ORDER BY id LIMIT 1) RETURNING id, url, depth, status"
         ).fetchone()
-        return None if row is None else SitemapRow(*row)
+        if row is None:
+            self._commit()
+            return None
+        return SitemapRow(*row)
 
     def forget(self, sitemap: int) -> None:
         """A guess at a sitemap's place that was wrong: it never was one."""
@@ -118,19 +130,32 @@ class Listing:
             )
             for entry in entries
         ]
-        before = self._db.total_changes
-        with self._state.transaction() as db:
-            db.executemany(_LIST, rows)
-            repeats = len(rows) - (self._db.total_changes - before)
-            db.execute(
-                "UPDATE sitemap SET urls = urls + ?, repeats = repeats + ? WHERE id = ?", (len(rows), repeats, sitemap)
-            )
+        db = self._db
+        if not db.in_transaction:
+            db.execute("BEGIN")
+        before = db.total_changes
+        db.executemany(_LIST, rows)
+        repeats = len(rows) - (db.total_changes - before)
+        db.execute(
+            "UPDATE sitemap SET urls = urls + ?, repeats = repeats + ? WHERE id = ?", (len(rows), repeats, sitemap)
+        )
+        self._listed += len(rows)
+        self._uncommitted += len(rows)
+        if self._uncommitted >= _AT_MOST:
+            self._commit()
         return repeats
 
     def finish(self, sitemap: int, *, kind: str | None, error: str | None, status: str = "completed") -> None:
         self._db.execute(
             "UPDATE sitemap SET status = ?, kind = ?, error = ? WHERE id = ?", (status, kind, error, sitemap)
         )
+        if self._uncommitted * _PART >= self._listed:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+        self._uncommitted = 0
 
     def sitemaps(self, *, newest: int | None = None) -> Iterator[SitemapRow]:
         """This run's sitemaps in the order they were found; with `newest`, only the last so many."""
