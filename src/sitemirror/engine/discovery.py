@@ -133,7 +133,8 @@ class Discovery:
         problems: list[str] = []
         async for chunk in stream.chunks():
             self._session.check_stop()
-            self._take_in(row, location, parser.feed(chunk), problems)
+            for found in parser.batches(chunk):
+                self._take_in(row, location, found, problems)
             if parser.stopped:
                 break
         self._take_in(row, location, parser.close(), problems)
