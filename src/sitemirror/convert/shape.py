@@ -21,6 +21,7 @@ _LANGUAGE_CLASS: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([\w+#.-]+)|\bbrush:\s*([\w+#.-]+)"
 )
 _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
+_LINE_END: Final = re.compile("\n")
 _NO_LANGUAGE: Final = frozenset(
     ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code")
 )
@@ -34,6 +35,10 @@ _LAZY: Final = ("data-src", "data-lazy-src", "data-original", "data-srcset", "da
 
 def shape(element: Element, urls: Resolver) -> None:
     """Shapes everything under `element`, in place."""
+    for code in element.find_all("code", text=_LINE_END):
+        if code.closest("pre") is None:
+            # Source is wrapped where it pleases; a code span would show every blank.
+            code.text = " ".join(code.text.split())
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements(_TAGS, include_self=True)):
         if found.parent is not None or found is element:
@@ -56,13 +61,6 @@ def _code_block(pre: Element, _: Resolver) -> None:
     if language is not None:
         for part in (pre,) if code is None else (pre, code):
             part.attrs["class"] = f"language-{language}" if language else ""
-
-
-def _inline_code(code: Element, _: Resolver) -> None:
-    """Source is wrapped where it pleases; a code span shows every blank it has."""
-    text = code.text
-    if "\n" in text and code.closest("pre") is None:
-        code.text = " ".join(text.split())
 
 
 def _language(element: Element) -> str | None:
@@ -271,7 +269,6 @@ def _take_out(element: Element) -> None:
 
 _RULES: Final[dict[str, Callable[[Element, Resolver], None]]] = {
     "pre": _code_block,
-    "code": _inline_code,
     "img": _image,
     "noscript": _noscript,
     "video": _media,
