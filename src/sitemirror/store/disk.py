@@ -91,4 +91,5 @@ def refusal(error: OSError, path: str | Path) -> OutputError:
     if error.errno == errno.ENAMETOOLONG:
         return OutputError(f"cannot write {shown}: the path is too long here", hint="choose a shorter --output")
     reason = error.strerror or type(error).__name__
-    return OutputError(f"cannot write {shown}: {reason}", hint="check the disk, then run the same command: it resumes")
+    hint = "check the disk, then run the same command: it resumes (or choose another --output)"
+    return OutputError(f"cannot write {shown}: {reason}", hint=hint)
