@@ -45,7 +45,7 @@ _BLANK_PARAGRAPHS: Final = re.compile(r"\n\n&#160;(?:&#160;|[ \xa0]|\n\n)*(?=\n\
 def render(elements: Sequence[Element]) -> str:
     """The Markdown of `elements`, one after the other: LF line ends, one at the end, no control characters."""
     parts = (element.to_markdown(_OPTIONS) for element in elements)
-    text = without_controls("\n\n".join(part for part in parts if part))
+    text = without_controls("\n\n".join(part for part in parts if part)).strip("\n")
     if "&#160;" in text:
         # Paragraphs with nothing but a no-break space are spacing.
         text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
