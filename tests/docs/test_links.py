@@ -1,0 +1,52 @@
+"""Links inside the documentation lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sitemirror.settings import PROJECT_URL
+from tests.docs.blocks import PROSE, ROOT, prose
+
+_LINK = re.compile(r"\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)?\]\(([^)\s]+)\)")
+
+
+def anchors(file: Path) -> set[str]:
+    """The names that headings get on the web."""
+    headings = re.findall(r"(?m)^#+ (.*)$", prose(file))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_link_resolves(file: Path) -> None:
+    """A link to a file or a heading finds it."""
+    broken = []
+    for link in _LINK.findall(prose(file)):
+        if "://" in link:
+            continue
+        target, _, anchor = link.partition("#")
+        found = (file.parent / target).resolve() if target else file
+        if not found.exists() or (anchor and anchor not in anchors(found)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    """No page of the documentation is an island."""
+    linked = {(ROOT / link.partition("#")[0]).resolve() for link in _LINK.findall(prose(ROOT / "README.md"))}
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} <= {path.name for path in linked}
+
+
+def test_the_project_has_one_address() -> None:
+    """Wherever the project's home is named, it is the one that sites see in the User-Agent."""
+    for file in (*PROSE, *(ROOT / "skills").rglob("*.py")):
+        named = re.findall(r"https://github\.com/[\w.-]+/[\w.-]*\w", file.read_text(encoding="utf-8"))
+        assert set(named) <= {PROJECT_URL}, file
+
+
+def test_nothing_names_a_place_on_somebodys_machine() -> None:
+    """The pages are for everybody."""
+    for file in PROSE:
+        assert not re.search(r"/(?:work|root|home/\w+|Users/\w+)/", file.read_text(encoding="utf-8")), file

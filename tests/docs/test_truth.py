@@ -1,0 +1,128 @@
+"""What the documentation says in passing is true: options, variables, files, fields, messages and names exist."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import sitemirror
+from sitemirror import errors, events
+from sitemirror.cli.config import PREFIX, variable
+from sitemirror.cli.options import OPTIONS
+from sitemirror.publish.manifest import PageRow
+from sitemirror.settings import Settings
+from sitemirror.store import paths
+from tests.conftest import RunCli
+from tests.docs.blocks import PROSE, ROOT, blocks, prose
+
+SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
+OTHERS = {"--config", "--help", "--version", "--url", "--mirror", "--list-only"}
+# Of programs that the pages mention besides ours.
+FOREIGN = {"--strict"}
+
+
+@pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_options_in_prose_exist(file: Path) -> None:
+    """Every --option that a sentence or a table names is one."""
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*\b", prose(file)))
+    assert named - SPELLED - OTHERS - FOREIGN == set()
+
+
+@pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_variables_exist(file: Path) -> None:
+    """Every SITEMIRROR_… variable is read."""
+    known = {variable(name) for name in Settings.model_fields} | {PREFIX + "CONFIG"}
+    text = file.read_text(encoding="utf-8")
+    named = {name for name in re.findall(r"SITEMIRROR_[A-Z_]+", text) if not name.endswith("_")}
+    assert named <= known
+
+
+@pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_files_named_in_prose_exist(file: Path) -> None:
+    """A module or script that a page names by its path is there."""
+    named = re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|toml)|scripts/[\w-]+|tests/[\w/]+)`", prose(file))
+    places = (ROOT, ROOT / "src" / "sitemirror", file.parent)
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+def test_the_table_of_paths_is_the_map() -> None:
+    """Each row of the table in docs/paths.md is what the program does with that URL."""
+    rows = re.findall(r"(?m)^\| `(https://\S+)` \| `(\S+)` \|$", prose(ROOT / "docs" / "paths.md"))
+    assert len(rows) > 10
+    assert {url: paths.page_path(url) for url, _ in rows} == dict(rows)
+
+
+def test_defaults_in_prose_are_the_defaults() -> None:
+    """Numbers that the guide gives as defaults are those of the settings."""
+    guide = prose(ROOT / "docs" / "guide.md")
+    assert f"`--max-pages` is {Settings().max_pages:,} unless" in guide
+    assert f"`--min-free-mb` ({Settings().min_free_mb})" in guide
+    assert Settings().rate_limit == Settings().concurrency == 1
+    assert "One request a second to a host" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_tree_of_errors_is_the_tree() -> None:
+    """docs/errors.md draws every class of sitemirror.errors under its parent."""
+    (tree,) = [block.text for block in blocks(ROOT / "docs" / "errors.md") if "SitemirrorError" in block.text]
+    drawn: dict[str, str] = {}
+    above: list[tuple[int, str]] = []
+    for line in tree.splitlines():
+        found = re.match(r"([├└│─ ]*)(\w+)", line)
+        assert found is not None
+        above = [(depth, name) for depth, name in above if depth < len(found[1])]
+        drawn[found[2]] = above[-1][1] if above else "Exception"
+        above.append((len(found[1]), found[2]))
+    classes = {cls for cls in vars(errors).values() if inspect.isclass(cls) and issubclass(cls, Exception)}
+    assert drawn == {cls.__name__: cls.__bases__[0].__name__ for cls in classes}
+
+
+def test_messages_in_the_table_are_in_the_code() -> None:
+    """docs/errors.md quotes what the program really says."""
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    rows = re.findall(r"(?m)^\| `([^`]+)` \| [^|]+ \| [^|]+ \|$", prose(ROOT / "docs" / "errors.md"))
+    assert len(rows) > 10
+    for message in rows:
+        # Capital words stand for what differs from case to case.
+        for part in re.split(r"\(process N\)|: …|\b[A-Z]+\b", message):
+            assert part.strip(" :") in source, message
+
+
+def test_the_library_page_names_everything() -> None:
+    """docs/library.md has every public name and every event, and no other."""
+    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    public = set(sitemirror.__all__) - {"__version__", "Run"}
+    assert {name for name in public if name not in text} == set()
+    kinds = {
+        name for name, value in vars(events).items() if inspect.isclass(value) and value.__module__ == events.__name__
+    }
+    sentence = re.search(r"events\.py\)\): (.*?)\.", text, re.S)
+    assert sentence is not None
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == kinds
+
+
+def test_the_fields_of_a_page_are_described() -> None:
+    """docs/files.md names every field of a page in the manifest."""
+    text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+    names = [field.name for field in fields(PageRow)]
+    assert [name for name in names if f"`{name}`" not in text and f"`{name}[]`" not in text] == []
+
+
+def test_configuration_errors_read_as_shown(run_cli: RunCli, tmp_path: Path) -> None:
+    """The mistake that docs/configuration.md shows is answered with the lines it shows."""
+    (tmp_path / "sitemirror.toml").write_text("rate-limt = 2\n", encoding="utf-8")
+    done = run_cli("mirror", "https://docs.example.com/", cwd=tmp_path)
+    (shown,) = [block.text for block in blocks(ROOT / "docs" / "configuration.md") if "rate-limt" in block.text]
+    assert (done.returncode, done.stderr) == (2, shown)
+
+
+def test_fragments_are_named_for_what_they_are() -> None:
+    """Changelog fragments can be merged without a look at the code."""
+    found = [path for path in (ROOT / "changelog").iterdir() if path.name != "README.md"]
+    for path in found:
+        assert re.fullmatch(r"[a-z0-9-]+\.(?:added|changed|fixed|removed)\.md", path.name)
+        assert path.read_text(encoding="utf-8").strip()
+    assert f"## {sitemirror.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
