@@ -22,7 +22,7 @@ URLS = st.builds(
 )
 
 
-def folders_of(url: str) -> list[str]:
+def folders_of(url: str) -> tuple[str, ...]:
     return folders(url, HOST)
 
 

@@ -13,7 +13,7 @@ from sitemirror.engine.workspace import Workspace, open_workspace
 from sitemirror.errors import SitemirrorError
 from sitemirror.events import RunFinished, RunStarted
 from sitemirror.frontier.scope import Scope
-from sitemirror.publish.outline import OutlineHeader, OutlineRow, write_outline
+from sitemirror.publish.outline import OutlineHeader, write_outline
 from sitemirror.publish.outline import SitemapRow as OutlineSitemap
 from sitemirror.publish.report import ListReport, RunStatus, SitemapReport, SitemapStatus
 from sitemirror.store.listing import Listing, SitemapRow
@@ -114,7 +114,7 @@ class _Outline:
                 file,
                 header,
                 sitemaps=(OutlineSitemap(row.url, row.urls, row.error or "") for row in self._listing.sitemaps()),
-                rows=lambda: (OutlineRow(*row) for row in rows()),
+                rows=rows,
             )
         return str(self._space.tree.root / name)
 

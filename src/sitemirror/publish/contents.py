@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
@@ -37,8 +37,7 @@ class ContentsHeader:
     not_reached: int
 
 
-@dataclass(frozen=True, slots=True)
-class ContentsRow:
+class ContentsRow(NamedTuple):
     """A page on disk. `path` is POSIX and relative to the folder that `_index.md` is in."""
 
     url: str

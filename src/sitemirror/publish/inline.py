@@ -24,12 +24,17 @@ _MARKUP: Final = re.compile(
     r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"
     r"|&(?=#?[A-Za-z0-9]{1,40};)"
 )
+# Most labels and URLs need nothing done to them, and there may be a million: one look tells.
+_ORDINARY: Final = re.compile(r"[A-Za-z0-9 !\"#%'()+,\-./:;=?@^{}]*")
+_ORDINARY_URL: Final = re.compile(r"https?://[A-Za-z0-9!\"#%'+,\-./:;=?@^{}*$~_|\[\]]*")
 _IN_DESTINATION: Final = re.compile(r"[\\`()<>]|&(?=#?[A-Za-z0-9]{1,40};)")
 _NOT_IN_URLS: Final = re.compile(r"[^\x21-\x7e]+")
 
 
 def text(value: str, *, limit: int = sys.maxsize) -> str:
     """`value` as inline Markdown that renders as exactly what `printable` shows of it, on one line."""
+    if len(value) <= limit and _ORDINARY.fullmatch(value):
+        return value
     return _MARKUP.sub(_backslashed, printable(value, limit=limit))
 
 
@@ -40,6 +45,8 @@ def title(value: str) -> str:
 
 def link(label: str, url: str) -> str:
     """A link to `url`; `label` is inline Markdown already. What is not http(s) is shown, never made clickable."""
+    if _ORDINARY_URL.fullmatch(url):
+        return f"[{label}]({url})"
     if not url.startswith(("https://", "http://")):
         return label
     return f"[{label}]({_IN_DESTINATION.sub(_backslashed, _NOT_IN_URLS.sub(_percent, url))})"

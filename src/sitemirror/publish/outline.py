@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
@@ -34,8 +35,7 @@ class SitemapRow:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineRow:
+class OutlineRow(NamedTuple):
     """A URL, with what its sitemap says of it."""
 
     url: str
@@ -48,9 +48,12 @@ def write_outline(
     header: OutlineHeader,
     *,
     sitemaps: Iterable[SitemapRow],
-    rows: Callable[[], Iterable[OutlineRow]],
+    rows: Callable[[], Iterable[tuple[str, str | None, str | None]]],
 ) -> None:
-    """Writes the outline. `rows` is called several times and gives the same URLs each time, by `sections.order`."""
+    """Writes the outline. `rows` is called several times and gives the same URLs each time, by `sections.order`.
+
+    They are `OutlineRow`s, or tuples of the same as a database gives them.
+    """
     _write_head(file, header)
     file.write(b"- Sitemaps:\n")
     for sitemap in sitemaps:
@@ -74,13 +77,14 @@ def _write_head(file: Sink, header: OutlineHeader) -> None:
     file.write(("\n".join(lines) + "\n").encode())
 
 
-def _item(row: OutlineRow, host: str) -> str:
+def _item(row: tuple[str, str | None, str | None], host: str) -> str:
+    url, lastmod, priority = row
     notes = ""
-    if row.lastmod:
-        notes += f" · {inline.text(row.lastmod, limit=60)}"
-    if row.priority:
-        notes += f" · priority {inline.text(row.priority, limit=20)}"
-    return inline.link(inline.text(shown(row.url, host)), row.url) + notes
+    if lastmod:
+        notes += f" · {inline.text(lastmod, limit=60)}"
+    if priority:
+        notes += f" · priority {inline.text(priority, limit=20)}"
+    return inline.link(inline.text(shown(url, host)), url) + notes
 
 
 def _counted(urls: int) -> str:

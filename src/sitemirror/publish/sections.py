@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Final, Generic, TypeVar
 
@@ -44,11 +45,17 @@ def order(url: str) -> str:
     return url[url.find("://") + 3 :].replace("/", "\x01")
 
 
-def folders(url: str, host: str) -> list[str]:
+def folders(url: str, host: str) -> tuple[str, ...]:
     """The folders a normalised URL is in. URLs of other hosts than `host` stand in a folder named `//<their host>`."""
-    names = url.partition("?")[0].split("/")
-    within = names[3:-1]
-    return within if names[2] == host else ["//" + names[2], *within]
+    path = url.partition("?")[0]
+    return _names(path[: path.rfind("/")], host)
+
+
+@lru_cache(maxsize=16)  # URLs come folder by folder, and are read once for each level of headings.
+def _names(folder: str, host: str) -> tuple[str, ...]:
+    names = folder.split("/")
+    within = tuple(names[3:])
+    return within if names[2] == host else ("//" + names[2], *within)
 
 
 def sections(rows: Callable[[], Iterable[T]], folders_of: Callable[[T], Sequence[str]]) -> Iterator[Heading | T]:
@@ -70,15 +77,13 @@ class _Reader(Generic[T]):
         self._at = 0
 
     def span(self, start: int, count: int | None) -> Iterator[T]:
-        """Rows `start` to `start + count`; to the end where `count` is `None`."""
+        """Rows `start` to `start + count`; to the end where `count` is `None`. To be read before the next span."""
         if self._rows is None:
             self._rows = iter(self._open())
         for _ in islice(self._rows, start - self._at):
             pass
-        self._at = start
-        for row in islice(self._rows, count):
-            self._at += 1
-            yield row
+        self._at = start + (count or 0)
+        return islice(self._rows, count)
 
 
 class _Walk(Generic[T]):
@@ -108,6 +113,9 @@ class _Walk(Generic[T]):
         run = _Run[T]()
         for at, row in enumerate(rows, start):
             names = self._folders_of(row)
+            if names and names is run.names:  # as for most: the folder of the row before
+                run.count += 1
+                continue
             if run.takes(names, depth):
                 continue
             yield from run.closed(found)
@@ -122,30 +130,30 @@ class _Walk(Generic[T]):
 class _Run(Generic[T]):
     """Rows in a row that share a subfolder. Only the first is kept, in case it stays alone."""
 
-    __slots__ = ("_at", "_count", "_first", "_names")
+    __slots__ = ("_at", "_first", "count", "names")
 
     def __init__(self, first: T | None = None, names: Sequence[str] = (), at: int = 0) -> None:
         self._first = first
-        self._names = names
+        self.names = names
         self._at = at
-        self._count = 1 if names else 0
+        self.count = 1 if names else 0
 
     def takes(self, names: Sequence[str], depth: int) -> bool:
         """Whether the next row belongs here too. Its folders are compared so that the run knows what all share."""
-        mine = self._names
+        mine = self.names
         if not mine or len(names) <= depth or names[depth] != mine[depth]:
             return False
-        self._count += 1
+        self.count += 1
         if names[: len(mine)] != mine:
             same = depth + 1
             while same < min(len(mine), len(names)) and names[same] == mine[same]:
                 same += 1
-            self._names = mine[:same]
+            self.names = mine[:same]
         return True
 
     def closed(self, found: array[int]) -> Iterator[T]:
         """Gives the row back if it is alone, else records the subfolder."""
-        if self._count == 1 and self._first is not None:
+        if self.count == 1 and self._first is not None:
             yield self._first
-        elif self._count:
-            found.extend((self._at, self._count, len(self._names)))
+        elif self.count:
+            found.extend((self._at, self.count, len(self.names)))
