@@ -1,7 +1,7 @@
 """Copies a whole website to disk as clean Markdown: politely, resumably, incrementally.
 
-    import asyncio, sitemirror
-    report = asyncio.run(sitemirror.mirror("https://docs.example.com/"))
+    import sitemirror
+    report = sitemirror.mirror_sync("https://docs.example.com/")  # in a coroutine: await sitemirror.mirror(...)
 
 What is imported from here is loaded when it is first used, so that `sitemirror --version` costs nothing.
 """
