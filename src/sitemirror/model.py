@@ -119,6 +119,20 @@ class Page:
     refresh: str | None = None  # where a page that is nothing but an immediate meta refresh points
 
 
+@dataclass(frozen=True, slots=True)
+class PageMeta:
+    """What the mirror index tells of an HTML page."""
+
+    title: str | None = None
+    meta_description: str | None = None
+    canonical_url: str | None = None  # normalised
+    robots: str | None = None
+    hreflang: tuple[tuple[str, str], ...] = ()  # (language, normalised URL)
+    h1: tuple[str, ...] = ()
+    h2: tuple[str, ...] = ()
+    word_count: int = 0
+
+
 class Status(StrEnum):
     """Where a URL stands. Each URL has exactly one, so each is accounted for exactly once."""
 
