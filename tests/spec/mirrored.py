@@ -100,6 +100,16 @@ def sitemap_of(site: Site, host: str, *paths: str) -> None:
     site.sitemap(urls=[f"http://{host}{path}" for path in paths], host=host)
 
 
+def only_announced(size: int) -> faults.Step:
+    """The head of a body of `size` bytes and never the body: whoever waits for it waits in vain."""
+
+    async def step(exchange: Exchange) -> None:
+        await exchange.head(exchange.answer, size)
+        await exchange.until_gone()
+
+    return step
+
+
 class ClockedLog:
     """When, on the program's own clock, each path was asked for. Exact, because that clock moves only by sleeping."""
 
