@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
+
+# Bound once: an enum's member is looked up in its class each time.
+_QUEUED: Final = Row.QUEUED.value
+_OUTSIDE: Final = Row.OUTSIDE.value
 
 # A commit writes every page of the key index that its URLs fall on, which for a large index is all of them. So each
 # commit takes in a part of what is listed, and the writing grows with the list, not with its square. A kill costs
@@ -38,8 +42,7 @@ WHERE url.run != excluded.run
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):  # made a million times over: a tuple takes a third of a frozen dataclass's time
     """One URL as a sitemap gives it, with the scope's word on it: `reason` is empty when it may be fetched."""
 
     url: str
@@ -117,18 +120,18 @@ class Listing:
         run, source = self._run.number, self._run.source
         rows = [
             (
-                urls.key(entry.url),
-                entry.url,
-                Row.OUTSIDE.value if entry.reason else Row.QUEUED.value,
+                urls.key(url),
+                url,
+                _OUTSIDE if reason else _QUEUED,
                 run,
                 source,
                 sitemap,
-                entry.lastmod,
-                entry.priority,
-                entry.alternates,
-                entry.reason or None,
+                lastmod,
+                priority,
+                alternates,
+                reason or None,
             )
-            for entry in entries
+            for url, lastmod, priority, alternates, reason in entries
         ]
         db = self._db
         if not db.in_transaction:
