@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from sitemirror.errors import FolderLocked
+from sitemirror.errors import EmptySitemap, FolderLocked
 from tests.conftest import RunCli, StartCli
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
@@ -223,3 +223,25 @@ async def test_a_site_of_which_nothing_can_be_saved_is_an_error(site: Site, run:
     report = await run()
     assert (report.status, report.skipped, report.successful) == ("error", 1, 0)
     assert report.error == "not one page could be saved"
+
+
+async def test_a_larger_limit_fetches_what_was_too_large(site: Site, run: Mirror) -> None:
+    """A page skipped for its size is fetched when --max-file-size allows it, and only then."""
+    site.html_page("/small", "S", "<p>small</p>")
+    site.html_page("/large", "L", "<p>" + "large " * 60_000 + "</p>")
+    site.sitemap(urls=["/small", "/large"])
+    report = await run(max_file_size=0.1)
+    assert (report.successful, report.skipped) == (1, 1)
+    site.clear_log()
+    await run(max_file_size=0.1)
+    assert site.count("/large") == 0
+    report = await run(max_file_size=1)
+    assert (report.successful, report.skipped) == (2, 0)
+
+
+async def test_a_scope_that_matches_nothing_is_an_error_on_an_existing_mirror_too(site: Site, run: Mirror) -> None:
+    """Pages of an earlier run do not hide that this command's scope is empty."""
+    site.sitemap(urls=site.fill(3))
+    await run()
+    with pytest.raises(EmptySitemap):
+        await run(include_path=("/none/*",))

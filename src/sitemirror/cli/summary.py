@@ -43,7 +43,7 @@ def _shortfalls(report: MirrorReport) -> tuple[tuple[int, str], ...]:
     return (
         (report.failed, "failed"),
         (report.skipped, "skipped"),
-        (report.duplicates, "duplicates"),
+        (report.duplicates, "duplicate" if report.duplicates == 1 else "duplicates"),
         (report.not_reached, "not reached"),
     )
 

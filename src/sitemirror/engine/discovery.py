@@ -39,6 +39,8 @@ class Discovery:
         self._scope = scope
         self._checkpoint = checkpoint
         self._violations = 0
+        self._wanted = 0  # entries in scope, as this command judges it
+        self._resumed = listing.listed > 0
         self._misses: list[str] = []
         self._since_checkpoint = 0
         self._count = 0  # of the sitemap in hand
@@ -65,7 +67,7 @@ class Discovery:
         self._listing.add_sitemaps(group, depth=0)
         while (row := self._listing.next_sitemap()) is not None:
             await self._read(row)
-        return self._listing.in_scope > 0
+        return self._found_any()
 
     async def _probe(self, group: Iterable[str]) -> bool:
         """Reads sitemaps whose place we guessed: a miss is no news."""
@@ -178,7 +180,9 @@ class Discovery:
         except urls.InvalidUrl as error:
             return Listed(printable(entry.loc), reason=error.reason)
         reason = self._scope.reason(url)
-        if reason == DOMAIN_LOCK:
+        if not reason:
+            self._wanted += 1
+        elif reason == DOMAIN_LOCK:
             self._violation(url)
         alternates = (
             orjson.dumps([{"lang": lang, "href": href} for lang, href in entry.alternates]).decode()
@@ -211,10 +215,14 @@ class Discovery:
             page = outcome if isinstance(outcome, Fetched) else None
         return sitemap_links(page.body, page.url) if page is not None else []
 
+    def _found_any(self) -> bool:
+        """Whether there is something to fetch. Pages of earlier runs do not count: their scope may have been another."""
+        return self._wanted > 0 or (self._resumed and self._listing.in_scope > 0)
+
     def _demand(self, arrival: Arrival) -> None:
         """Ends the run when there is nothing to fetch, and says what was tried."""
         listing = self._listing
-        if listing.in_scope:
+        if self._found_any():
             return
         if listing.total:
             reasons = f"none of the {listing.total} URLs in the sitemap is in scope"

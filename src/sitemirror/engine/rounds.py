@@ -57,11 +57,11 @@ class Rounds:
         self._freed = asyncio.Event()
 
     def look_ahead(self, counts: Counts) -> None:
-        """Sets what progress counts up to: all that is done, and all that is due."""
+        """Sets what progress counts up to: all that is done, and all that is due. What is out of scope is neither."""
         due = self._ledger.count(self._due())
-        done = max(0, counts.total - due)
+        done = max(0, counts.total - counts.outside - due)
         self._tally.total, self._tally.processed, self._tally.started = done + due, done, done
-        self._tally.saved, self._tally.skipped = counts.saved, counts.skipped
+        self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside
 
     def _due(self) -> Selection:
         if self._settings.update:

@@ -53,7 +53,7 @@ class Visitor:
 
     def freshness(self, known: Known) -> Freshness:
         """Whether `--update` has to ask for a URL that an earlier run settled."""
-        if known.status in (Row.QUEUED, Row.FAILED):
+        if known.status in (Row.QUEUED, Row.FAILED) or not self._session.settings.update:
             return Freshness.FETCH
         lastmods = [parse_lastmod(known.lastmod)] if known.lastmod else []
         if known.status is Row.SAVED:

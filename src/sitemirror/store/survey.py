@@ -49,6 +49,7 @@ class Counts:
     not_reached: int
     gone: int
     aliases_listed: int  # listed URLs that lead to a page which another listed URL leads to as well
+    outside: int  # of the skipped ones: never to be looked at
     refresh_failed: int  # pages whose old copy had to stay
 
     @property
@@ -90,6 +91,7 @@ class Survey:
                 ) WHERE names > 1
                 """
             ),
+            outside=by_status.get(Row.OUTSIDE, 0),
             refresh_failed=self.one(
                 f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
             ),
