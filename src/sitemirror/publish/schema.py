@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
 
+from sitemirror.publish.index_format import MirrorIndex
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.progress import Checkpoint, Progress
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport
@@ -44,6 +45,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "list-report": _schema(ListReport | ErrorReport),
         "mirror-report": _schema(MirrorReport | ErrorReport),
         "manifest": _manifest(),
+        "mirror-index": _schema(MirrorIndex),
         "progress": _schema(Progress),
         "checkpoint": _schema(Checkpoint),
     }

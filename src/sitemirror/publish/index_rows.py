@@ -1,0 +1,329 @@
+"""What goes into the mirror index, row by row, and how each row is written.
+
+A row has what the state and the disk know: headers as they were sent, times in any ISO 8601 form, paths relative to the
+mirror. What follows from that (names, sections, media types, absolute paths) and the index's own spelling of times is
+settled here, so that no caller can get it wrong. What is `None` is not known, and is left out of the file.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from mimetypes import MimeTypes
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from sitemirror.model import PageMeta
+from sitemirror.publish.index_format import SCHEMA_VERSION, TOOL, TOOL_VERSION, FileKind, Reason, UrlKind
+from sitemirror.publish.index_tree import ROOT, DirRow
+
+Fields = dict[str, Any]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_WHOLE_SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")  # More digits do not fit what readers of JSON take for an integer.
+_SECRETS: Final = frozenset(("set-cookie", "set-cookie2"))  # An index may be published; a session must not be.
+_UNKNOWN_TYPE: Final = "application/octet-stream"
+# What the web has and Python's own table lacks or, depending on its version, calls otherwise.
+_WEB_TYPES: Final = {
+    ".avif": "image/avif",
+    ".gz": "application/gzip",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript",
+    ".m4a": "audio/mp4",
+    ".markdown": "text/markdown",
+    ".md": "text/markdown",
+    ".mjs": "text/javascript",
+    ".ogg": "audio/ogg",
+    ".ogv": "video/ogg",
+    ".otf": "font/otf",
+    ".rss": "application/rss+xml",
+    ".svgz": "image/svg+xml",
+    ".ttf": "font/ttf",
+    ".webmanifest": "application/manifest+json",
+    ".webp": "image/webp",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
+    ".xhtml": "application/xhtml+xml",
+    ".xml": "application/xml",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexArgs:
+    """What the run was told. `timeout` may have parts of a second; the index rounds them up."""
+
+    link_depth: int
+    same_domain: bool
+    delay_seconds: float
+    timeout: float
+    user_agent: str
+    post_process: bool
+    re_download_all: bool
+    concurrency: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexHeader:
+    """The run. `items_count` is `Directories.items_count`."""
+
+    base_url: str
+    generated_at: str
+    target_root: Path
+    items_count: int
+    run_id: str | None = None
+    args: IndexArgs | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRow:
+    """A file. `path` is POSIX and relative to the mirror's folder; `mtime` is what `stat` says."""
+
+    path: str
+    size: int
+    kind: FileKind
+    mtime: float
+    sha256: str | None = None
+    source_url: str | None = None
+    final_url: str | None = None
+    http_status: int | None = None
+    downloaded_at: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    content_type: str | None = None
+    content_length: str | None = None
+    page_meta: PageMeta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlRow:
+    """A URL. `referers` is read while it is written, so it may be a cursor; `None` where nobody kept them."""
+
+    url: str
+    local_path: str
+    kind: UrlKind
+    final_url: str | None = None
+    http_status: int | None = None
+    headers: Mapping[str, str] | None = None
+    downloaded_at: str | None = None
+    referers: Iterable[str] | None = None
+    depth: int | None = None
+    redirect_chain: tuple[str, ...] = ()
+    not_modified: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedRow:
+    """A URL that was met on the page `found_on` and not fetched; `seed_reason` gives reason and detail."""
+
+    ts: str
+    url: str
+    reason: Reason
+    found_on: str
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRow:
+    """Something that went wrong. `stage` is a short label: fetch, asset-download …"""
+
+    ts: str
+    url: str
+    stage: str
+    error: str
+
+
+def meta_fields(header: IndexHeader) -> Fields:
+    """The `meta` object."""
+    return _known(
+        base_url=header.base_url,
+        generated_at=timestamp(header.generated_at),
+        target_root=str(header.target_root.absolute()),
+        items_count=header.items_count,
+        tool=TOOL,
+        tool_version=TOOL_VERSION,
+        schema_version=SCHEMA_VERSION,
+        run_id=header.run_id,
+        args=_args(header.args) if header.args is not None else None,
+    )
+
+
+def _args(args: IndexArgs) -> Fields:
+    return {
+        "link_depth": args.link_depth,
+        "same_domain": args.same_domain,
+        "delay_seconds": args.delay_seconds,
+        "timeout": math.ceil(args.timeout),
+        "user_agent": args.user_agent,
+        "post_process": args.post_process,
+        "re_download_all": args.re_download_all,
+        "concurrency": args.concurrency,
+    }
+
+
+def dir_fields(row: DirRow) -> Fields:
+    """A directory among the `items`."""
+    return {
+        "path": row.path,
+        "type": "dir",
+        "size": row.size,
+        "items": row.items,
+        "kind": "dir",
+        "name": row.path.rpartition("/")[2],
+        "ext": "",
+        "section": row.path.partition("/")[0],
+    }
+
+
+def file_fields(row: FileRow, root: str) -> Fields:
+    """A file among the `items`; `root` is the mirror's folder, absolute."""
+    name = row.path.rpartition("/")[2]
+    ext = os.path.splitext(name)[1].removesuffix(".")  # noqa: PTH122  A name is no path; pathlib is ten times slower.
+    section, slash, _ = row.path.partition("/")
+    return _known(
+        path=row.path,
+        type="file",
+        size=row.size,
+        mtime=_mtime(row.mtime),
+        mime=mime(ext),
+        sha256=row.sha256,
+        source_url=row.source_url,
+        final_url=row.final_url,
+        http_status=row.http_status,
+        downloaded_at=timestamp(row.downloaded_at) if row.downloaded_at else None,
+        original_etag=row.etag,
+        original_last_modified=_last_modified(row.last_modified) if row.last_modified else None,
+        original_content_type=row.content_type,
+        original_content_length=_content_length(row.content_length) if row.content_length else None,
+        target_abs_path=os.path.join(root, row.path.replace("/", os.sep)),  # noqa: PTH118
+        target_root=root,
+        name=name,
+        ext=ext,
+        kind=row.kind,
+        section=section if slash else ROOT,
+        page_meta=page_meta_fields(row.page_meta) if row.page_meta is not None else None,
+    )
+
+
+def url_fields(row: UrlRow) -> Fields:
+    """An entry of `urls`, but for its referers: they may be many, and are written as they come."""
+    return _known(
+        url=row.url,
+        final_url=row.final_url,
+        http_status=row.http_status,
+        headers=_headers(row.headers) if row.headers is not None else None,
+        downloaded_at=timestamp(row.downloaded_at) if row.downloaded_at else None,
+        local_path=row.local_path,
+        kind=row.kind,
+        depth=row.depth,
+        redirect_chain=row.redirect_chain or None,
+        not_modified=row.not_modified or None,
+    )
+
+
+def skipped_fields(row: SkippedRow) -> Fields:
+    """An element of `skipped_urls`."""
+    fields = {"ts": timestamp(row.ts), "url": row.url, "reason": row.reason, "from": row.found_on}
+    return fields | {"detail": row.detail} if row.detail else fields
+
+
+def error_fields(row: ErrorRow) -> Fields:
+    """An element of `errors`."""
+    return {"ts": timestamp(row.ts), "url": row.url, "stage": row.stage, "error": row.error}
+
+
+def page_meta_fields(meta: PageMeta) -> Fields:
+    """The `page_meta` object. What the page does not have is left out; its words are always counted."""
+    return _known(
+        title=meta.title,
+        meta_description=meta.meta_description,
+        canonical_url=meta.canonical_url,
+        robots=meta.robots,
+        hreflang=[{"lang": lang, "href": href} for lang, href in meta.hreflang] or None,
+        h1=meta.h1 or None,
+        h2=meta.h2 or None,
+        word_count=meta.word_count,
+    )
+
+
+def dump_page_meta(meta: PageMeta) -> bytes:
+    """One value for the state to keep; `load_page_meta` reads it."""
+    return orjson.dumps(meta)
+
+
+def load_page_meta(data: bytes | str) -> PageMeta | None:
+    """What `dump_page_meta` wrote; `None` if it is damaged: the page can be read again, the index need not fail."""
+    try:
+        fields = orjson.loads(data)
+        pairs = tuple((str(lang), str(href)) for lang, href in fields.pop("hreflang"))
+        return PageMeta(**fields | {"hreflang": pairs, "h1": tuple(fields["h1"]), "h2": tuple(fields["h2"])})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def timestamp(value: str) -> str:
+    """An ISO 8601 time in UTC, as the index spells it: "+00:00" and not "Z". What is no time stays as it is."""
+    if _WHOLE_SECONDS.fullmatch(value):
+        return value[:-1] + "+00:00"
+    try:
+        moment = datetime.fromisoformat(value)
+        return _in_utc(moment)
+    except (ValueError, OverflowError):
+        return value
+
+
+def _in_utc(moment: datetime) -> str:
+    """A time without a zone is taken for UTC: servers that leave it out mean that."""
+    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).isoformat()
+
+
+def _mtime(seconds: float) -> str:
+    try:
+        return (_EPOCH + timedelta(seconds=seconds)).isoformat()
+    except (OverflowError, ValueError):
+        return _EPOCH.isoformat()  # Some file systems give times that no calendar has.
+
+
+def _last_modified(header: str) -> str:
+    try:
+        return _in_utc(parsedate_to_datetime(header))
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return timestamp(header)  # Some servers send ISO 8601.
+
+
+def _content_length(header: str) -> int | str:
+    text = header.strip()
+    return int(text) if _NUMBER.fullmatch(text) else header
+
+
+def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in headers.items():
+        lower = name.lower()
+        if lower not in _SECRETS:
+            found[lower] = f"{found[lower]}, {value}" if lower in found else value
+    return found
+
+
+@lru_cache(maxsize=1024)
+def mime(ext: str) -> str:
+    """The media type that an extension stands for. The same on every system: what is installed there does not count."""
+    ext = ext.lower()
+    return _WEB_TYPES.get(ext) or _types().get(ext, _UNKNOWN_TYPE)
+
+
+@lru_cache(maxsize=1)
+def _types() -> dict[str, str]:
+    return dict(MimeTypes(filenames=()).types_map[True])
+
+
+def _known(**fields: object) -> Fields:
+    return {name: value for name, value in fields.items() if value is not None}
