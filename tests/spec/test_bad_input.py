@@ -105,8 +105,7 @@ def test_no_sitemap_but_a_web_page(run_cli: RunCli, out: Path, site: Site, comma
     assert "no sitemap" in message
 
 
-@both
-@pytest.mark.parametrize("given", ["/", "/sitemap.xml"], ids=["by its site", "by its own URL"])
+@pytest.mark.parametrize(("command", "given"), [("list", "/sitemap.xml"), ("mirror", "/"), ("mirror", "/sitemap.xml")])
 def test_empty_sitemap(run_cli: RunCli, out: Path, site: Site, command: str, given: str) -> None:
     """A sitemap that lists nothing is named."""
     site.sitemap(urls=[])
@@ -115,10 +114,17 @@ def test_empty_sitemap(run_cli: RunCli, out: Path, site: Site, command: str, giv
     assert "sitemap" in hint
 
 
-@both
 @pytest.mark.parametrize(
-    "text",
-    ["ftp://example.com/", "http://", "http://exa mple.com/", "mailto:a@b.c", "http://[1::", "http://x:99999/", ""],
+    ("command", "text"),
+    [
+        ("mirror", "ftp://example.com/"),
+        ("list", "http://"),
+        ("mirror", "http://exa mple.com/"),
+        ("list", "mailto:a@b.c"),
+        ("mirror", "http://[1::"),
+        ("list", "http://x:99999/"),
+        ("mirror", ""),
+    ],
 )
 def test_not_a_url(run_cli: RunCli, command: str, text: str) -> None:
     """What cannot be fetched over the web is wrong usage: exit code 2 and nothing on stdout."""
@@ -142,8 +148,7 @@ def test_unwritable_output(run_cli: RunCli, tmp_path: Path, site: Site, command:
     assert not any(path.startswith("/page") for path in site.paths())
 
 
-@both
-@pytest.mark.parametrize("below", [".", "deeper/down"], ids=["itself", "below it"])
+@pytest.mark.parametrize(("command", "below"), [("list", "."), ("mirror", "."), ("mirror", "deeper/down")])
 def test_output_that_is_a_file(run_cli: RunCli, tmp_path: Path, site: Site, command: str, below: str) -> None:
     """A file where the output folder should be is named and left alone."""
     _served(site)

@@ -11,15 +11,15 @@ from tests.site import Site, faults
 from tests.spec.mirrored import FAST
 
 
-@pytest.mark.parametrize("slots", [1, 2])
-def test_reuse_connections_to_same_domain(site: Site, out: Path, run_cli: RunCli, slots: int) -> None:
+@pytest.mark.parametrize(("urls", "slots"), [(1000, 1), (200, 4)])
+def test_reuse_connections_to_same_domain(site: Site, out: Path, run_cli: RunCli, urls: int, slots: int) -> None:
     """Reuse connections to same domain: 1000 URLs of one host need no more connections than there are slots."""
-    paths = site.fill(1000)
+    paths = site.fill(urls)
     site.sitemap()
 
     done = run_cli("mirror", site.url, *FAST, "--quiet", "--concurrency", slots, "--output", out)
 
-    assert done.json["successful"] == 1000
+    assert done.json["successful"] == urls
     assert len([path for path in site.paths() if path.startswith("/page")]) == len(paths)
     assert site.connections <= slots
 

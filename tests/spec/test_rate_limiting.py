@@ -43,13 +43,25 @@ def test_default_rate_limiting_in_real_time(site: Site, out: Path, run_cli: RunC
     assert site.requests[-1].time - site.requests[0].time >= len(site.requests) - 1 - JITTER
 
 
-@pytest.mark.parametrize("concurrency", [1, 4])
-def test_custom_rate_limit(site: Site, out: Path, run_cli: RunCli, concurrency: int) -> None:
-    """Custom rate limit: 0.5 is two seconds between pages, for the host as a whole, however many slots there are."""
+async def test_custom_rate_limit(site: Site, out: Path) -> None:
+    """Custom rate limit: half a request a second is two seconds between pages, and between pages only."""
+    site.fill(6)
+    site.sitemap()
+    clock = JumpingClock()
+    log = ClockedLog(site, clock)
+
+    await mirror(site.url, output=out, rate_limit=0, content_rate_limit=0.5, clock=clock)
+
+    assert log.gaps("/page") == [2.0] * 5
+    assert sum(clock.slept) == 10.0 + log.times("/page")[0] - log.times()[0]
+
+
+def test_custom_rate_limit_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Custom rate limit: it holds for the host as a whole, however many slots there are."""
     site.fill(3)
     site.sitemap()
 
-    options = ("--content-rate-limit", 0.5, "--concurrency", concurrency, *FAST, "--output", out)
+    options = ("--content-rate-limit", 0.5, "--concurrency", 4, *FAST, "--output", out)
     assert run_cli("mirror", site.url, *options).json["successful"] == 3
 
     times = [seen.time for seen in site.requests if seen.path.startswith("/page")]
