@@ -1,0 +1,193 @@
+"""Cuts the endless parts of a site: calendars, session ids, ever-deeper paths, query permutations.
+
+A trap cannot be told from a large site by looking at one page, only by how its URLs grow. So each way of growing
+without end has a limit, generous for real sites, and each cut has a reason that is reported with its URL. The limits
+bound how far each kind of trap reaches; `--max-pages` bounds them all together.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final
+
+from sitemirror.urls import InvalidUrl, normalize
+
+_ROWS: Final = 4
+_WIDTH: Final = 1 << 17
+
+_ID_OR_WORD: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Za-z]+")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_HEX: Final = re.compile(r"[0-9A-Fa-f]{8,}")
+_MONTH: Final = re.compile(
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?",
+    re.IGNORECASE,
+)
+_LONG_ID: Final = 20  # letters and digits mixed: no name is that long
+_MAX_RUN: Final = 16  # segments; longer runs cannot repeat often in a path that `max_depth` lets through
+
+# Names that nothing but a session has; and names that a conference's or a newspaper's pages have too, so that only a
+# value as long and mixed as a session's counts: `?sid=12` is a story, `?sid=5e1f0a9b3c7d2e48` is a visit.
+_NAMES: Final = r"phpsessid|jsessionid|asp\.net_sessionid|aspsessionid[a-z]*|cfid|cftoken|oscsid|xtcsid|zenid"
+_SHARED_NAMES: Final = r"sid|sess|sessid|sess_id|session|sessionid|session_id|session-id"
+_VISIT: Final = (
+    r"(?:(?=[A-Za-z]*+[0-9])(?=[0-9]*+[A-Za-z])[A-Za-z0-9]{16,}+"
+    r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})"
+)
+_PARAMETER: Final = re.compile(
+    rf"(?:amp;)?(?:(?:{_NAMES})(?:=.*)?|(?:{_SHARED_NAMES})={_VISIT}|s=[0-9a-f]{{32}})", re.IGNORECASE | re.DOTALL
+)
+_IN_PATH: Final = re.compile(
+    rf";(?:(?:{_NAMES})=[^;/]*|(?:{_SHARED_NAMES})={_VISIT}(?=[;/]|\Z))"
+    r"|(?<=/)\((?:[A-Z]\([A-Za-z0-9_\-]+\))+\)(?:/|\Z)",  # ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
+    re.IGNORECASE,
+)
+_HINTS: Final = ("sess", "sid=", "s=", "cfid", "cftoken", "zenid", "/(")  # one of them is in every URL with a session
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a site may grow in each direction. 0 = no limit, everywhere."""
+
+    max_url: int = 2_000
+    """Characters in a URL. Addresses that pages append to on every click pass it; no browser bar or server log was
+    made for more."""
+
+    max_depth: int = 32
+    """Segments in a path. The deepest real trees (API references, source browsers) stay under 20; relative links on
+    an error page that answers 200 go down for ever."""
+
+    max_repeats: int = 3
+    """How often one segment, or one run of segments, may stand in a path. `/a/b/a/b/a/b/a/b/` is a relative link that
+    leads to its own page. Segments of one or two characters, and numbers, may recur (`/1/12/1/7/1/3/1`), but
+    not in unbroken runs."""
+
+    max_queries: int = 500
+    """Queries of one path. Filters, sortings and page sizes multiply: ten of them with two values each make 1,024 URLs
+    of one list."""
+
+    max_chain: int = 200
+    """Links in a row to URLs that differ only in numbers, ids or months. A calendar leads from month to month without
+    end; 200 pages of an archive, one behind the other, are allowed."""
+
+
+class Traps:
+    """Judges URLs one by one, and remembers only how many queries of each path were accepted.
+
+    That memory is a count-min sketch: four rows of 131,072 counters, each path counted once in every row by a hash of
+    its own, its number being the smallest of the four. So it is 2 MB for any site, hostile ones too. It never counts
+    too little, and too much only by what other paths put on the same counter in all four rows: nothing for a site of
+    ordinary size, about five with a million query URLs accepted. The order of arrival does not matter, and nothing is
+    stored: a resumed run feeds the accepted URLs to `accept` again.
+    """
+
+    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 – frozen
+        self._limits = limits
+        self._rows = [array("I", bytes(_WIDTH * array("I").itemsize)) for _ in range(_ROWS)]
+
+    def reason(self, url: str, *, chain: int) -> str:
+        """Why this URL is cut; empty if it is not. Ask once for each new URL, before `accept`.
+
+        `url` is normalised and without session id; `chain` is what `chain()` gave.
+        """
+        limits = self._limits
+        if 0 < limits.max_url < len(url):
+            return f"trap: URL longer than {limits.max_url} characters"
+        if 0 < limits.max_chain < chain:
+            return f"trap: more than {limits.max_chain} links in a row to URLs of the same shape"
+        path, mark, _ = url.partition("?")
+        segments = path.split("/")[3:]
+        if segments and not segments[-1]:
+            segments.pop()  # A folder's last slash opens no further level.
+        if 0 < limits.max_depth < len(segments):
+            return f"trap: path deeper than {limits.max_depth} segments"
+        if 0 < limits.max_repeats < len(segments) and _repeats(segments, limits.max_repeats):
+            return f"trap: a part of the path stands in it more than {limits.max_repeats} times"
+        if mark and 0 < limits.max_queries <= self._queries(path):
+            return f"trap: more than {limits.max_queries} queries of one path"
+        return ""
+
+    def accept(self, url: str) -> None:
+        """Counts a URL that will be fetched. Once for each, in any order."""
+        path, mark, _ = url.partition("?")
+        if mark:
+            for row, place in zip(self._rows, _places(path), strict=True):
+                row[place] += 1
+
+    def chain(self, parent_url: str, parent_chain: int, url: str) -> int:
+        """How many links in a row, the one from `parent_url` to `url` last, led to a URL of the same shape."""
+        if parent_url.count("/") != url.count("/"):  # Nearly all that are not alike are told apart by this already.
+            return 0
+        return parent_chain + 1 if shape(parent_url) == shape(url) else 0
+
+    def _queries(self, path: str) -> int:
+        return min(row[place] for row, place in zip(self._rows, _places(path), strict=True))
+
+
+@lru_cache(maxsize=256)  # enough for a page and its links; URLs can be long
+def shape(url: str) -> str:
+    """A URL with its numbers, ids and months made equal: `/cal/2031/05` and `/cal/2031/06` are one shape."""
+    return _ID_OR_WORD.sub(_blurred, url)
+
+
+def without_session(url: str) -> str:
+    """A normalised URL without the session id it carries in query or path, still normalised.
+
+    A site that sees no cookie puts the visit into every link, a new one each time: without end the same pages under new
+    names. The crawler follows, saves and names this URL instead.
+    """
+    lower = url.lower()
+    if not any(hint in lower for hint in _HINTS):
+        return url
+    head, mark, query = url.partition("?")
+    start = head.find("/", 8)
+    origin, path = (head, "") if start < 0 else (head[:start], head[start:])
+    bare_path = _IN_PATH.sub("", path)
+    kept = [part for part in query.split("&") if _PARAMETER.fullmatch(part) is None]
+    if bare_path == path and len(kept) == query.count("&") + 1:
+        return url
+    bare = origin + bare_path + ("?" + "&".join(kept) if mark and kept else "")
+    try:
+        # What is left can be a dot segment: `/..;jsessionid=1/`. Taking that out can bring forth another one.
+        again = normalize(bare)
+    except InvalidUrl:
+        return url
+    return again if again == url else without_session(again)
+
+
+def _blurred(match: re.Match[str]) -> str:
+    text = match[0]
+    if len(text) == 36 and "-" in text:
+        return "0"
+    digits = _DIGITS.search(text) is not None
+    if digits and (_HEX.fullmatch(text) is not None or len(text) >= _LONG_ID):
+        return "0"
+    if digits:
+        return _DIGITS.sub("0", text)
+    return "0" if len(text) <= len("september") and _MONTH.fullmatch(text) is not None else text
+
+
+def _repeats(segments: list[str], limit: int) -> bool:
+    often = [segment for segment, count in Counter(segments).items() if count > limit]
+    if not often:
+        return False
+    if any(len(segment) > 2 and not segment.isdigit() for segment in often):
+        return True
+    # Short names recur in trees that are sharded by digits or letters; only an unbroken run of them is a trap.
+    for length in range(1, min(len(segments) // (limit + 1), _MAX_RUN) + 1):
+        same = 0
+        for here, there in zip(segments, segments[length:], strict=False):
+            same = same + 1 if here == there else 0
+            if same >= length * limit:
+                return True
+    return False
+
+
+def _places(path: str) -> list[int]:
+    digest = blake2b(path.encode("utf-8", "surrogatepass"), digest_size=4 * _ROWS).digest()
+    return [int.from_bytes(digest[i : i + 4], "big") % _WIDTH for i in range(0, 4 * _ROWS, 4)]
