@@ -1,0 +1,400 @@
+"""The check of a mirror index: quiet about good ones in any layout, exact about bad ones, small in memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from sitemirror.publish import index_reader
+from sitemirror.publish.index_check import validate_index
+from sitemirror.publish.mirror_index import LIST_PIECE, UrlRow
+from tests.publish.sample_index import EMPTY, HOME, HOME_URL, SCHEMA, SITE, Rows
+
+# The example in the format's own description. It is abridged there: 123 items are counted and two shown.
+EXAMPLE = """{
+  "meta": {
+    "base_url": "https://example.com/",
+    "generated_at": "2025-09-23T19:56:21.500508+00:00",
+    "target_root": "/abs/path/mirror",
+    "items_count": 123,
+    "tool": "mirror_site.py",
+    "tool_version": "1",
+    "schema_version": 1,
+    "args": {
+      "link_depth": 2,
+      "same_domain": true,
+      "delay_seconds": 0.5,
+      "timeout": 60,
+      "user_agent": "Mozilla/5.0 ...",
+      "post_process": true,
+      "re_download_all": false,
+      "concurrency": 4
+    }
+  },
+  "items": [
+    {"path": ".", "type": "dir", "size": 1024, "items": 5, "kind": "dir", "name": ".", "ext": "", "section": "."},
+    {
+      "path": "index.html",
+      "type": "file",
+      "size": 4096,
+      "mtime": "2025-09-23T19:55:00+00:00",
+      "mime": "text/html",
+      "sha256": "...",
+      "source_url": "https://example.com/",
+      "final_url": "https://example.com/",
+      "http_status": 200,
+      "downloaded_at": "2025-09-23T19:55:01+00:00",
+      "original_etag": "\\"abc123\\"",
+      "original_last_modified": "2025-09-23T19:00:00+00:00",
+      "original_content_type": "text/html",
+      "original_content_length": 4096,
+      "target_abs_path": "/abs/path/mirror/index.html",
+      "target_root": "/abs/path/mirror",
+      "name": "index.html",
+      "ext": ".html",
+      "kind": "page",
+      "section": ".",
+      "page_meta": {"title": "Home", "word_count": 250}
+    }
+  ],
+  "urls": {
+    "https://example.com/": {
+      "url": "https://example.com/",
+      "final_url": "https://example.com/",
+      "http_status": 200,
+      "headers": {"content-type": "text/html; charset=utf-8"},
+      "downloaded_at": "2025-09-23T19:55:01+00:00",
+      "local_path": "index.html",
+      "kind": "page",
+      "referers": [],
+      "depth": 0
+    }
+  },
+  "graph": {
+    "out_edges": {"https://example.com/": ["https://example.com/about/"]},
+    "in_edges": {"https://example.com/about/": ["https://example.com/"]}
+  },
+  "skipped_urls": [],
+  "errors": []
+}
+"""
+
+MANY = [f"{SITE}{number:05}" for number in range(2 * LIST_PIECE + 3)]
+LARGE = Rows(urls=(replace(HOME_URL, referers=MANY),), edges=tuple((SITE, url, "href") for url in MANY))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "mirror-index.json"
+
+
+def document(path: Path, rows: Rows = LARGE) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(rows.write(path).read_bytes())
+    return found
+
+
+def problems(path: Path) -> list[str]:
+    return list(validate_index(path))
+
+
+def test_the_seeds_example_is_valid(path: Path) -> None:
+    """The published schema takes it, and our check finds nothing but what abridging did to its counts."""
+    Draft202012Validator(SCHEMA).validate(json.loads(EXAMPLE))
+    path.write_text(EXAMPLE, "utf-8")
+    assert problems(path) == [
+        "meta.items_count is 123, but there are 2 items",
+        "the root directory has 5 items and 1,024 bytes by its own account, but 1 items and 4,096 bytes are listed",
+    ]
+    whole = EXAMPLE.replace("123,", "2,").replace('"items": 5', '"items": 1').replace("1024", "4096")
+    path.write_text(whole, "utf-8")
+    assert problems(path) == []
+
+
+@pytest.mark.parametrize("rows", [Rows(), LARGE, EMPTY], ids=["sample", "long lists", "empty"])
+@pytest.mark.parametrize("indent", ["ours", None, 2, "\t"])
+def test_good_indexes_are_good_in_any_layout(path: Path, rows: Rows, indent: int | str | None) -> None:
+    """Ours is read by lines, an editor's or jq's whole; the verdict is the same."""
+    rows.write(path)
+    if indent != "ours":
+        bom = "\ufeff" * (indent == 2)
+        path.write_text(bom + json.dumps(json.loads(path.read_bytes()), indent=indent), "utf-8")
+    assert problems(path) == []
+
+
+def test_windows_line_ends_are_ours_too(path: Path) -> None:
+    """git may turn line ends into CRLF on checkout."""
+    path.write_bytes(LARGE.write(path).read_bytes().replace(b"\n", b"\r\n"))
+    assert sum(1 for _ in index_reader.by_line(path)) > 10
+    assert problems(path) == []
+
+
+def test_unknown_fields_are_passed_over(path: Path) -> None:
+    """Additions do not change the version, so a newer tool's index is no worse for them."""
+    found = document(path)
+    for place in (found, found["meta"], found["items"][0], found["urls"][SITE], found["graph"], found["errors"][0]):
+        place["news"] = {"a": [1]}
+    path.write_text(json.dumps(found), "utf-8")
+    assert problems(path) == []
+
+
+Edit = Callable[[dict[str, Any]], object]
+
+BAD: list[tuple[str, Edit, list[str]]] = [
+    ("no items", lambda d: d.pop("items"), ["items is missing"]),
+    ("no graph", lambda d: d.pop("graph"), [f"graph{n} is missing" for n in ("", ".out_edges", ".in_edges")]),
+    ("no errors", lambda d: d.pop("errors"), ["errors is missing"]),
+    ("list for object", lambda d: d.update(urls=[]), ["urls is not an object"]),
+    ("object for list", lambda d: d.update(errors={}), ["errors is not a list"]),
+    ("no base_url", lambda d: d["meta"].pop("base_url"), ["meta.base_url: field required"]),
+    ("no meta", lambda d: d.update(meta=None), ["meta is not an object"]),
+    (
+        "text for number",
+        lambda d: d["meta"]["args"].update(timeout="30"),
+        ["meta.args.timeout: input should be a valid"],
+    ),
+    ("half a second", lambda d: d["meta"]["args"].update(timeout=0.5), ["meta.args.timeout: input should be a valid"]),
+    ("newer", lambda d: d["meta"].update(schema_version=2), ["meta.schema_version is 2; this program knows 1"]),
+    (
+        "naive time",
+        lambda d: d["meta"].update(generated_at="2026-01-03T20:00:00"),
+        ["meta.generated_at: is not in UTC"],
+    ),
+    ("no time", lambda d: d["errors"][0].update(ts="now"), ["errors[0].ts: is no ISO 8601 time"]),
+    ("null", lambda d: d["items"][3].update(sha256=None), ["items[3].sha256: input should be a valid string"]),
+    ("escape", lambda d: d["items"][3].update(path="../x"), ["items[3].path: is no path inside the mirror"]),
+    ("absolute", lambda d: d["urls"][SITE].update(local_path="/x"), [f'urls["{SITE}"].local_path: is no path inside']),
+    ("other kind", lambda d: d["items"][3].update(kind="dir"), ["items[3].kind: input should be 'page' or 'asset'"]),
+    ("other type", lambda d: d["items"][3].update(type="link"), ["items[3]: input tag 'link'"]),
+    ("no items in dir", lambda d: d["items"][0].pop("items"), ["items[0].items: field required"]),
+    (
+        "heading",
+        lambda d: d["items"][3]["page_meta"].update(h1="x"),
+        ["items[3].page_meta.h1: input should be"],
+    ),
+    (
+        "reason",
+        lambda d: d["skipped_urls"][1].update(reason="depth"),
+        ["skipped_urls[1].reason: input should be"],
+    ),
+    ("no from", lambda d: d["skipped_urls"][0].pop("from"), ["skipped_urls[0].from: field required"]),
+    ("one less", lambda d: d["errors"].__setitem__(0, "x"), ["errors[0]: input should be a valid dictionary"]),
+    ("other url", lambda d: d["urls"][SITE].update(url="x"), [f'urls["{SITE}"] holds another URL: x']),
+    (
+        "referer",
+        lambda d: d["urls"][SITE]["referers"].append(5),
+        [f'urls["{SITE}"].referers holds 5, which is not a URL'],
+    ),
+    ("referers", lambda d: d["urls"][SITE].update(referers="x"), [f'urls["{SITE}"].referers: input should be a valid']),
+    ("edge", lambda d: d["graph"]["out_edges"][SITE].append([]), [f'graph.out_edges["{SITE}"] holds [], which is not']),
+    ("edges", lambda d: d["graph"].update(out_edges=[], in_edges={}), ["graph.out_edges is not an object"]),
+    (
+        "typed edges",
+        lambda d: d["graph"]["typed_out_edges"].update({SITE: ["x"]}),
+        [f'graph.typed_out_edges["{SITE}"] is not an object'],
+    ),
+    (
+        "typed list",
+        lambda d: d["graph"]["typed_out_edges"].update({SITE: {"href": {}}}),
+        [f'graph.typed_out_edges["{SITE}"]["href"] is not a list'],
+    ),
+    (
+        "one way",
+        lambda d: d["graph"]["in_edges"].pop(MANY[0]),
+        ["graph.in_edges is not graph.out_edges the other way round (1,002 edges against 1,003)"],
+    ),
+    (
+        "swapped",
+        lambda d: d["graph"]["in_edges"].update({MANY[0]: ["x"]}),
+        ["graph.in_edges is not graph.out_edges the other way round (1,003 edges against 1,003)"],
+    ),
+    ("count", lambda d: d["meta"].update(items_count=7), ["meta.items_count is 7, but there are 4 items"]),
+    (
+        "order",
+        lambda d: d["items"].reverse(),
+        [f"items[{n}] is out of order: items are sorted by type and path, each once" for n in (1, 2, 3)],
+    ),
+    (
+        "size",
+        lambda d: d["items"][3].update(size=1),
+        ["the root directory has 3 items and 4,106 bytes by its own account, but 3 items and 11 bytes are listed"],
+    ),
+]
+
+
+@pytest.mark.parametrize("layout", ["ours", "another"])
+@pytest.mark.parametrize(("edit", "expected"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_each_fault_is_named_with_its_place(path: Path, edit: Edit, expected: list[str], layout: str) -> None:
+    """One fault, one line that says where it is and what should be there; the layout does not matter."""
+    found = document(path)
+    edit(found)
+    if layout == "ours":
+        path.write_bytes(in_our_layout(found))
+    else:
+        path.write_text(json.dumps(found), "utf-8")
+    named = problems(path)
+    assert len(named) == len(expected), named
+    assert all(problem.startswith(start) for problem, start in zip(named, expected, strict=True)), named
+
+
+def in_our_layout(found: dict[str, Any]) -> bytes:
+    """A document with the writer's line breaks, whatever is in it."""
+
+    def text(value: Any, indent: int, levels: int) -> str:
+        if not levels or not value or not isinstance(value, dict | list):
+            return json.dumps(value)
+        line = "\n" + " " * (indent + 2)
+        if isinstance(value, list):
+            inner = [text(element, indent + 2, levels - 1) for element in value]
+        else:
+            inner = [f"{json.dumps(name)}: {text(part, indent + 2, levels - 1)}" for name, part in value.items()]
+        opening, closing = "[]" if isinstance(value, list) else "{}"
+        return opening + line + ("," + line).join(inner) + "\n" + " " * indent + closing
+
+    sections = (f"  {json.dumps(name)}: {text(part, 2, 1 + (name == 'graph'))}" for name, part in found.items())
+    return ("{\n" + ",\n".join(sections) + "\n}\n").encode()
+
+
+@pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b"null", b"\xff\xfe{", b"{\n", b'{"meta": {}', b"{}}"])
+def test_what_is_no_index_is_said_to_be_none(path: Path, content: bytes) -> None:
+    """A file that is something else is one problem, and no crash."""
+    path.write_bytes(content)
+    (problem,) = problems(path)
+    assert problem.startswith("mirror-index.json is ")
+
+
+def test_an_empty_object_lacks_everything(path: Path) -> None:
+    """Each part that is missing is named."""
+    path.write_bytes(b"{}")
+    assert [problem.partition(" is missing")[0] for problem in problems(path)] == [
+        "meta",
+        "items",
+        "urls",
+        "graph",
+        "graph.out_edges",
+        "graph.in_edges",
+        "skipped_urls",
+        "errors",
+    ]
+
+
+def test_a_file_that_is_not_there_is_no_problem_of_the_index(path: Path) -> None:
+    """Whoever asks for a check of nothing gets the system's error."""
+    with pytest.raises(FileNotFoundError):
+        problems(path)
+
+
+def test_every_cut_is_noticed(path: Path) -> None:
+    """A file cut anywhere is never taken for a good index."""
+    whole = LARGE.write(path).read_bytes()
+    for length in [*range(0, len(whole) - 2, 1 + len(whole) // 150), len(whole) - 2]:
+        path.write_bytes(whole[:length])
+        assert any("is not JSON" in problem for problem in problems(path)), length
+
+
+def test_every_lost_or_doubled_line_is_noticed(path: Path) -> None:
+    """Items and edges vouch for one another: without one of their lines, or with one twice, the index is wrong."""
+    lines = LARGE.write(path).read_bytes().splitlines(keepends=True)
+    places = {line.split(b'"')[1]: number for number, line in enumerate(lines) if line.startswith((b'  "', b'    "'))}
+    items, urls, back, end = (places[name] for name in (b"items", b"urls", b"in_edges", b"typed_out_edges"))
+    for number in (*range(items, urls), *range(places[b"out_edges"], back + 3), *range(end - 3, end)):
+        for changed in ([], [lines[number]] * 2):
+            path.write_bytes(b"".join([*lines[:number], *changed, *lines[number + 1 :]]))
+            assert problems(path), lines[number][:80]
+
+
+@pytest.mark.parametrize("old", [b'"],\n', b"},\n    {", b'"]\n', b"},\n"])
+def test_commas_are_looked_at(path: Path, old: bytes) -> None:
+    """Lines are read one by one, but a comma too few or too many between them is noticed as by any reader of JSON."""
+    good = Rows().write(path).read_bytes()
+    assert old in good
+    bad = old.replace(b",", b"") if b"," in old else old.replace(b"\n", b",\n")
+    path.write_bytes(good.replace(old, bad, 1))
+    assert "is not JSON" in problems(path)[-1]
+
+
+def test_problems_found_before_the_layout_ends_are_told_once(path: Path) -> None:
+    """An index that somebody edited by hand halfway down is read on, and nothing is said twice."""
+    found = document(path, Rows())
+    found["items"][3]["sha256"] = 7
+    found["errors"][0]["ts"] = 7
+    text = in_our_layout(found).decode()
+    edited = text.replace('"errors": [\n    {', '"errors": [\n    {\n\n')
+    assert edited != text
+    path.write_text(edited, "utf-8")
+    assert [problem.partition(":")[0] for problem in problems(path)] == ["items[3].sha256", "errors[0].ts"]
+
+
+def test_a_huge_file_in_another_layout_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Better no verdict than all the machine's memory."""
+    monkeypatch.setattr(index_reader, "MAX_WHOLE", 100)
+    assert problems(Rows().write(path)) == []
+    path.write_text(json.dumps(json.loads(path.read_bytes())), "utf-8")
+    (problem,) = problems(path)
+    assert "too large" in problem
+
+
+def test_foreign_text_is_made_printable(path: Path) -> None:
+    """What a damaged index holds cannot reach the terminal raw, nor fill it."""
+    found = document(path, Rows())
+    found["urls"]["\x1b[31m" + "x" * 9_000] = {"kind": "\x1b[2J"}
+    found["graph"]["in_edges"]["\x1b"] = 5
+    found["errors"] = [{"ts": "\x1b", "url": "", "stage": "", "error": ""}]
+    path.write_text(json.dumps(found), "utf-8")
+    named = problems(path)
+    assert len(named) >= 4
+    assert all(problem.isprintable() and len(problem) < 1_000 for problem in named)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+KEYS = st.sampled_from(
+    ["meta", "items", "urls", "graph", "skipped_urls", "errors", "out_edges", "in_edges", "0", "url"]
+)
+
+
+@given(
+    st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON, max_size=3) | st.lists(st.dictionaries(KEYS, JSON))),
+    st.sampled_from([None, 2]),
+)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_json_is_judged_without_a_crash(path: Path, found: dict[str, Any], indent: int | None) -> None:
+    """Whatever a file holds, the check ends with a list of problems, and by lines finds what it finds in the whole."""
+    path.write_text(json.dumps(found, indent=indent), "utf-8")
+    named = problems(path)
+    assert named
+    path.write_bytes(in_our_layout(found))
+    assert problems(path) == named
+
+
+def test_memory_stays_flat(path: Path) -> None:
+    """A page that 30,000 others link to is checked in the memory of a few."""
+    count = 30_000
+    names = [f"{SITE}{number:06}/" for number in range(count)]
+    rows = replace(EMPTY, urls=(UrlRow(url=SITE, local_path="x", kind="page", referers=names),))
+    rows = replace(rows, edges=tuple((SITE, name, "href") for name in names), files=(HOME,))
+    rows.write(path)
+    tracemalloc.start()
+    found = problems(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == []
+    assert path.stat().st_size > 3_000_000
+    assert peak < 600_000
+
+
+def test_problems_come_one_by_one(path: Path) -> None:
+    """Whoever wants only the first need not wait for the last."""
+    found: Iterator[str] = validate_index(path)
+    document_with_faults = document(path, Rows())
+    document_with_faults["errors"] = [{}] * 1_000
+    path.write_bytes(in_our_layout(document_with_faults))
+    assert next(found).startswith("errors[0].")
