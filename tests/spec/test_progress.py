@@ -7,9 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sitemirror import mirror
 from sitemirror.events import Event, Progress
 from tests.conftest import RunCli
+from tests.fetch.clocks import JumpingClock
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -48,14 +51,15 @@ async def test_progress_file_updates(site: Site, out: Path) -> None:
         if isinstance(event, Progress) and event.processed in (101, 201):
             seen[event.processed] = json.loads(file.read_bytes())
 
-    await mirror(site.url, output=out, rate_limit=0, on_event=look)
+    # At 50 a second the whole takes 4.6 s: too short for the file to be written by the clock.
+    await mirror(site.url, output=out, rate_limit=50, on_event=look, clock=JumpingClock())
 
     assert sorted(seen) == [101, 201]
     for number, written in seen.items():
         assert 100 * (number // 100) <= written["processed"] <= number
         assert written["total"] == 230
-        assert written["elapsed_sec"] > 0
-        assert written["eta_sec"] > 0
+        assert written["eta_sec"] == pytest.approx((230 - written["processed"]) / 50, abs=0.1)
+        assert written["elapsed_sec"] == pytest.approx(written["processed"] / 50, abs=0.2)
     assert seen[201]["elapsed_sec"] > seen[101]["elapsed_sec"]
     last = mirrored.progress
     assert {"processed", "total", "elapsed_sec", "eta_sec"} <= set(last)
