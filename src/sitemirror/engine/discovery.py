@@ -25,13 +25,16 @@ from sitemirror.text import printable
 MAX_DEPTH: Final = 5
 """Indexes within indexes that are followed. The protocol allows one level; some sites have two."""
 
+CHECKPOINT_REST: Final = 0.1
+"""Seconds between two checkpoints: a fast server sends URLs by the ten thousand a second."""
+
 ROBOTS_LIMIT: Final = 512 * 1024
 _BATCH: Final = 2000
 _NAMED_VIOLATIONS: Final = 20
 
 
 class Discovery:
-    """Reads robots.txt and sitemaps. `checkpoint` is called whenever 100 more URLs are listed."""
+    """Reads robots.txt and sitemaps. `checkpoint` is called for every sitemap and for every 100 URLs."""
 
     def __init__(self, session: Session, listing: Listing, scope: Scope, checkpoint: Callable[[], None]) -> None:
         self._session = session
@@ -43,6 +46,7 @@ class Discovery:
         self._resumed = listing.listed > 0
         self._misses: list[str] = []
         self._since_checkpoint = 0
+        self._checkpointed = float("-inf")
         self._count = 0  # of the sitemap in hand
         self._kind: str | None = None
 
@@ -170,8 +174,9 @@ class Discovery:
             self._listing.add(row.id, entries[start : start + _BATCH])
         self._count += len(entries)
         self._since_checkpoint += len(entries)
-        if self._since_checkpoint >= 100:
-            self._since_checkpoint = 0
+        now = self._session.clock.monotonic()
+        if self._since_checkpoint >= 100 and now - self._checkpointed >= CHECKPOINT_REST:
+            self._since_checkpoint, self._checkpointed = 0, now
             self._checkpoint()
 
     def _listed(self, entry: Entry, base: str) -> Listed:
@@ -216,7 +221,7 @@ class Discovery:
         return sitemap_links(page.body, page.url) if page is not None else []
 
     def _found_any(self) -> bool:
-        """Whether there is something to fetch. Pages of earlier runs do not count: their scope may have been another."""
+        """Whether there is something to fetch. Earlier runs' pages do not count: their scope may have been another."""
         return self._wanted > 0 or (self._resumed and self._listing.in_scope > 0)
 
     def _demand(self, arrival: Arrival) -> None:
