@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from sitemirror import urls
-from sitemirror.engine import Session, run_list, run_mirror
+from sitemirror.engine import Session, run_crawl, run_list, run_mirror
 from sitemirror.engine import where as _where
 from sitemirror.errors import UsageError
 from sitemirror.events import Event, Listener
@@ -128,6 +128,19 @@ def mirror(
     return _run(run_mirror, url, settings, on_event, _Parts(clock, resolver), options)
 
 
+def crawl(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    on_event: Listener | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Any,
+) -> Run[MirrorReport]:
+    """Follows the links from a page and saves pages with what they need to look right. Arguments as for `mirror`."""
+    return _run(run_crawl, url, settings, on_event, _Parts(clock, resolver), options)
+
+
 def list_site(
     url: str,
     *,
@@ -144,6 +157,11 @@ def list_site(
 def mirror_sync(url: str, **arguments: Any) -> MirrorReport:
     """`mirror` for programs without an event loop; returns when it is done."""
     return _finish(lambda: mirror(url, **arguments))
+
+
+def crawl_sync(url: str, **arguments: Any) -> MirrorReport:
+    """`crawl` for programs without an event loop; returns when it is done."""
+    return _finish(lambda: crawl(url, **arguments))
 
 
 def list_site_sync(url: str, **arguments: Any) -> ListReport:

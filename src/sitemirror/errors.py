@@ -3,6 +3,7 @@
     SitemirrorError
     ├── UsageError            wrong input on the command line (exit 2)
     ├── Unreachable           no such host, refused, TLS failure, the site does not answer
+    ├── BadStart              a crawl's start page is no page, or not on the site
     ├── NoSitemap             nothing to start from; offers another way
     │   └── EmptySitemap      a sitemap without a single URL in scope
     ├── OutputError           the output folder cannot be used
@@ -41,6 +42,10 @@ class UsageError(SitemirrorError):
 
 class Unreachable(SitemirrorError):
     """The start URL's host could not be talked to at all."""
+
+
+class BadStart(SitemirrorError):
+    """A crawl cannot begin at its start page."""
 
 
 class NoSitemap(SitemirrorError):

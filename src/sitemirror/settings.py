@@ -34,11 +34,28 @@ class Content(StrEnum):
     FULL = "full"
 
 
-class ListFormat(StrEnum):
-    """What `list` prints on stdout."""
+class Format(StrEnum):
+    """What is written. `list` prints json or md; mirror and crawl save markdown, html or both."""
 
     JSON = "json"
     MD = "md"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    BOTH = "both"
+
+
+class Links(StrEnum):
+    """How links in Markdown to other pages are written."""
+
+    ABSOLUTE = "absolute"
+    LOCAL = "local"
+
+
+class Source(StrEnum):
+    """Where URLs come from."""
+
+    SITEMAP = "sitemap"
+    LINKS = "links"
 
 
 class Settings(BaseModel):
@@ -104,8 +121,27 @@ class Settings(BaseModel):
     domain_lock: bool = True
     """Only the start host's registrable domain and its subdomains."""
 
-    respect_robots: bool = False
-    """Obey robots.txt for pages too (a sitemap is the owner's invitation, so the default is no)."""
+    respect_robots: bool | None = None
+    """Obey robots.txt for pages. Left out: crawl does, mirror does not (a sitemap is the owner's invitation)."""
+
+    discover: Source | None = None
+    """Where URLs come from: the site's sitemaps (mirror's way) or the links on its pages (crawl's way)."""
+
+    link_depth: Annotated[int, Field(ge=-1)] = -1
+    """How many links deep to follow: 0 = the start page with its assets, 1 = also the pages it links to.
+    -1 = no limit."""
+
+    same_domain: bool = True
+    """crawl: only the start host and its www twin, or any host."""
+
+    delay_seconds: Annotated[float | None, Field(gt=0)] = None
+    """At least this many seconds between two requests: the same as --content-rate-limit 1/S."""
+
+    honor_nofollow: bool = False
+    """Do not follow links marked rel=nofollow."""
+
+    re_download_all: bool = False
+    """Fetch everything anew, whatever was saved before."""
 
     whole_site: bool = False
     """With a start URL that has a path: take the whole site, not only what is under that path."""
@@ -126,8 +162,20 @@ class Settings(BaseModel):
     min_free_mb: Annotated[int, Field(ge=0)] = 100
     """Stop before the disk has less free space than this (or runs out of inodes). 0 = do not look."""
 
-    format: ListFormat = ListFormat.JSON
-    """list: what to print on stdout."""
+    format: Format | None = None
+    """What to write. list prints json or md; mirror saves markdown, crawl html, and both can save both."""
+
+    links: Links = Links.ABSOLUTE
+    """Links to other pages in Markdown: absolute = to the site; local = to the saved files, where there is one."""
+
+    post_process: bool = True
+    """HTML: rewrite links to relative local paths where the target was saved, so that the copy opens from disk."""
+
+    hash: bool = True
+    """Keep the SHA-256 of every file in the mirror index."""
+
+    index: bool = False
+    """mirror: write mirror-index.json too."""
 
     quiet: bool = False
     """Only errors on stderr."""
@@ -153,7 +201,15 @@ class Settings(BaseModel):
             raise ValueError("give it as USER:PASSWORD")
         return value
 
-    @field_validator("rate_limit", "content_rate_limit", "timeout", "max_file_size", "max_sitemap_size", mode="after")
+    @field_validator(
+        "rate_limit",
+        "content_rate_limit",
+        "timeout",
+        "max_file_size",
+        "max_sitemap_size",
+        "delay_seconds",
+        mode="after",
+    )
     @classmethod
     def _finite(cls, value: float | None) -> float | None:
         if value is not None and (value != value or value in (float("inf"), float("-inf"))):
@@ -165,6 +221,8 @@ class Settings(BaseModel):
         """Pages per second that one host may be asked for, all slots together. 0 = no limit."""
         if self.content_rate_limit is not None:
             return self.content_rate_limit
+        if self.delay_seconds is not None:
+            return 1 / self.delay_seconds
         return self.rate_limit * self.concurrency
 
     @property

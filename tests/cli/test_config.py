@@ -9,7 +9,7 @@ import pytest
 from sitemirror.cli.config import settings_for
 from sitemirror.cli.options import Command
 from sitemirror.errors import UsageError
-from sitemirror.settings import Content, ListFormat, OnError, Settings
+from sitemirror.settings import Content, Format, OnError, Settings
 from tests.conftest import RunCli
 
 
@@ -97,7 +97,7 @@ def test_every_kind_of_value_can_stand_in_the_environment(folder: Path) -> None:
 def test_settings_of_other_commands_are_left_aside(folder: Path) -> None:
     """One file and one environment serve all commands."""
     write(folder, 'concurrency = 5\nformat = "md"\n')
-    assert settings_for(Command.LIST, {}, environ={"SITEMIRROR_UPDATE": "1"}) == Settings(format=ListFormat.MD)
+    assert settings_for(Command.LIST, {}, environ={"SITEMIRROR_UPDATE": "1"}) == Settings(format=Format.MD)
     assert settings_for(Command.MIRROR, {}, environ={}) == Settings(concurrency=5)
 
 
@@ -124,9 +124,9 @@ def test_a_louder_wish_nearer_to_the_person_replaces_a_quieter_one(folder: Path)
     ("text", "message"),
     [
         ("rate-limt = 1", "sitemirror.toml: unknown key rate-limt"),
-        ("[mirror]\nformat = 'md'", "sitemirror.toml: unknown key mirror.format"),
+        ("[mirror]\nformat = 'md'", "sitemirror.toml: mirror.format must be one of markdown, html, both, got md"),
         ("[list]\nupdate = true", "sitemirror.toml: unknown key list.update"),
-        ("[crawl]\noutput = 'x'", "sitemirror.toml: unknown key crawl"),
+        ("[verify]\noutput = 'x'", "sitemirror.toml: unknown key verify"),
         ("rate-limit = -1", "sitemirror.toml: rate-limit must be 0 or more, got -1"),
         ("rate-limit = true", "sitemirror.toml: rate-limit must be a number, got true"),
         ("update = 'sure'", "sitemirror.toml: update must be true or false, got sure"),

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_setting_is_an_option_of_some_command() -> None:
     """A setting added to settings.py cannot be forgotten on the command line."""
-    assert sorted(option.field for option in OPTIONS) == sorted(Settings.model_fields)
+    assert {option.field for option in OPTIONS} == set(Settings.model_fields)
     assert all(option.commands for option in OPTIONS)
 
 

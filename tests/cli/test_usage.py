@@ -27,7 +27,7 @@ WRONG = [
     (["mirror"], "missing argument 'URL'"),
     (["mirror", URL, URL], "got unexpected extra argument"),
     (["mirror", URL, "--nonsense"], "no such option: --nonsense"),
-    (["mirror", URL, "--format", "md"], "no such option: --format"),
+    (["mirror", URL, "--format", "md"], "--format must be one of markdown, html, both, got md"),
     (["list", URL, "--concurrency", "2"], "no such option: --concurrency"),
     (["mirror", URL, "--timeout"], "option '--timeout' requires an argument"),
     (["miror", URL], "no such command 'miror'. Did you mean 'mirror'?"),

@@ -1,4 +1,4 @@
-"""The two programs' front doors. Imports nothing until it knows what is wanted, so that `--version` answers at once."""
+"""The programs' front doors. Imports nothing until it knows what is wanted, so that `--version` answers at once."""
 
 from __future__ import annotations
 
@@ -29,5 +29,15 @@ def sitemap_to_markdown() -> int:
         from sitemirror.cli.app import run_sitemap_to_markdown
 
         return run_sitemap_to_markdown(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def mirror_site() -> int:
+    """`mirror-site`, the command line of sitemirror's second ancestor: the exit code."""
+    try:
+        from sitemirror.cli.app import run_mirror_site
+
+        return run_mirror_site(sys.argv[1:])
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -26,6 +26,7 @@ from sitemirror.settings import Settings
 
 SITEMIRROR: Final = "sitemirror"
 SITEMAP_TO_MARKDOWN: Final = "sitemap-to-markdown"
+MIRROR_SITE: Final = "mirror-site"
 
 INTRODUCTION: Final = (
     "Copies a whole website to disk as clean Markdown: politely, resumably, incrementally.\n\n"
@@ -42,6 +43,11 @@ HELP: Final = {
         "Saves every page in a site's sitemaps as Markdown.\n\n"
         "The tree goes to DIR/HOST/, the report to stdout as JSON. A run goes on where an earlier one stopped."
     ),
+    Command.CRAWL: (
+        "Follows links from a page and saves what it finds, with what the pages need to look right.\n\n"
+        "The tree goes to DIR/HOST/, with mirror-index.json beside it; the report goes to stdout as JSON. "
+        "robots.txt is obeyed. A run goes on where an earlier one stopped."
+    ),
     Command.WHERE: "Says which file a URL is saved to, or which URL a file came from.",
 }
 
@@ -50,11 +56,17 @@ SITEMAP_TO_MARKDOWN_HELP: Final = (
     "The same as `sitemirror list` and `sitemirror mirror`, under the name and options of an older tool."
 )
 
+MIRROR_SITE_HELP: Final = (
+    "Follows links from a page and saves what it finds.\n\n"
+    "The same as `sitemirror crawl`, under the name of an older tool."
+)
+
 EXAMPLES: Final = {
     SITEMIRROR: """Examples:
 sitemirror list https://docs.example.com/             # which pages are there?
 sitemirror mirror https://docs.example.com/           # save them all
 sitemirror mirror https://docs.example.com/ --update  # only what changed
+sitemirror crawl https://docs.example.com/            # as HTML, by its links
 sitemirror where https://docs.example.com/install     # which file is it?""",
     Command.LIST: """Examples:
 sitemirror list https://docs.example.com/
@@ -65,9 +77,17 @@ sitemirror mirror https://docs.example.com/
 sitemirror mirror https://example.com/guide/ -o mirrors --max-pages 100
 sitemirror mirror https://example.com/ --concurrency 5 --rate-limit 2
 sitemirror mirror https://docs.example.com/ --update --on-error retry""",
+    Command.CRAWL: """Examples:
+sitemirror crawl https://docs.example.com/
+sitemirror crawl https://example.com/guide/ --include-path '/guide/*' --link-depth 3
+sitemirror crawl https://docs.example.com/ --format markdown --links local
+sitemirror crawl https://docs.example.com/ --update""",
     Command.WHERE: """Examples:
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
+    MIRROR_SITE: """Examples:
+mirror-site https://docs.example.com/ --link-depth 2
+mirror-site https://docs.example.com/ --delay-seconds 0.5 --no-post-process""",
     SITEMAP_TO_MARKDOWN: """Examples:
 sitemap-to-markdown --url https://docs.example.com/           # the outline
 sitemap-to-markdown --url https://docs.example.com/ --mirror  # all pages""",
@@ -77,6 +97,7 @@ _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 _WEB_ADDRESS: Final = ("http://", "https://", "www.")
 
 _Url = Annotated[str, typer.Argument(metavar="URL", help="A site, a part of a site, or a sitemap.", show_default=False)]
+_Page = Annotated[str, typer.Argument(metavar="URL", help="The page to begin at.", show_default=False)]
 _UrlOption = Annotated[str, typer.Option("--url", metavar="URL", help="A site, a part of a site, or a sitemap.")]
 _Mirror = Annotated[
     bool, typer.Option("--mirror/--list-only", help="Save the pages, or only write the outline.", metavar="")
@@ -103,6 +124,11 @@ def run_sitemirror(arguments: Sequence[str]) -> int:
 def run_sitemap_to_markdown(arguments: Sequence[str]) -> int:
     """The exit code of `sitemap-to-markdown ARGUMENTS`."""
     return _run(_sitemap_to_markdown(arguments), SITEMAP_TO_MARKDOWN, arguments)
+
+
+def run_mirror_site(arguments: Sequence[str]) -> int:
+    """The exit code of `mirror-site ARGUMENTS`."""
+    return _run(_mirror_site(arguments), MIRROR_SITE, arguments)
 
 
 def _run(app: typer.Typer, program: str, arguments: Sequence[str]) -> int:
@@ -161,6 +187,10 @@ def _sitemirror(arguments: Sequence[str]) -> typer.Typer:
         settings = settings_for(Command.MIRROR, typed(context), environ=os.environ, config=config)
         return run_job(_job("mirror", url, settings, SITEMIRROR, typed_again))
 
+    def crawl(context: typer.Context, url: _Page, config: _Config = None) -> int:
+        settings = settings_for(Command.CRAWL, typed(context), environ=os.environ, config=config)
+        return run_job(_job("crawl", url, settings, SITEMIRROR, typed_again))
+
     def where(context: typer.Context, target: _Target, config: _Config = None) -> None:
         from sitemirror import api
 
@@ -176,7 +206,8 @@ def _sitemirror(arguments: Sequence[str]) -> typer.Typer:
     ) -> None:
         """Takes the options that stand before the command."""
 
-    for command, function in ((Command.LIST, list_), (Command.MIRROR, mirror), (Command.WHERE, where)):
+    every = ((Command.LIST, list_), (Command.MIRROR, mirror), (Command.CRAWL, crawl), (Command.WHERE, where))
+    for command, function in every:
         app.command(command.value, help=HELP[command], epilog=escape(EXAMPLES[command]), context_settings=_CONTEXT)(
             _with_options(function, options_of(command))
         )
@@ -215,13 +246,40 @@ def _sitemap_to_markdown(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
-def _job(command: Literal["list", "mirror"], url: str, settings: Settings, program: str, typed_again: str) -> Job:
+def _mirror_site(arguments: Sequence[str]) -> typer.Typer:
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT
+    )
+    typed_again = command_line(MIRROR_SITE, arguments)
+
+    def door(
+        context: typer.Context,
+        url: _Page,
+        config: _Config = None,
+        version: Annotated[
+            bool,
+            typer.Option("--version", help="Print the version.", metavar="", is_eager=True, callback=_print_version),
+        ] = False,
+    ) -> int:
+        settings = settings_for(Command.CRAWL, typed(context), environ=os.environ, config=config)
+        return run_job(_job("crawl", url, settings, MIRROR_SITE, typed_again))
+
+    app.command(help=MIRROR_SITE_HELP, epilog=escape(EXAMPLES[MIRROR_SITE]), context_settings=_CONTEXT)(
+        _with_options(door, options_of(Command.CRAWL))
+    )
+    return app
+
+
+def _job(
+    command: Literal["list", "mirror", "crawl"], url: str, settings: Settings, program: str, typed_again: str
+) -> Job:
     def start(listener: Listener) -> Run:
         from sitemirror import api
 
         if command == "list":
             return api.list_site(url, settings=settings, on_event=listener)
-        return api.mirror(url, settings=settings, on_event=listener)
+        start_run = api.crawl if command == "crawl" else api.mirror
+        return start_run(url, settings=settings, on_event=listener)
 
     return Job(command, url, settings, program, typed_again, start)
 

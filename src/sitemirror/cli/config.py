@@ -19,7 +19,7 @@ from sitemirror.settings import Settings
 DEFAULT_FILE: Final = "sitemirror.toml"
 PREFIX: Final = "SITEMIRROR_"
 
-_TABLES: Final = (Command.LIST, Command.MIRROR)
+_TABLES: Final = (Command.LIST, Command.MIRROR, Command.CRAWL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Layer:
 
     values: Mapping[str, Any]
     name_of: Callable[[str], str]
+    own: bool = True  # meant for this command alone
 
 
 def settings_for(
@@ -37,7 +38,7 @@ def settings_for(
     path = config_path(environ, config)
     layers = [
         *(file_layers(path, command) if path is not None else ()),
-        Layer(from_environment(environ), variable),
+        Layer(from_environment(environ), variable, own=False),
         Layer(typed, spell),
     ]
     wanted = {option.field for option in options_of(command)}
@@ -54,13 +55,29 @@ def settings_for(
                 merged.pop(other, None)
         # What was typed is judged in any case: a mistake that has no effect today is still a mistake.
         for field in layer.values.keys() & (wanted | typed.keys()):
-            merged[field] = layer.values[field]
-            names[field] = layer.name_of
+            if _judge_choices(command, layer, field):
+                merged[field] = layer.values[field]
+                names[field] = layer.name_of
     try:
-        return Settings.model_validate(merged)
+        settings = Settings.model_validate(merged)
     except ValidationError as error:
         message = explain(error, lambda field: names.get(field, spell)(field))
         raise UsageError(message, hint=f"see `sitemirror {command} --help`") from None
+    return settings
+
+
+def _judge_choices(command: Command, layer: Layer, field: str) -> bool:
+    """Whether a value counts for this command. What only another command takes is left aside, unless meant here."""
+    choices = next((option.choices for option in options_of(command) if option.field == field), ())
+    value = layer.values[field]
+    if not choices or value in choices:
+        return True
+    if not layer.own and any(option.field == field and value in option.choices for option in OPTIONS):
+        return False
+    raise UsageError(
+        f"{layer.name_of(field)} must be one of {', '.join(choices)}, got {value}",
+        hint=f"see `sitemirror {command} --help`",
+    )
 
 
 def variable(field: str) -> str:
@@ -101,7 +118,7 @@ def file_layers(path: Path, command: Command) -> tuple[Layer, Layer]:
         if table == command:
             special = checked
     return (
-        Layer(general, lambda field: f"{path}: {_key(field)}"),
+        Layer(general, lambda field: f"{path}: {_key(field)}", own=False),
         Layer(special, lambda field: f"{path}: {command}.{_key(field)}"),
     )
 

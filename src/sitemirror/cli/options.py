@@ -23,6 +23,7 @@ class Command(StrEnum):
 
     LIST = "list"
     MIRROR = "mirror"
+    CRAWL = "crawl"
     WHERE = "where"
 
 
@@ -48,6 +49,8 @@ class Option:
     """The placeholder for its value; empty for flags and for settings whose choices are shown instead."""
     spellings: tuple[str, ...] = ()
     """As typer declares them; empty for plain `--field-name`."""
+    choices: tuple[str, ...] = ()
+    """The values this command takes, where the setting as such has more."""
 
     @property
     def info(self) -> FieldInfo:
@@ -64,36 +67,50 @@ class Option:
     @property
     def placeholder(self) -> str:
         """What stands for the value in help: `N`, `skip|retry|abort`, or nothing for a flag."""
-        choices = choices_of(self.field)
+        choices = self.choices or choices_of(self.field)
         return "|".join(choices) if choices else self.metavar
 
 
-_RUNS: Final = frozenset({Command.LIST, Command.MIRROR})
+_SITEMAPS: Final = frozenset({Command.LIST, Command.MIRROR})
+_PAGES: Final = frozenset({Command.MIRROR, Command.CRAWL})
+_RUNS: Final = _SITEMAPS | _PAGES
 _MIRROR: Final = frozenset({Command.MIRROR})
+_CRAWL: Final = frozenset({Command.CRAWL})
 _LIST: Final = frozenset({Command.LIST})
 _ALL: Final = frozenset(Command)
 
 OPTIONS: Final = (
-    Option("whole_site", Panel.TAKE, _RUNS, spellings=("--whole-site",)),
+    Option("discover", Panel.TAKE, _PAGES),
+    Option("whole_site", Panel.TAKE, _SITEMAPS, spellings=("--whole-site",)),
+    Option("link_depth", Panel.TAKE, _PAGES, "N"),
     Option("include_path", Panel.TAKE, _RUNS, "GLOB"),
     Option("exclude_path", Panel.TAKE, _RUNS, "GLOB"),
-    Option("domain_lock", Panel.TAKE, _RUNS, spellings=("--domain-lock/--no-domain-lock",)),
-    Option("update", Panel.TAKE, _MIRROR, spellings=("--update",)),
-    Option("content", Panel.TAKE, _MIRROR),
+    Option("domain_lock", Panel.TAKE, _SITEMAPS, spellings=("--domain-lock/--no-domain-lock",)),
+    Option("same_domain", Panel.TAKE, _CRAWL, spellings=("--same-domain/--any-domain",)),
+    Option("honor_nofollow", Panel.TAKE, _PAGES, spellings=("--honor-nofollow",)),
+    Option("update", Panel.TAKE, _PAGES, spellings=("--update",)),
+    Option("re_download_all", Panel.TAKE, _PAGES, spellings=("--re-download-all",)),
+    Option("content", Panel.TAKE, _PAGES),
     Option("rate_limit", Panel.POLITENESS, _RUNS, "R"),
-    Option("content_rate_limit", Panel.POLITENESS, _MIRROR, "R"),
-    Option("concurrency", Panel.POLITENESS, _MIRROR, "N"),
-    Option("respect_robots", Panel.POLITENESS, _MIRROR, spellings=("--respect-robots/--ignore-robots",)),
-    Option("max_pages", Panel.LIMITS, _MIRROR, "N"),
-    Option("max_file_size", Panel.LIMITS, _MIRROR, "MB"),
+    Option("content_rate_limit", Panel.POLITENESS, _PAGES, "R"),
+    Option("delay_seconds", Panel.POLITENESS, _PAGES, "S"),
+    Option("concurrency", Panel.POLITENESS, _PAGES, "N"),
+    Option("respect_robots", Panel.POLITENESS, _PAGES, spellings=("--respect-robots/--ignore-robots",)),
+    Option("max_pages", Panel.LIMITS, _PAGES, "N"),
+    Option("max_file_size", Panel.LIMITS, _PAGES, "MB"),
     Option("max_sitemap_size", Panel.LIMITS, _RUNS, "MB"),
     Option("min_free_mb", Panel.LIMITS, _RUNS, "N"),
     Option("timeout", Panel.LIMITS, _RUNS, "S"),
-    Option("on_error", Panel.ERRORS, _MIRROR),
+    Option("on_error", Panel.ERRORS, _PAGES),
     Option("max_retries", Panel.ERRORS, _RUNS, "N"),
     Option("output", Panel.OUTPUT, _ALL, "DIR", spellings=("--output", "-o")),
-    Option("format", Panel.OUTPUT, _LIST),
-    Option("front_matter", Panel.OUTPUT, _MIRROR, spellings=("--front-matter/--no-front-matter",)),
+    Option("format", Panel.OUTPUT, _LIST, choices=("json", "md")),
+    Option("format", Panel.OUTPUT, _PAGES, choices=("markdown", "html", "both")),
+    Option("links", Panel.OUTPUT, _PAGES),
+    Option("post_process", Panel.OUTPUT, _PAGES, spellings=("--post-process/--no-post-process",)),
+    Option("front_matter", Panel.OUTPUT, _PAGES, spellings=("--front-matter/--no-front-matter",)),
+    Option("index", Panel.OUTPUT, _MIRROR, spellings=("--index",)),
+    Option("hash", Panel.OUTPUT, _PAGES, spellings=("--hash/--no-hash",)),
     Option("quiet", Panel.OUTPUT, _RUNS, spellings=("--quiet", "-q")),
     Option("verbose", Panel.OUTPUT, _ALL, spellings=("--verbose", "-v")),
     Option("user_agent", Panel.CONNECTION, _RUNS, "S"),
@@ -107,7 +124,8 @@ OPTIONS: Final = (
 
 def options_of(*commands: Command) -> tuple[Option, ...]:
     """The options that any of `commands` takes, in the order of the help text."""
-    return tuple(option for option in OPTIONS if option.commands.intersection(commands))
+    found = {option.field: option for option in reversed(OPTIONS) if option.commands.intersection(commands)}
+    return tuple(reversed(found.values()))
 
 
 def spell(field: str) -> str:
@@ -116,7 +134,13 @@ def spell(field: str) -> str:
 
 
 def is_flag(field: str) -> bool:
-    return Settings.model_fields[field].annotation is bool
+    return bool in _types(field)
+
+
+def _types(field: str) -> tuple[Any, ...]:
+    """What a setting's value may be, None left out."""
+    annotation = Settings.model_fields[field].annotation
+    return tuple(each for each in get_args(annotation) or (annotation,) if each is not type(None))
 
 
 def is_repeatable(field: str) -> bool:
@@ -125,15 +149,14 @@ def is_repeatable(field: str) -> bool:
 
 def choices_of(field: str) -> tuple[str, ...]:
     """The values an enumerated setting takes; nothing for the others."""
-    annotation = Settings.model_fields[field].annotation
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return tuple(str(choice.value) for choice in annotation)
+    for each in _types(field):
+        if isinstance(each, type) and issubclass(each, Enum):
+            return tuple(str(choice.value) for choice in each)
     return ()
 
 
 def is_number(field: str) -> bool:
-    annotation = Settings.model_fields[field].annotation
-    return bool({annotation, *get_args(annotation)} & {int, float})
+    return bool({int, float}.intersection(_types(field)))
 
 
 def default_text(field: str) -> str:
@@ -171,13 +194,14 @@ def parameters(options: Iterable[Option]) -> list[inspect.Parameter]:
 
 def _annotation(field: str) -> Any:
     if is_flag(field):
-        return bool
+        return bool if Settings.model_fields[field].default is not None else bool | None
     return list[str] | None if is_repeatable(field) else str | None
 
 
 def _default(field: str) -> bool | str | None:
     if is_flag(field):
-        return bool(Settings.model_fields[field].default)
+        default = Settings.model_fields[field].default
+        return None if default is None else bool(default)
     return default_text(field) or None
 
 

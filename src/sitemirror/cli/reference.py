@@ -18,6 +18,7 @@ from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag
 _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",
     Command.MIRROR: "sitemirror mirror [OPTIONS] URL",
+    Command.CRAWL: "sitemirror crawl [OPTIONS] URL",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
 }
 

@@ -18,7 +18,7 @@ from sitemirror.cli.summary import summary
 from sitemirror.errors import SitemirrorError, UsageError
 from sitemirror.events import Listener
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus
-from sitemirror.settings import ListFormat, Settings
+from sitemirror.settings import Format, Settings
 from sitemirror.text import printable
 
 
@@ -30,7 +30,7 @@ class Run(Awaitable[MirrorReport | ListReport], Stoppable, Protocol):
 class Job:
     """One run of `list` or `mirror`, and what is needed to tell how it ended."""
 
-    command: Literal["list", "mirror"]
+    command: Literal["list", "mirror", "crawl"]
     url: str
     settings: Settings
     program: str
@@ -40,7 +40,7 @@ class Job:
 
     @property
     def prints_outline(self) -> bool:
-        return self.command == "list" and self.settings.format is ListFormat.MD
+        return self.command == "list" and self.settings.format is Format.MD
 
 
 def run_job(job: Job) -> int:

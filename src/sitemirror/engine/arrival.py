@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sitemirror import urls
+from sitemirror.convert import PageKind, page_kind
 from sitemirror.discover.finder import looks_like_sitemap, scope_folder
 from sitemirror.engine.session import Session
-from sitemirror.errors import Unreachable
+from sitemirror.errors import BadStart, Unreachable
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
+from sitemirror.settings import Settings
 
 MAX_HOPS: Final = 10
 _SITEMAP_TYPES: Final = frozenset(
@@ -36,6 +38,8 @@ class Arrival:
     folder: str
     is_sitemap: bool
     page: Fetched | None = None
+    content_type: str = ""  # empty where the server did not tell
+    failure: str = ""  # why the page itself is not to be had
 
 
 async def arrive(session: Session, start_url: str) -> Arrival:
@@ -56,13 +60,32 @@ async def arrive(session: Session, start_url: str) -> Arrival:
                     else _sounds_like_sitemap(url, outcome.content_type)
                 )
                 page = outcome if outcome.body and not is_sitemap else None
-                return _arrival(start_url, url, is_sitemap, page)
-            case Failed() | Skipped() | NotModified():
+                return replace(_arrival(start_url, url, is_sitemap, page), content_type=outcome.content_type)
+            case Failed(reason=reason) | Skipped(reason=reason):
                 # The page itself is not to be had, but its site answers: robots.txt and sitemaps may be.
+                return replace(_arrival(start_url, url, _sounds_like_sitemap(url, ""), None), failure=reason)
+            case NotModified():  # which nobody asked for
                 return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)
     raise Unreachable(
         f"{start_url} redirects more than {MAX_HOPS} times", hint="give the address that the redirects should lead to"
     )
+
+
+def check_start(arrival: Arrival, settings: Settings) -> None:
+    """A crawl needs a page to begin with, on the site it was asked for."""
+    asked, found = urls.parts(arrival.asked), urls.parts(arrival.url)
+    if settings.same_domain and found.host not in urls.host_twins(asked.host):
+        raise BadStart(
+            f"{arrival.asked} redirects to another site: {arrival.url}",
+            hint="start from that address, or use --any-domain",
+        )
+    if arrival.failure:
+        raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure}", hint="check the address")
+    if arrival.content_type and page_kind(arrival.content_type) is not PageKind.HTML:
+        raise BadStart(
+            f"the start page {arrival.url} is not HTML but {arrival.content_type}",
+            hint="start from a page; `sitemirror mirror` takes a sitemap",
+        )
 
 
 async def _look(session: Session, url: str) -> Outcome:

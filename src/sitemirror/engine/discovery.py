@@ -18,7 +18,7 @@ from sitemirror.errors import EmptySitemap, NoSitemap
 from sitemirror.events import PageSkipped, SitemapRead
 from sitemirror.fetch.client import Stream
 from sitemirror.frontier.scope import DOMAIN_LOCK, OUTSIDE_START, Scope
-from sitemirror.model import Entry, Failed, Fetched, Lane, Problem, Redirect, SitemapRef, Skipped
+from sitemirror.model import Entry, Failed, Fetched, Lane, NotModified, Problem, Redirect, SitemapRef, Skipped
 from sitemirror.store.listing import Listed, Listing, SitemapRow
 from sitemirror.text import printable
 
@@ -130,6 +130,8 @@ class Discovery:
                         return answer
                     case Skipped(reason=reason):
                         return reason
+                    case NotModified():  # which nobody asked for
+                        return Failed(row.url, "HTTP 304", transient=False)
                     case Stream():
                         return await self._parse(row, location, answer)
         return Failed(row.url, "too many redirects", transient=False)
@@ -247,12 +249,8 @@ class Discovery:
         tried = "; ".join(self._misses[:3]) + ("; …" if len(self._misses) > 3 else "")
         raise NoSitemap(
             f"no sitemap found for {arrival.url}" + (f" ({tried})" if tried else ""),
-            hint="if it has one, give that sitemap's own URL",
+            hint="if it has one, give that sitemap's own URL; `sitemirror crawl` follows links instead",
         )
-
-    @property
-    def violations(self) -> int:
-        return self._violations
 
 
 async def fetch_robots(session: Session, scope: Scope, url: str) -> Robots:

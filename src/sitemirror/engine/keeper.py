@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import blake2b, sha256
+from hashlib import sha256
+from typing import Protocol
 
-from sitemirror.convert import PageKind, with_front_matter
+import orjson
+
+from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
+from sitemirror.engine.taken import Asset, Taken
 from sitemirror.engine.workspace import Workspace
-from sitemirror.model import Failed, Fetched, Page, Skipped
+from sitemirror.model import Failed, Skipped
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
 from sitemirror.store import paths
 from sitemirror.store.ledger import Known, Ledger, SavedPage
@@ -26,50 +32,161 @@ class Kept:
     changed: bool
 
 
+class _Discarded(Exception):
+    """Ends a draft without its file appearing."""
+
+
+class _File(Protocol):
+    def write(self, data: bytes, /) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AssetDraft:
+    """A file on its way to `path`."""
+
+    file: _File
+    path: str
+    wanted: str
+
+    def write(self, data: bytes) -> None:
+        self.file.write(data)
+
+    def discard(self) -> None:
+        """Drops it: what arrived is not the whole."""
+        raise _Discarded
+
+
+def _blank(path: str, wanted: str, size: int, digest: str, received: str) -> SavedPage:
+    return SavedPage(
+        path=path,
+        wanted=wanted,
+        fold=fold_key(wanted),
+        size=size,
+        fetched_at="",
+        title=None,
+        sha256=digest,
+        body=None,
+        etag=None,
+        last_modified=None,
+        content_type="",
+        canonical=None,
+        received=received,
+    )
+
+
 class Keeper:
     """Writes pages, placeholders and the failure log of one run."""
 
-    def __init__(self, session: Session, space: Workspace, ledger: Ledger) -> None:
+    def __init__(self, session: Session, space: Workspace, ledger: Ledger, plan: Plan) -> None:
         self._session = session
+        self._plan = plan
+        self._promised: set[str] = set()  # places of assets that are on their way
         self._tree = space.tree
         self._ledger = ledger
         self._home = space.home
 
-    def keep(self, known: Known, fetched: Fetched, page: Page, kind: PageKind) -> Kept:
-        """Saves a converted page under `known`'s URL. Equal bytes are left alone, but count as seen today."""
-        with_matter = self._session.settings.front_matter and kind is PageKind.HTML
-        text = with_front_matter(page) if with_matter else page.markdown
-        data = text.encode("utf-8", "replace")
-        digest = sha256(data).hexdigest()
-        wanted = f"{paths.host_folder(known.url)}/{paths.page_path(known.url)}"
-        saved_at = known.path if known.status is Row.SAVED else None
-        path = saved_at or self._place(known.url, wanted)
-        changed = not (digest == known.sha256 and self._tree.exists(path))
-        if changed:
-            self._tree.write(path, data)
+    def keep(self, known: Known, taken: Taken) -> Kept:
+        """Saves what was taken of `known`'s URL. Equal bytes are left alone, but count as seen today."""
+        if taken.asset is not None:
+            saved, changed = self._asset(taken.asset), True
+        elif taken.markdown is not None:
+            saved, changed = self._main_file(known, taken.markdown, self.wanted(known.url, ".md"))
+            if taken.html is not None:
+                saved, changed = self._beside(known, saved, taken.html, changed)
         else:
-            self._tree.touch(path, self._session.clock.now().timestamp())
+            assert taken.html is not None
+            wanted = self.wanted(known.url, ".html") if taken.is_page else self.wanted_asset(known.url)
+            saved, changed = self._main_file(known, taken.html, wanted)
+            saved = replace(saved, html_path=saved.path, html_size=saved.size, html_sha256=saved.sha256)
+        keep_headers = self._plan.index or self._plan.html
         self._ledger.saved(
             known.id,
             known.url,
-            SavedPage(
-                path=path,
-                wanted=wanted,
-                fold=fold_key(wanted),
-                size=len(data),
-                fetched_at=fetched.fetched_at,
-                title=page.title,
-                sha256=digest,
-                body=blake2b(page.markdown.encode("utf-8", "replace"), digest_size=16).digest(),
-                etag=fetched.validators.etag,
-                last_modified=fetched.validators.last_modified,
-                content_type=fetched.content_type,
-                canonical=page.canonical,
+            replace(
+                saved,
+                fetched_at=taken.fetched_at,
+                title=taken.title,
+                body=taken.body or None,
+                etag=taken.validators.etag,
+                last_modified=taken.validators.last_modified,
+                content_type=taken.content_type,
+                canonical=taken.canonical,
+                http_status=taken.status,
+                headers=orjson.dumps(dict(taken.headers)).decode() if keep_headers else None,
+                meta=taken.meta,
             ),
-            fetched.fetched_at,
+            taken.fetched_at,
         )
         self._forget_placeholders(known)
-        return Kept(path, len(data), changed)
+        return Kept(saved.path, saved.size, changed)
+
+    def wanted(self, url: str, extension: str) -> str:
+        """The path that a page's URL maps to."""
+        return f"{self._folder(url)}/{paths.page_path(url, extension)}"
+
+    def wanted_asset(self, url: str) -> str:
+        return f"{self._folder(url)}/{paths.asset_path(url)}"
+
+    def _folder(self, url: str) -> str:
+        """The host's folder. In an HTML mirror all hosts stand in the run's own, so that it can be taken away whole."""
+        folder = paths.host_folder(url)
+        return f"{self._home}/_external/{folder}" if self._plan.html and folder != self._home else folder
+
+    def _main_file(self, known: Known, data: bytes, wanted: str) -> tuple[SavedPage, bool]:
+        received = sha256(data).hexdigest()
+        saved_at = known.path if known.status is Row.SAVED else None
+        path = saved_at or self._place(known.url, wanted)
+        changed = not (known.sha256 and received == self._before(known) and self._tree.exists(path))
+        if changed:
+            self._tree.write(path, data)
+            digest, size = received, len(data)
+        else:  # The bytes on disk may have had their links made local since.
+            self._tree.touch(path, self._session.clock.now().timestamp())
+            digest, size = known.sha256 or received, self._size(path)
+        saved = _blank(path, wanted, size, digest, received)
+        return (saved if changed else replace(saved, local_at=known.local_at or "")), changed
+
+    def _size(self, path: str) -> int:
+        found = self._tree.stat(path)
+        return 0 if found is None else found.st_size
+
+    def _before(self, known: Known) -> str | None:
+        """The hash of what was received for the main file last time. In a mirror of both, that of the Markdown."""
+        return known.sha256 if self._plan.markdown else known.received
+
+    def _beside(self, known: Known, saved: SavedPage, html: bytes, changed: bool) -> tuple[SavedPage, bool]:
+        """The HTML of a page whose Markdown was saved: the same name with another ending."""
+        path = saved.path.removesuffix(".md") + ".html"
+        received = sha256(html).hexdigest()
+        same = received == known.received and known.html_path == path and self._tree.exists(path)
+        if not same:
+            self._tree.write(path, html)
+        digest = received if not same else sha256(self._tree.read(path)).hexdigest()
+        saved = replace(
+            saved,
+            html_path=path,
+            html_size=self._size(path),
+            html_sha256=digest,
+            received=received,
+            local_at=(known.local_at or "") if same else "",
+        )
+        return saved, changed or not same
+
+    def _asset(self, asset: Asset) -> SavedPage:
+        return _blank(asset.path, asset.wanted, asset.size, asset.sha256, asset.sha256)
+
+    @contextmanager
+    def draft(self, known: Known) -> Iterator[AssetDraft]:
+        """A place for an asset that is written as it comes. Nobody else gets the place meanwhile."""
+        wanted = self.wanted_asset(known.url)
+        saved_at = known.path if known.status is Row.SAVED else None
+        path = saved_at or self._place(known.url, wanted)
+        self._promised.add(path)
+        try:
+            with suppress(_Discarded), self._tree.replace_with(path) as file:
+                yield AssetDraft(file, path, wanted)
+        finally:
+            self._promised.discard(path)
 
     def _place(self, url: str, wanted: str) -> str:
         """A free path for a new page. Who really owns `wanted` is settled before publishing, when all are known."""
@@ -90,15 +207,18 @@ class Keeper:
         return bool(
             self._ledger.owners(fold_key(path))
             or self._ledger.displaced_at(path)
+            or path in self._promised
             or self._blocked_folder(path)
-            or (not path.endswith("/index.md") and self._tree.is_folder(path))
+            or (not path.endswith(("/index.md", "/index.html")) and self._tree.is_folder(path))
         )
 
     def _blocked_folder(self, path: str) -> str:
         """The part of `path` that must be a folder but is another page's file."""
         parts = path.split("/")
         for end in range(1, len(parts)):
-            if parts[end - 1].endswith(".md") and self._tree.exists(folder := "/".join(parts[:end])):
+            if (self._plan.html or parts[end - 1].endswith(".md")) and self._tree.exists(
+                folder := "/".join(parts[:end])
+            ):
                 return folder
         return ""
 

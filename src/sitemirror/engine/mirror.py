@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sitemirror.engine.arrival import Arrival, arrive
+from sitemirror.engine.arrival import Arrival, arrive, check_start
 from sitemirror.engine.discovery import Discovery
+from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.notes import Notes
+from sitemirror.engine.plan import Plan, plan_for
 from sitemirror.engine.publication import publish
-from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.rounds import Rounds
 from sitemirror.engine.session import Session, Stopped
+from sitemirror.engine.taker import Taker
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Visitor
 from sitemirror.engine.workspace import STATE_FILE, Workspace, open_ledger, open_workspace
 from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
-from sitemirror.frontier.scope import Scope
+from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.store.ledger import Ledger
+from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
 from sitemirror.store.state import RunInfo
 from sitemirror.store.survey import Survey
@@ -27,17 +30,29 @@ from sitemirror.store.survey import Survey
 
 async def run_mirror(session: Session, start_url: str) -> MirrorReport:
     """The whole job. A run's failure is raised with the report of what was done attached."""
+    return await _run(session, start_url, plan_for("mirror", session.settings))
+
+
+async def run_crawl(session: Session, start_url: str) -> MirrorReport:
+    """The same, by links instead of sitemaps and to HTML instead of Markdown, unless the settings say otherwise."""
+    return await _run(session, start_url, plan_for("crawl", session.settings))
+
+
+async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
     try:
         arrival = await session.unless_stopped(arrive(session, start_url))
     except Stopped:
-        return _stopped_before_it_began(session, start_url)
+        return _stopped_before_it_began(session, start_url, plan)
+    if plan.follows_links:
+        check_start(arrival, session.settings)
     with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file="_checkpoint.json") as space:
-        return await Mirror(session, space, arrival).run()
+        return await Mirror(session, space, arrival, plan).run()
 
 
-def _stopped_before_it_began(session: Session, start_url: str) -> MirrorReport:
+def _stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> MirrorReport:
     return MirrorReport(
         status=RunStatus.INTERRUPTED,
+        command=plan.command,
         url=start_url,
         output_dir=str(session.settings.output),
         total_pages=0,
@@ -56,26 +71,34 @@ def _stopped_before_it_began(session: Session, start_url: str) -> MirrorReport:
 class Mirror:
     """One run over one site."""
 
-    def __init__(self, session: Session, space: Workspace, arrival: Arrival) -> None:
+    def __init__(self, session: Session, space: Workspace, arrival: Arrival, plan: Plan) -> None:
         self._session = session
         self._settings = session.settings
         self._space = space
         self._arrival = arrival
-        self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
+        self._plan = plan
+        if plan.command == "crawl":
+            self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url)
+        else:
+            self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
         self._run, self._resumed = self._begin()
         self._listing = Listing(space.state, self._run)
         self._ledger: Ledger = open_ledger(session, space, self._run)
         self._tally = Tally()
         self._notes = Notes(session, space, self._run, self._listing, self._tally)
-        keeper = Keeper(session, space, self._ledger)
-        robots = RobotsBook(session, self._scope)
-        visitor = Visitor(session, self._scope, robots, self._ledger, keeper, run=self._run.number)
-        visitor.first = arrival.page
-        self._rounds = Rounds(session, space, self._run, self._ledger, visitor, self._tally, self._notes)
+        self._book = LinkBook(space.state, self._run)
+        keeper = Keeper(session, space, self._ledger, plan)
+        taker = Taker(session, plan, keeper)
+        taker.first = arrival.page
+        follow = Follow(session, plan, self._scope, self._ledger, self._book)
+        visitor = Visitor(session, plan, self._scope, self._ledger, keeper, taker, follow)
+        self._rounds = Rounds(session, plan, space, self._run, self._ledger, visitor, self._tally, self._notes)
 
     def _begin(self) -> tuple[RunInfo, bool]:
         """Goes on with an unfinished run that was asked for the same, or begins a new one."""
-        state, mode = self._space.state, "update" if self._settings.update else "mirror"
+        state, mode = self._space.state, self._plan.mode
+        if self._settings.update or self._settings.re_download_all:
+            mode += ":update"
         last = state.last_run()
         wanted = (self._arrival.asked, mode, self._scope.fingerprint())
         unfinished = last is not None and not last.finished and not self._space.fresh_start
@@ -88,7 +111,7 @@ class Mirror:
     async def run(self) -> MirrorReport:
         """Runs to the end, whatever the end is, and publishes what there is then."""
         session = self._session
-        session.emit(RunStarted("mirror", self._arrival.asked, str(self._space.folder), self._resumed))
+        session.emit(RunStarted(self._plan.command, self._arrival.asked, str(self._space.folder), self._resumed))
         if self._scope.folder != "/":
             session.warn(f"only URLs under {self._scope.folder} are taken; --whole-site takes all")
         session.pace.restore(self._space.state.get("pace", {}))
@@ -112,16 +135,21 @@ class Mirror:
     async def _discover(self) -> None:
         """Finishes before the first page is fetched, so that the total is known."""
         if not self._run.discovered:
-            self._listing.reopen()
-            await Discovery(self._session, self._listing, self._scope, self._notes.checkpoint).run(self._arrival)
-            with self._space.state.transaction():
-                if not self._listing.failed_sitemaps:  # What an unread sitemap lists is not gone.
-                    self._listing.mark_gone(self._session.now())
-                self._run = replace(self._run, discovered=True)
-                self._space.state.save_run(self._run)
+            if self._plan.follows_links:
+                self._book.start(self._arrival.asked)
+            else:
+                await self._read_sitemaps()
+            self._run = replace(self._run, discovered=True)
+            self._space.state.save_run(self._run)
         self._rounds.look_ahead(Survey(self._space.state).counts())
         self._notes.checkpoint()
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed))
+
+    async def _read_sitemaps(self) -> None:
+        self._listing.reopen()
+        await Discovery(self._session, self._listing, self._scope, self._notes.checkpoint).run(self._arrival)
+        if not self._listing.failed_sitemaps:  # What an unread sitemap lists is not gone.
+            self._listing.mark_gone(self._session.now())
 
     # --- the end -----------------------------------------------------------------------------------------------
 
@@ -129,7 +157,7 @@ class Mirror:
         """Publishes what there is. Also after an interruption, and as far as a full disk lets us."""
         self._ledger.commit()
         self._space.state.put("pace", self._session.pace.snapshot())
-        outcome = publish(self._session, self._space, self._run, self._listing, status)
+        outcome = publish(self._session, self._space, self._plan, self._run, self._listing, status)
         try:
             self._notes.write_last()
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
@@ -143,6 +171,7 @@ class Mirror:
             hint = f"see {self._space.folder / ('_failed.log' if counts.failed else '_manifest.json')} for the reasons"
         return MirrorReport(
             status=status,
+            command=self._plan.command,
             url=self._arrival.asked,
             output_dir=str(self._space.folder),
             total_pages=counts.total,
@@ -154,6 +183,7 @@ class Mirror:
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,
+            mirror_index=outcome.mirror_index,
             warnings=tuple(self._session.warnings),
             error=error,
             hint=hint,

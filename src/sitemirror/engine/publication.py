@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from sitemirror.engine.index import write_index
+from sitemirror.engine.localization import localize
+from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
@@ -16,6 +19,7 @@ from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, Pag
 from sitemirror.publish.report import RunStatus
 from sitemirror.store.files import Tree
 from sitemirror.store.listing import Listing
+from sitemirror.store.localities import Localities
 from sitemirror.store.moves import Move, finish_moves, start_moves
 from sitemirror.store.placement import Placement
 from sitemirror.store.schema import Row
@@ -34,18 +38,25 @@ class Published:
     counts: Counts
     manifest: str | None
     index: str | None
+    mirror_index: str | None
     incomplete: bool  # a sitemap could not be read, or an old copy had to stay
 
 
-def publish(session: Session, space: Workspace, run: RunInfo, listing: Listing, status: RunStatus) -> Published:
+def publish(
+    session: Session, space: Workspace, plan: Plan, run: RunInfo, listing: Listing, status: RunStatus
+) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
     tree = space.reserve  # The manifest is written even when no page may be.
     survey = Survey(space.state)
     survey.fail_loops(session.now())
     complete = status is RunStatus.OK and not survey.counts().not_reached
     if complete:  # Before that, a page yet to come could change the outcome.
+        if plan.follows_links and (session.settings.update or session.settings.re_download_all):
+            listing.mark_gone(session.now())
         _settle(session, space.state, tree)
     survey = Survey(space.state)
+    if plan.html and session.settings.post_process and status is RunStatus.OK:
+        localize(tree, Localities(space.state))
     counts = survey.counts()
     if counts.refresh_failed:
         session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")
@@ -58,6 +69,7 @@ def publish(session: Session, space: Workspace, run: RunInfo, listing: Listing, 
         counts,
         writer.manifest(),
         writer.index(),
+        writer.mirror_index() if plan.index else None,
         incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
     )
 
@@ -175,6 +187,13 @@ class _Writer:
             return None
         return str(self.tree.root / name)
 
+    def mirror_index(self) -> str | None:
+        try:
+            return write_index(self.session, self.space, self.tree, self.run)
+        except OutputError as error:
+            self.session.warn(f"the mirror index could not be written: {error.message}")
+            return None
+
     def _failures(self) -> Iterator[FailureRow]:
         for url, reason, attempts, at, _, _, final_url in self.survey.failures():
             yield FailureRow(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
@@ -197,6 +216,7 @@ class _Writer:
             aliases=tuple(json.loads(row["aliases"])),
             alternates=tuple((entry["lang"], entry["href"]) for entry in alternates),
             refresh_error=row["error"],
+            html_path=self._here(row["html_path"]) if row["html_path"] and row["html_path"] != row["path"] else None,
             preferred_path=self._here(row["wanted"]) if row["wanted"] != row["path"] else None,
         )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import suppress
 from typing import Final
 
 from sitemirror.engine.notes import Notes
+from sitemirror.engine.plan import Plan
 from sitemirror.engine.queue import Queue
 from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.tally import Tally
@@ -38,6 +40,7 @@ class Rounds:
     def __init__(
         self,
         session: Session,
+        plan: Plan,
         space: Workspace,
         run: RunInfo,
         ledger: Ledger,
@@ -47,6 +50,7 @@ class Rounds:
     ) -> None:
         self._session = session
         self._settings = session.settings
+        self._plan = plan
         self._space = space
         self._run = run
         self._ledger = ledger
@@ -64,7 +68,7 @@ class Rounds:
         self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside
 
     def _due(self) -> Selection:
-        if self._settings.update:
+        if self._settings.update or self._settings.re_download_all:
             return Selection.outdated(self._run)
         return Selection.unfinished(self._settings.max_file_bytes)
 
@@ -72,7 +76,10 @@ class Rounds:
         """Everything that is due. Raises `Stopped`, or what ends the run."""
         clerk = asyncio.create_task(self._keep_books())
         try:
-            await self._round(self._due(), clerk, retries_left=self._retries)
+            if self._plan.follows_links:
+                await self._levels(clerk)
+            else:
+                await self._round(self._due(), clerk, retries_left=self._retries)
             while self._room() and self._ledger.count(Selection.queued()):
                 await self._round(Selection.queued(), clerk, retries_left=self._retries)
             for tried in range(self._retries):
@@ -88,6 +95,21 @@ class Rounds:
             with suppress(asyncio.CancelledError):
                 await clerk
             self._ledger.commit()
+
+    async def _levels(self, clerk: asyncio.Task[None]) -> None:
+        """Breadth first: a depth is finished before the next begins, so a URL's depth is that of the shortest way."""
+        await self._round(Selection.failed(), clerk, retries_left=self._retries)
+        while self._room():
+            due = self._level(sys.maxsize)
+            depth = self._ledger.least_depth(due)
+            if depth is None:
+                return
+            await self._round(self._level(depth), clerk, retries_left=self._retries)
+
+    def _level(self, depth: int) -> Selection:
+        if self._settings.update or self._settings.re_download_all:
+            return Selection.old_level(depth, self._run)
+        return Selection.level(depth)
 
     @property
     def _retries(self) -> int:
@@ -134,7 +156,8 @@ class Rounds:
                 self._count(Result())
                 await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
                 continue
-            self._space.lock(paths.host_folder(known.url))
+            if not self._plan.html:  # an HTML mirror has all hosts in one folder
+                self._space.lock(paths.host_folder(known.url))
             self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
             self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
             self._reserved += 1

@@ -1,20 +1,22 @@
-"""One URL from request to record: fetch, follow, convert, keep. A page's failure ends here, as a value."""
+"""One URL from request to record: take, keep, follow. A page's failure ends here, as a value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
 from sitemirror.discover.dates import parse_lastmod
+from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
+from sitemirror.engine.plan import Plan
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session, unstamp
+from sitemirror.engine.taken import Taken
+from sitemirror.engine.taker import Answer, Taker
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
-from sitemirror.fetch.exchange import Head
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
-from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Page, Redirect, Skipped, Validators
+from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.schema import Row
 
@@ -35,19 +37,26 @@ class Visitor:
     """Visits URLs for one run. Slots share it: between two awaits nothing else changes the ledger."""
 
     def __init__(
-        self, session: Session, scope: Scope, robots: RobotsBook, ledger: Ledger, keeper: Keeper, *, run: int
+        self,
+        session: Session,
+        plan: Plan,
+        scope: Scope,
+        ledger: Ledger,
+        keeper: Keeper,
+        taker: Taker,
+        follow: Follow,
     ) -> None:
         self._session = session
+        self._plan = plan
         self._scope = scope
-        self._robots = robots
+        self._robots = RobotsBook(session, scope)
         self._ledger = ledger
         self._keeper = keeper
-        self._run = run
+        self._taker = taker
+        self._follow = follow
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot is fetching
-        self.first: Fetched | None = None
-        """The start page, where arriving had to fetch it: no need to ask twice."""
 
     # --- deciding ----------------------------------------------------------------------------------------------
 
@@ -55,13 +64,17 @@ class Visitor:
         """Whether `--update` has to ask for a URL that an earlier run settled."""
         if known.status in (Row.QUEUED, Row.FAILED) or not self._session.settings.update:
             return Freshness.FETCH
+        if self._session.settings.re_download_all:
+            return Freshness.FETCH
         lastmods = [parse_lastmod(known.lastmod)] if known.lastmod else []
         if known.status is Row.SAVED:
             lastmods += map(parse_lastmod, self._ledger.lastmods_of_aliases(known.id))
         mtime = self._keeper.mtime(known.path) if known.path and known.status is Row.SAVED else unstamp(known.at)
         fetched_at = unstamp(known.fetched_at or known.at)
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
-        return judge(copy, lastmods)
+        found = judge(copy, lastmods)
+        # Links carry no dates: what cannot be asked about has to be fetched.
+        return Freshness.FETCH if found is Freshness.FRESH and self._plan.follows_links and not lastmods else found
 
     def handled(self, id: int) -> bool:
         """Whether a redirect has led to this URL in this run already."""
@@ -77,8 +90,7 @@ class Visitor:
             current = chain[-1]
             self._in_flight.add(current.id)
             try:
-                outcome, page, kind = await self._fetch(current, ask)
-                following = self._settle(chain, outcome, page, kind)
+                following = self._settle(chain, await self._take(current, ask))
             finally:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):
@@ -86,66 +98,42 @@ class Visitor:
             chain.append(following)
             ask = following.path is not None
 
-    async def _fetch(self, known: Known, ask: bool) -> tuple[Outcome, Page | None, PageKind | None]:
-        if self._session.settings.respect_robots:
+    async def _take(self, known: Known, ask: bool) -> Answer:
+        if self._plan.respect_robots:
             refused = await self._robots.reason(known.url)
             if refused:
-                return Skipped(known.url, refused), None, None
-        outcome: Outcome
-        if self.first is not None and self.first.url == known.url and page_kind(self.first.content_type):
-            outcome, self.first = self.first, None
-        else:
-            outcome = await self._session.fetcher.get(
-                known.url,
-                lane=Lane.CONTENT,
-                limit=self._session.settings.max_file_bytes,
-                validators=known.validators if ask and known.path else Validators(),
-                wanted=_is_page,
-            )
-        if not isinstance(outcome, Fetched):
-            return outcome, None, None
-        kind = page_kind(outcome.content_type)
-        if kind is None:
-            return _other_type(outcome.url, outcome.content_type, len(outcome.body)), None, None
-        page = self._convert(outcome, kind)
-        if page.refresh and page.refresh != known.url:
-            return Redirect(known.url, outcome.status, page.refresh), None, None
-        return outcome, page, kind
+                return Skipped(known.url, refused)
+        return await self._taker.take(known, known.validators if ask and known.path else Validators())
 
-    def _convert(self, fetched: Fetched, kind: PageKind) -> Page:
-        if kind is PageKind.TEXT:
-            return convert_text(fetched.body, url=fetched.url, charset=fetched.charset)
-        content = self._session.settings.content
-        return convert_html(fetched.body, url=fetched.url, content=content, charset=fetched.charset)
-
-    def _settle(self, chain: list[Known], outcome: Outcome, page: Page | None, kind: PageKind | None) -> Result | Known:
+    def _settle(self, chain: list[Known], answer: Answer) -> Result | Known:
         """Records what was found out; gives the URL to go on with where a redirect leads to one."""
         known = chain[-1]
-        match outcome:
-            case Fetched():
-                assert page is not None
-                assert kind is not None
-                return self._saved(chain, outcome, page, kind)
+        match answer:
+            case Taken():
+                return self._saved(chain, answer)
             case NotModified(headers=headers, fetched_at=fetched_at):
                 self._keeper.renew(known)
                 validators = Validators(headers.get("etag"), headers.get("last-modified"))
                 self._ledger.renewed(known.id, fetched_at=fetched_at, validators=validators)
+                self._follow.unchanged(known)
                 self._session.emit(PageSaved(known.url, known.path or "", 0, changed=False))
                 return Result()
             case Redirect():
-                return self._redirected(chain, outcome)
+                return self._redirected(chain, answer)
             case Failed():
-                return self._failed(known, outcome)
+                return self._failed(known, answer)
             case Skipped():
-                return self._skipped(known, outcome)
+                return self._skipped(known, answer)
 
-    def _saved(self, chain: list[Known], fetched: Fetched, page: Page, kind: PageKind) -> Result:
+    def _saved(self, chain: list[Known], taken: Taken) -> Result:
         known = chain[-1]
-        kept = self._keeper.keep(known, fetched, page, kind)
+        kept = self._keeper.keep(known, taken)
+        if taken.links is not None:
+            self._follow.links(known, taken.links)
         for alias in (*(earlier.url for earlier in chain[:-1]), *self._awaiting.pop(known.id, ())):
             self._ledger.alias_done(alias)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
-        return Result(new=known.path is None)
+        return Result(new=known.path is None and taken.is_page)
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]
@@ -159,11 +147,14 @@ class Visitor:
             return self._failed(known, Failed(known.url, "redirect loop", transient=False))
         if len(chain) > MAX_REDIRECTS:
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
-        target = self._ledger.find_or_add(location)
+        target = self._ledger.find_or_add(location, known.depth)
         self._drop_copy(known)
         self._ledger.redirected(known.id, known.url, target.id, self._session.now())
         self._session.emit(PageRedirected(known.url, location))
-        waiting = {Row.QUEUED, Row.FAILED, Row.SAVED} if self._session.settings.update else {Row.QUEUED, Row.FAILED}
+        settings = self._session.settings
+        waiting = {Row.QUEUED, Row.FAILED}
+        if settings.update or settings.re_download_all:
+            waiting.add(Row.SAVED)
         if target.status not in waiting or target.id in self._in_flight or target.id in self._led_to:
             self._name(self._ledger.end_of(target), [*(each.url for each in chain), *self._awaiting.pop(known.id, ())])
             return Result()
@@ -204,13 +195,3 @@ class Visitor:
         """The last word on a failure, for now: the next run tries again."""
         self._keeper.failed(known, failure)
         self._session.emit(PageFailed(known.url, failure.reason))
-
-
-def _is_page(head: Head) -> Skipped | None:
-    if not head.content_type or page_kind(head.content_type):
-        return None
-    return _other_type(head.url, head.content_type, head.content_length)
-
-
-def _other_type(url: str, content_type: str, size: int | None) -> Skipped:
-    return Skipped(url, f"content type {content_type}", content_type=content_type, size_bytes=size)

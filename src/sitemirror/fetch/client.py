@@ -181,11 +181,17 @@ class Fetcher:
         return Fetched(head.url, head.status, head.headers, b"", head.content_type, head.charset, self._now())
 
     @asynccontextmanager
-    async def stream(self, url: str, *, lane: Lane, limit: int) -> AsyncIterator[Stream | Redirect | Failed | Skipped]:
+    async def stream(
+        self,
+        url: str,
+        *,
+        lane: Lane,
+        limit: int,
+        validators: Validators = Validators(),  # noqa: B008 - frozen
+    ) -> AsyncIterator[Stream | Redirect | NotModified | Failed | Skipped]:
         """Asks for `url` and leaves the body to be read as it comes. For bodies too large to hold."""
         total = self._settings.timeout * STREAM_TIMEOUTS
-        answer = await self._answer(url, lane, Validators(), total=total)
-        assert not isinstance(answer, NotModified)
+        answer = await self._answer(url, lane, validators, total=total)
         if not isinstance(answer, Exchange):
             yield answer
             return

@@ -76,3 +76,20 @@ def registrable_domain(host: str) -> str:
     labels = host.rstrip(".").split(".")
     # An unlisted top level, such as a company's own, is a suffix as well.
     return ".".join(labels[-(suffix_length(labels) or 1) - 1 :])
+
+
+class CrawlScope(Scope):
+    """What a crawl may fetch: the start host and its www twin, or with --any-domain every host."""
+
+    def __init__(self, settings: Settings, *, start_url: str) -> None:
+        super().__init__(settings, start_url=start_url)
+        start = urls.parts(start_url)
+        self._any = not settings.same_domain
+        self._own, self._port = urls.host_twins(start.host), start.port
+
+    def host_reason(self, url: str) -> str:
+        found = urls.parts(url)
+        return "" if self._any or (found.host in self._own and found.port == self._port) else DOMAIN_LOCK
+
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint()} any={self._any}"

@@ -127,6 +127,9 @@ class PageRow:
     ] = ()
     """The page in other languages, as the sitemap gives them (hreflang, URL). Left out when there are none."""
 
+    html_path: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    """The file of its HTML, where both were saved. Left out otherwise."""
+
     preferred_path: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
     """The path its URL maps to, where another page has it. Left out otherwise."""
 
@@ -240,6 +243,8 @@ def _page(row: PageRow) -> dict[str, object]:
     }
     if row.alternates:
         fields["alternates"] = [{"lang": lang, "href": href} for lang, href in row.alternates]
+    if row.html_path:
+        fields["html_path"] = row.html_path
     if row.preferred_path:
         fields["preferred_path"] = row.preferred_path
     if row.refresh_error:

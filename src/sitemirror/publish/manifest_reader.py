@@ -215,6 +215,7 @@ def _page(url: str, path: str, fields: _Fields) -> PageRow:
         canonical_url=fields.text("canonical_url"),
         aliases=fields.texts("aliases"),
         alternates=fields.pairs("alternates"),
+        html_path=fields.text("html_path"),
         preferred_path=fields.text("preferred_path"),
         refresh_error=fields.text("refresh_error"),
     )

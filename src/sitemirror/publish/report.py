@@ -114,7 +114,7 @@ class MirrorReport(_Reported):
     """ok; partial: some pages failed or were not reached; interrupted: stopped by a signal; error: the run failed, or
     not one page could be saved."""
 
-    command: Literal["mirror"] = "mirror"
+    command: str = "mirror"
     """The command that ran."""
 
     url: Shown
@@ -150,6 +150,9 @@ class MirrorReport(_Reported):
     index: str | None
     """Path of _index.md; null when it could not be written."""
 
+    mirror_index: Annotated[str | None, OnlyIfGiven] = None
+    """Path of mirror-index.json. Left out when none was asked for."""
+
     warnings: tuple[Shown, ...] = ()
     """What a person should know that did not stop the run."""
 
@@ -166,7 +169,7 @@ class ErrorReport(_Reported):
     status: Literal[RunStatus.ERROR] = RunStatus.ERROR
     """Always error."""
 
-    command: Literal["list", "mirror"]
+    command: str
     """The command that ran."""
 
     url: Shown

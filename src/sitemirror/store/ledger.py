@@ -40,6 +40,12 @@ class Known:
     sha256: str | None
     etag: str | None
     last_modified: str | None
+    depth: int | None
+    chain: int
+    kind: int | None
+    html_path: str | None
+    received: str | None
+    local_at: str | None
 
     @property
     def validators(self) -> Validators:
@@ -48,7 +54,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class SavedPage:
-    """All that is recorded of a page on disk. `path` is relative to the output folder."""
+    """All that is recorded of a page or asset on disk. Paths are relative to the output folder."""
 
     path: str
     wanted: str
@@ -57,11 +63,19 @@ class SavedPage:
     fetched_at: str
     title: str | None
     sha256: str
-    body: bytes  # hash of the Markdown without front matter: equal pages are found by it
+    body: bytes | None  # hash of the Markdown without front matter: equal pages are found by it; None for assets
     etag: str | None
     last_modified: str | None
     content_type: str
     canonical: str | None
+    html_path: str | None = None
+    html_size: int | None = None
+    html_sha256: str | None = None
+    received: str | None = None
+    local_at: str = ""
+    http_status: int | None = None
+    headers: str | None = None
+    meta: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,22 @@ class Selection:
         return cls(f"url.status = {Row.QUEUED}")
 
     @classmethod
+    def failed(cls) -> Selection:
+        """What could not be had so far."""
+        return cls(f"url.status = {Row.FAILED}")
+
+    @classmethod
+    def level(cls, depth: int) -> Selection:
+        """What is still to be fetched at one depth of links."""
+        return cls(f"url.status = {Row.QUEUED} AND url.depth <= ?", (depth,))
+
+    @classmethod
+    def old_level(cls, depth: int, run: RunInfo) -> Selection:
+        """What this run has not looked at, at one depth of links."""
+        settled = f"{Row.QUEUED}, {Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
+        return cls(f"url.depth <= ? AND url.seen < ? AND url.status IN ({settled})", (depth, run.number))
+
+    @classmethod
     def outdated(cls, run: RunInfo) -> Selection:
         """Everything that this run has not looked at, to be brought up to date."""
         settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
@@ -101,10 +131,14 @@ class Selection:
         return cls(f"url.status = {Row.FAILED} AND url.transient = 1 AND url.seen = ?", (run.number,))
 
 
+_SAVED_COLUMNS = ", ".join(SavedPage.__slots__)
+_SAVED_MARKS = ", ?" * len(SavedPage.__slots__)
+
 _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
        coalesce(url.transient, 0), url.size,
-       page.path, page.fetched_at, page.sha256, page.etag, page.last_modified
+       page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
+       url.depth, url.chain, url.kind, page.html_path, page.received, page.local_at
 FROM url LEFT JOIN page ON page.id = url.id
 """
 
@@ -140,15 +174,21 @@ class Ledger:
         row = self._db.execute(f"{_KNOWN} WHERE url.key = ?", (urls.key(url),)).fetchone()
         return None if row is None else _known(row)
 
-    def find_or_add(self, url: str) -> Known:
-        """The row of a URL that a redirect led to; made if no sitemap ever listed it."""
+    def least_depth(self, which: Selection) -> int | None:
+        """The least depth of a selection; None when it is empty."""
+        query = f"SELECT min(depth) FROM url WHERE {which.condition}"
+        found = self._db.execute(query, which.values).fetchone()[0]
+        return None if found is None else int(found)
+
+    def find_or_add(self, url: str, depth: int | None = None) -> Known:
+        """The row of a URL that a redirect led to; made if nobody ever listed or linked it."""
         found = self.find(url)
         if found is not None:
             return found
         self._begin()
         self._db.execute(
-            "INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 0, ?, 0)",
-            (urls.key(url), url, Row.QUEUED, self._run.source),
+            "INSERT INTO url (key, url, status, run, source, sitemap, depth) VALUES (?, ?, ?, 0, ?, 0, ?)",
+            (urls.key(url), url, Row.QUEUED, self._run.source, depth),
         )
         added = self.find(url)
         assert added is not None
@@ -185,6 +225,10 @@ class Ledger:
 
     # --- writing -----------------------------------------------------------------------------------------------
 
+    def within_batch(self) -> None:
+        """What others write to the state now belongs to the batch."""
+        self._begin()
+
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN")
@@ -202,25 +246,11 @@ class Ledger:
         if old is not None and old[0] != page.body:
             self._db.execute("UPDATE url SET status = 0, leads_to = NULL WHERE leads_to = ? AND status = 3", (id,))
         self._db.execute(
-            "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0)",
-            (
-                id,
-                page.path,
-                page.wanted,
-                page.fold,
-                published,
-                page.size,
-                page.fetched_at,
-                page.title,
-                page.sha256,
-                page.body,
-                page.etag,
-                page.last_modified,
-                page.content_type,
-                page.canonical,
-            ),
+            f"INSERT OR REPLACE INTO page (id, published, {_SAVED_COLUMNS}) VALUES (?, ?{_SAVED_MARKS})",
+            (id, published, *(getattr(page, name) for name in SavedPage.__slots__)),
         )
         self._settled(id, Row.SAVED, at)
+        self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (1 if page.body else 2, id))
         self._done(url)
 
     def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:

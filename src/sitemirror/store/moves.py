@@ -40,4 +40,9 @@ def finish_moves(state: State, tree: Tree) -> None:
             tree.rename(move.old, move.new)
     with state.transaction() as db:
         db.executemany("UPDATE page SET path = ? WHERE id = ?", ((move.new, move.page) for move in pending if move.new))
+        # The HTML beside a page's Markdown has the same name with another ending.
+        db.execute(
+            "UPDATE page SET html_path = CASE WHEN path LIKE '%.md' THEN substr(path, 1, length(path) - 3) || '.html' "
+            "ELSE path END WHERE html_path IS NOT NULL"
+        )
         db.execute("DELETE FROM meta WHERE name = 'moves'")

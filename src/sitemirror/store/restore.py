@@ -51,7 +51,8 @@ class Restorer:
         """Counts the page as saved."""
         id = self._row(page.url, Row.SAVED)
         self._db.execute(
-            "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, 1)",
+            "INSERT OR REPLACE INTO page (id, path, wanted, fold, published, size, fetched_at, title, sha256, etag,"
+            " last_modified, content_type, canonical, durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
             (
                 id,
                 page.path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class Row(IntEnum):
@@ -44,8 +44,25 @@ CREATE TABLE url (
   attempts INTEGER,
   at TEXT,
   content_type TEXT,
-  size INTEGER
+  size INTEGER,
+  -- Found through links: how deep, how long a chain of like-looking URLs, on which page first; what it is (1 page,
+  -- 2 asset); and the path by which saved pages link to it ('' = they do not).
+  depth INTEGER,
+  chain INTEGER NOT NULL DEFAULT 0,
+  found_on INTEGER,
+  kind INTEGER,
+  linked_as TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX url_depth ON url (depth, id) WHERE depth IS NOT NULL;
+
+-- Who links to whom, and by which attribute (0 href, 1 src).
+CREATE TABLE edge (
+  src INTEGER NOT NULL,
+  dst INTEGER NOT NULL,
+  attribute INTEGER NOT NULL,
+  PRIMARY KEY (src, dst, attribute)
+) WITHOUT ROWID;
+CREATE INDEX edge_in ON edge (dst, src);
 
 -- What is known of a page that was saved (or found equal to one that was). `path` is relative to the output folder,
 -- `wanted` the path its URL maps to, `fold` what file systems make of `wanted`.
@@ -65,8 +82,20 @@ CREATE TABLE page (
   content_type TEXT,
   canonical TEXT,
   error TEXT,
-  durable INTEGER NOT NULL DEFAULT 0
+  durable INTEGER NOT NULL DEFAULT 0,
+  -- The HTML that was saved (in an HTML mirror the same as `path`), the hash of what the server sent, and where its
+  -- links were made local ('' = they are as received).
+  html_path TEXT,
+  html_size INTEGER,
+  html_sha256 TEXT,
+  received TEXT,
+  local_at TEXT NOT NULL DEFAULT '',
+  http_status INTEGER,
+  headers TEXT,
+  meta TEXT,
+  anchors TEXT
 );
+CREATE INDEX page_wanted ON page (wanted);
 CREATE INDEX page_fold ON page (fold);
 CREATE INDEX page_elsewhere ON page (path) WHERE path != wanted;
 CREATE INDEX page_body ON page (body);

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.store.schema import SCHEMA, VERSION
@@ -31,6 +32,7 @@ class RunInfo:
     mode: str  # what was asked for ("mirror", "update", "list"): another mode begins another run
     scope: str  # fingerprint of the settings that decide what is in scope
     started_at: str
+    uuid: str
     discovered: bool = False
     finished: bool = False
 
@@ -136,6 +138,7 @@ class State:
             mode=mode,
             scope=scope,
             started_at=started_at,
+            uuid=str(uuid4()),
         )
         with self.transaction():
             self.put("sources", sources)

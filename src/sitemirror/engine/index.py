@@ -1,0 +1,147 @@
+"""Writes `mirror-index.json` from the state: what is on disk, where it came from, how it hangs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import chain
+
+import orjson
+
+from sitemirror.engine.session import Session
+from sitemirror.engine.workspace import Workspace
+from sitemirror.publish.mirror_index import (
+    ErrorRow,
+    FileRow,
+    IndexArgs,
+    IndexHeader,
+    SkippedRow,
+    UrlRow,
+    directories,
+    load_page_meta,
+    seed_reason,
+    write_mirror_index,
+)
+from sitemirror.settings import Settings
+from sitemirror.store.files import Tree
+from sitemirror.store.graph import Graph
+from sitemirror.store.state import RunInfo
+
+NAME = "mirror-index.json"
+
+
+def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) -> str:
+    """The whole index; raises `OutputError` when the disk does not take it."""
+    graph = Graph(space.state)
+    rows = _Rows(session, space, tree, graph)
+    folders = directories((row.path, row.size) for row in rows.files())
+    header = IndexHeader(
+        base_url=run.source_url,
+        generated_at=_precise(session.clock.now()),
+        target_root=space.folder,
+        items_count=folders.items_count,
+        run_id=run.uuid,
+        args=_args(session.settings),
+    )
+    with tree.replace_with(space.file(NAME)) as file:
+        write_mirror_index(
+            file,
+            header,
+            items=chain(folders, rows.files()),
+            urls=rows.urls(),
+            out_edges=graph.out_edges(),
+            in_edges=graph.in_edges(),
+            typed_out_edges=graph.typed_out_edges(),
+            skipped=rows.skipped(),
+            errors=rows.errors(),
+        )
+    return str(tree.root / space.file(NAME))
+
+
+def _args(settings: Settings) -> IndexArgs:
+    rate = settings.content_rate
+    return IndexArgs(
+        link_depth=settings.link_depth,
+        same_domain=settings.same_domain,
+        delay_seconds=1 / rate if rate else 0.0,
+        timeout=settings.timeout,
+        user_agent=settings.user_agent,
+        post_process=settings.post_process,
+        re_download_all=settings.re_download_all,
+        concurrency=settings.concurrency,
+    )
+
+
+class _Rows:
+    """The state's rows as the index wants them. Paths are seen from the run's own folder."""
+
+    def __init__(self, session: Session, space: Workspace, tree: Tree, graph: Graph) -> None:
+        self._session = session
+        self._space = space
+        self._tree = tree
+        self._graph = graph
+
+    def _here(self, path: str) -> str:
+        return path.removeprefix(f"{self._space.home}/")
+
+    def files(self) -> Iterator[FileRow]:
+        keep_hash = self._session.settings.hash
+        for row in self._graph.files():
+            url, path, size, digest, fetched_at, etag, last_modified, content_type, status, headers, meta, kind = row
+            sent = orjson.loads(headers) if headers else {}
+            yield FileRow(
+                path=self._here(path),
+                size=size,
+                kind="asset" if kind == 2 else "page",
+                mtime=self._tree.mtime(path) or 0.0,
+                sha256=digest if keep_hash else None,
+                source_url=url,
+                final_url=url,
+                http_status=status,
+                downloaded_at=_long(fetched_at),
+                etag=etag,
+                last_modified=last_modified,
+                content_type=sent.get("content-type", content_type),
+                content_length=sent.get("content-length"),
+                page_meta=load_page_meta(meta) if meta else None,
+            )
+
+    def urls(self) -> Iterator[UrlRow]:
+        for id, url, path, kind, status, headers, fetched_at, depth, final_url in self._graph.urls():
+            yield UrlRow(
+                url=url,
+                local_path=self._here(path),
+                kind="page" if kind == 1 else "asset" if kind == 2 else "unknown",
+                final_url=final_url,
+                http_status=status,
+                headers=orjson.loads(headers) if headers else None,
+                downloaded_at=_long(fetched_at),
+                referers=list(self._graph.referers(id)),
+                depth=depth,
+                redirect_chain=(url, final_url) if url != final_url else (),
+            )
+
+    def skipped(self) -> Iterator[SkippedRow]:
+        for at, url, reason, found_on in self._graph.skipped():
+            known, detail = seed_reason(reason)
+            yield SkippedRow(
+                ts=_long(at) or _precise(self._session.clock.now()),
+                url=url,
+                reason=known,
+                found_on=found_on or url,
+                detail=detail,
+            )
+
+    def errors(self) -> Iterator[ErrorRow]:
+        for at, url, kind, reason in self._graph.errors():
+            stage = "asset-download" if kind == 2 else "fetch"
+            yield ErrorRow(ts=_long(at) or _precise(self._session.clock.now()), url=url, stage=stage, error=reason)
+
+
+def _precise(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat()
+
+
+def _long(stamp: str | None) -> str | None:
+    """Our `…Z` as the index writes it: `…+00:00`."""
+    return stamp.replace("Z", "+00:00") if stamp else None

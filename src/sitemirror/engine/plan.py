@@ -1,0 +1,48 @@
+"""What a command means: where URLs come from, what is written, whose word counts. Source and format are independent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sitemirror.errors import UsageError
+from sitemirror.settings import Format, Settings, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One command with its settings, decided."""
+
+    command: str  # mirror or crawl
+    source: Source
+    markdown: bool
+    html: bool
+    index: bool
+    respect_robots: bool
+
+    @property
+    def follows_links(self) -> bool:
+        return self.source is Source.LINKS
+
+    @property
+    def mode(self) -> str:
+        """Names the plan in the state: an unfinished run is resumed only by the same one."""
+        what = "+".join(name for name, on in (("markdown", self.markdown), ("html", self.html)) if on)
+        return f"{self.source.value}:{what}"
+
+
+def plan_for(command: str, settings: Settings) -> Plan:
+    """The command's own defaults, where the settings leave it open."""
+    crawls = command == "crawl"
+    format = settings.format or (Format.HTML if crawls else Format.MARKDOWN)
+    if format not in (Format.MARKDOWN, Format.HTML, Format.BOTH):
+        raise UsageError(f"--format {format.value} is for list", hint="choose markdown, html or both")
+    source = settings.discover or (Source.LINKS if crawls else Source.SITEMAP)
+    html = format in (Format.HTML, Format.BOTH)
+    return Plan(
+        command=command,
+        source=source,
+        markdown=format in (Format.MARKDOWN, Format.BOTH),
+        html=html,
+        index=settings.index or crawls,
+        respect_robots=crawls if settings.respect_robots is None else settings.respect_robots,
+    )

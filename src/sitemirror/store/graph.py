@@ -1,0 +1,88 @@
+"""Reads files, URLs and links for the mirror index, each sorted, none held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sitemirror.store.schema import Row
+from sitemirror.store.state import State
+
+_SAVED = f"url.status = {Row.SAVED}"
+_FILES = f"""
+SELECT url.url, page.path AS file, page.size, page.sha256, page.fetched_at, page.etag, page.last_modified,
+       page.content_type, page.http_status, page.headers, page.meta, url.kind
+FROM page JOIN url USING (id) WHERE {_SAVED}
+UNION ALL
+SELECT url.url, page.html_path, page.html_size, page.html_sha256, page.fetched_at, page.etag, page.last_modified,
+       page.content_type, page.http_status, page.headers, page.meta, url.kind
+FROM page JOIN url USING (id) WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
+ORDER BY file
+"""
+
+
+class Graph:
+    """The state as the mirror index tells it. Paths are relative to the output folder.
+
+    Needs the survey's table of resolved aliases.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._db = state.db
+
+    def files(self) -> Iterator[tuple[Any, ...]]:
+        """One row a file: whose URL it is, and what its answer said. Columns as in `_FILES`."""
+        yield from self._db.execute(_FILES)
+
+    def urls(self) -> Iterator[tuple[Any, ...]]:
+        """(id, url, path, kind, http_status, headers, fetched_at, depth, final_url) of all that lead to a file."""
+        yield from self._db.execute(
+            f"""
+            SELECT url.id, url.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
+                   page.fetched_at, url.depth, url.url FROM page JOIN url USING (id) WHERE {_SAVED}
+            UNION ALL
+            SELECT alias.id, alias.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
+                   page.fetched_at, alias.depth, url.url
+            FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
+            JOIN page ON page.id = final WHERE {_SAVED}
+            ORDER BY 2
+            """
+        )
+
+    def referers(self, id: int) -> Iterator[str]:
+        for row in self._db.execute(
+            "SELECT DISTINCT url.url FROM edge JOIN url ON url.id = edge.src WHERE edge.dst = ? ORDER BY 1", (id,)
+        ):
+            yield row[0]
+
+    def out_edges(self) -> Iterator[tuple[str, str]]:
+        yield from self._edges("s.url, d.url", "1, 2")
+
+    def in_edges(self) -> Iterator[tuple[str, str]]:
+        yield from self._edges("d.url, s.url", "1, 2")
+
+    def typed_out_edges(self) -> Iterator[tuple[str, str, str]]:
+        yield from self._edges("s.url, CASE attribute WHEN 1 THEN 'src' ELSE 'href' END, d.url", "1, 2, 3")
+
+    def _edges(self, columns: str, order: str) -> Iterator[Any]:
+        return self._db.execute(
+            f"SELECT {columns} FROM edge JOIN url AS s ON s.id = edge.src JOIN url AS d ON d.id = edge.dst"
+            f" ORDER BY {order}"
+        )
+
+    def skipped(self) -> Iterator[tuple[str, str, str, str | None]]:
+        """(at, url, reason, found on) of links that were not fetched."""
+        yield from self._db.execute(
+            f"""
+            SELECT coalesce(url.at, ''), url.url, coalesce(url.reason, ''), source.url FROM url
+            LEFT JOIN url AS source ON source.id = url.found_on
+            WHERE url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) ORDER BY url.url
+            """
+        )
+
+    def errors(self) -> Iterator[tuple[str, str, int | None, str]]:
+        """(at, url, kind, reason) of what could not be had."""
+        yield from self._db.execute(
+            f"SELECT coalesce(at, ''), url, kind, coalesce(reason, '') FROM url WHERE status = {Row.FAILED}"
+            " ORDER BY url"
+        )

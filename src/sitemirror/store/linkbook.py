@@ -1,0 +1,89 @@
+"""Who links to whom, and what the links found that nobody had seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sitemirror import urls
+from sitemirror.store.schema import Row
+from sitemirror.store.state import RunInfo, State
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A link as the frontier judged it: `reason` is empty when it may be fetched."""
+
+    url: str
+    attribute: int  # 0 href, 1 src
+    depth: int
+    chain: int
+    kind: int  # 1 page, 2 asset: what it probably is
+    reason: str = ""
+
+
+# A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed.
+_MEET = f"""
+INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, at)
+VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET
+  run = excluded.run,
+  depth = min(coalesce(depth, excluded.depth), excluded.depth),
+  chain = min(chain, excluded.chain),
+  found_on = coalesce(found_on, excluded.found_on),
+  reason = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.reason ELSE reason END,
+  status = CASE
+    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
+    ELSE status END
+"""
+
+
+class LinkBook:
+    """Writes links as pages are read. Belongs to the ledger's batches: it begins none and ends none."""
+
+    def __init__(self, state: State, run: RunInfo) -> None:
+        self._db = state.db
+        self._run = run
+
+    def start(self, url: str) -> None:
+        """The page a crawl begins at."""
+        self._meet(None, [Linked(url, 0, 0, 0, 1)], None)
+
+    def replace(self, src: int, links: Iterable[Linked], at: str) -> None:
+        """These are the links on a page, instead of those known before."""
+        found = list(links)
+        self._db.execute("DELETE FROM edge WHERE src = ?", (src,))
+        self._meet(src, found, at)
+        self._db.executemany(
+            "INSERT OR IGNORE INTO edge SELECT ?, id, ? FROM url WHERE key = ?",
+            ((src, link.attribute, urls.key(link.url)) for link in found),
+        )
+
+    def _meet(self, src: int | None, found: list[Linked], at: str | None) -> None:
+        self._db.executemany(
+            _MEET,
+            (
+                (
+                    urls.key(link.url),
+                    link.url,
+                    Row.OUTSIDE if link.reason else Row.QUEUED,
+                    self._run.number,
+                    self._run.source,
+                    link.depth,
+                    link.chain,
+                    link.kind,
+                    src,
+                    link.reason or None,
+                    at,
+                )
+                for link in found
+            ),
+        )
+
+    def still_linked(self, src: int) -> None:
+        """A page has not changed: what it links to is linked in this run too."""
+        self._db.execute(
+            "UPDATE url SET run = ? WHERE id IN (SELECT dst FROM edge WHERE src = ?)",
+            (self._run.number, src),
+        )

@@ -1,0 +1,96 @@
+"""Where every URL is in the copy, and by which path saved files link to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sitemirror.store.schema import Row
+from sitemirror.store.state import State
+
+# Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's.
+_PLACES = f"""
+CREATE TEMP TABLE place AS
+SELECT page.id AS id, coalesce(html_path, path) AS path FROM page JOIN url USING (id)
+WHERE status IN ({Row.SAVED}, {Row.GONE})
+UNION ALL
+SELECT resolved.id, coalesce(html_path, path) FROM resolved JOIN page ON page.id = final JOIN url ON url.id = final
+WHERE url.status IN ({Row.SAVED}, {Row.GONE});
+CREATE UNIQUE INDEX temp.place_id ON place (id);
+"""
+
+_PLACE = f"""
+SELECT page.id, url.url, page.html_path, page.html_sha256, page.local_at, page.headers, page.content_type
+FROM page JOIN url USING (id) WHERE url.status = {Row.SAVED} AND html_path IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A saved file with links in it."""
+
+    id: int
+    url: str
+    path: str
+    sha256: str | None
+    local_at: str  # where its links were made local; empty while they are as received
+    headers: str | None
+    content_type: str | None
+
+    @property
+    def is_css(self) -> bool:
+        return self.content_type == "text/css"
+
+
+class Localities:
+    """The copy as it is now, against the copy as its files link it. Made after paths are settled."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._db = state.db
+        self._db.execute("DROP TABLE IF EXISTS temp.place")
+        self._db.executescript(_PLACES)
+
+    def received(self) -> Iterator[Place]:
+        """Files whose links are as the site wrote them."""
+        return self._places("AND local_at = '' ORDER BY page.id")
+
+    def outdated(self) -> Iterator[Place]:
+        """Files that stand elsewhere now, or that link to something which does."""
+        return self._places(
+            """AND local_at != '' AND (local_at != html_path OR page.id IN (
+                 SELECT edge.src FROM edge JOIN url AS dst ON dst.id = edge.dst LEFT JOIN place ON place.id = dst.id
+                 WHERE dst.linked_as != coalesce(place.path, ''))) ORDER BY page.id"""
+        )
+
+    def _places(self, condition: str) -> Iterator[Place]:
+        # Read whole: the rows are changed while they are gone through.
+        for row in self._db.execute(f"{_PLACE} {condition}").fetchall():
+            yield Place(*row)
+
+    def links(self, src: int) -> list[tuple[str, str, str]]:
+        """(url, path that files link it by, path it has now) of what a file links to."""
+        return self._db.execute(
+            """
+            SELECT DISTINCT dst.url, dst.linked_as, coalesce(place.path, '') FROM edge
+            JOIN url AS dst ON dst.id = edge.dst LEFT JOIN place ON place.id = dst.id WHERE edge.src = ?
+            """,
+            (src,),
+        ).fetchall()
+
+    def done(self, place: Place, *, size: int, sha256: str) -> None:
+        """The file's links lead where things are now."""
+        self._db.execute(
+            "UPDATE page SET local_at = html_path, html_size = :size, html_sha256 = :sha, "
+            "size = CASE WHEN path = html_path THEN :size ELSE size END, "
+            "sha256 = CASE WHEN path = html_path THEN :sha ELSE sha256 END WHERE id = :id",
+            {"size": size, "sha": sha256, "id": place.id},
+        )
+
+    def settle(self) -> None:
+        """All files link to everything by the path it has now."""
+        with self._state.transaction() as db:
+            db.execute(
+                "UPDATE url SET linked_as = coalesce((SELECT path FROM place WHERE place.id = url.id), '') "
+                "WHERE linked_as != coalesce((SELECT path FROM place WHERE place.id = url.id), '')"
+            )
