@@ -127,8 +127,6 @@ def _image_set(css: str, position: int) -> Generator[str, None, int]:
             yield _unquoted(found)
         elif found := match["bare"]:
             yield _unescaped(found)
-        if match[0].startswith(("type", "TYPE")):
-            depth += 1
     return position if depth == 0 else len(css)
 
 

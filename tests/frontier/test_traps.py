@@ -1,0 +1,316 @@
+"""Endless sites are cut, large ones are not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sitemirror.frontier.traps import Limits, Traps, shape, without_session
+from sitemirror.urls import InvalidUrl, normalize
+
+SITE = "https://example.com"
+REPEATS = "trap: a part of the path stands in it more than 3 times"
+TOKEN = "5e1f0a9b3c7d2e485e1f0a9b3c7d2e48"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/docs/api/v1.2/users/create.html?page=2",
+        "/" + "/".join(f"level{n}" for n in range(32)),
+        "/" + "/".join(f"level{n}" for n in range(32)) + "/",
+        "/a/a/a",
+        "/en/guide/en/api/en/x",
+        "/tiles/1/12/1/7/1/3/1/9/1",
+        "/2024/01/02/2024-01-02-news",
+        "/objects/ab/cd/ab/ef/ab/12/ab",
+        "/" + "x" * 1900,
+    ],
+)
+def test_real_sites_pass(path: str) -> None:
+    """Deep, long and recurring paths of the kind that people make are let through."""
+    assert Traps().reason(SITE + path, chain=200) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/" + "x" * 2000, "trap: URL longer than 2000 characters"),
+        ("/" + "/".join(f"level{n}" for n in range(33)), "trap: path deeper than 32 segments"),
+        ("/" * 40, "trap: path deeper than 32 segments"),
+        ("/docs/docs/docs/docs/", REPEATS),
+        ("/a/b/a/b/a/b/a/b", REPEATS),
+        ("/1/1/1/1", REPEATS),
+        ("/x/1/2/3/1/2/3/1/2/3/1/2/3/y", REPEATS),
+        ("/news/more/old/news/old/more/news/more/more/x", REPEATS),
+    ],
+)
+def test_growing_urls_are_cut(path: str, reason: str) -> None:
+    """Each way of growing has its limit, and the reason names it."""
+    assert Traps().reason(SITE + path, chain=0) == reason
+
+
+def crawl(traps: Traps, start: str, *references: str) -> int:
+    """How many pages a crawler gets from a site where every page has these references; `{next}` is always new."""
+    seen = {start}
+    queue = [(start, 0)]
+    for url, chain in queue:
+        assert len(seen) < 5_000, "the trap has no end"
+        for reference in references:
+            found = without_session(normalize(reference.replace("{next}", str(len(seen))), url))
+            length = traps.chain(url, chain, found)
+            if found not in seen and not traps.reason(found, chain=length):
+                seen.add(found)
+                traps.accept(found)
+                queue.append((found, length))
+    return len(seen)
+
+
+def test_an_endless_calendar_ends() -> None:
+    """From month to month by path: cut after 200 steps."""
+    assert crawl(Traps(), SITE + "/cal/2031/05", "/cal/2031/{next}") == 201
+
+
+def test_a_calendar_with_named_months_ends() -> None:
+    """`/cal/2031/may` and `/cal/2032/june` are of one shape."""
+    traps = Traps()
+    months = ["january", "Feb", "march", "apr", "may", "jun", "july", "aug", "sept", "oct", "november", "dec"]
+    urls = [f"{SITE}/cal/{2000 + n // 12}/{months[n % 12]}/" for n in range(300)]
+    chain = 0
+    for number, (here, there) in enumerate(pairwise(urls)):
+        chain = traps.chain(here, chain, there)
+        assert bool(traps.reason(there, chain=chain)) == (number >= 200)
+
+
+def test_a_calendar_in_the_query_ends() -> None:
+    """Whichever limit comes first."""
+    assert crawl(Traps(), SITE + "/cal?m=0", "/cal?m={next}") == 201
+    assert crawl(Traps(Limits(max_chain=0)), SITE + "/cal", "/cal?m={next}") == 501
+
+
+def test_ever_deeper_paths_end() -> None:
+    """A page that is served for every path, and links relatively to itself and its neighbours."""
+    assert crawl(Traps(), SITE + "/", "docs/") == 4
+    assert crawl(Traps(), SITE + "/", "docs/", "news/") < 100
+    assert crawl(Traps(), SITE + "/", "d{next}/") == 33
+
+
+def test_query_permutations_end() -> None:
+    """Filters that can be combined without end stop at 500 for one path, and other paths are not touched."""
+    traps = Traps()
+    accepted = 0
+    for n in range(3_000):
+        url = f"{SITE}/list?" + "&".join(f"f{bit}={n >> bit & 1}" for bit in range(12))
+        reason = traps.reason(url, chain=0)
+        if not reason:
+            traps.accept(url)
+            accepted += 1
+    assert accepted == 500
+    assert reason == "trap: more than 500 queries of one path"
+    assert traps.reason(SITE + "/list", chain=0) == ""
+    assert traps.reason(SITE + "/other?f=1", chain=0) == ""
+    assert traps.reason("https://www.example.com/list?f=1", chain=0) == ""
+
+
+def test_session_ids_do_not_multiply_pages() -> None:
+    """A site that puts a new session into every link has as many pages as it has."""
+    page = f"/page?PHPSESSID={TOKEN}{{next}}"
+    assert crawl(Traps(), SITE + "/", page, "/b;jsessionid={next}", "/c?x=1&sid=" + TOKEN + "{next}") == 4
+
+
+def test_large_flat_sites_are_not_cut() -> None:
+    """An index that names 5,000 numbered pages, each linking back and to a neighbour, is read whole."""
+    traps = Traps()
+    index = SITE + "/items/"
+    for n in range(5_000):
+        url = f"{SITE}/items/{n}.html"
+        chain = traps.chain(index, 0, url)
+        assert (chain, traps.reason(url, chain=chain)) == (0, "")
+        traps.accept(url)
+
+
+def test_a_limit_of_zero_is_none() -> None:
+    """0 = no limit, for each of them."""
+    traps = Traps(Limits(max_url=0, max_depth=0, max_repeats=0, max_queries=0, max_chain=0))
+    url = SITE + "/a" * 3_000 + "?q=1"
+    for _ in range(600):
+        traps.accept(url)
+    assert traps.reason(url, chain=10_000) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/cal/2031/05", "/cal/2032/12"),
+        ("/p?page=9", "/p?page=10"),
+        ("/page-9.html", "/page-10.html"),
+        ("/o/5e1f0a9b3c7d", "/o/a9b3c7d25e1f"),
+        ("/o/12345678", "/o/a9b3c7d25e1f"),
+        ("/o/550e8400-e29b-41d4-a716-446655440000", "/o/f47ac10b-58cc-4372-a567-0e02b2c3d479"),
+        ("/t/Zm9vYmFyMTIzYmF6cXV4NDU2", "/t/cXV4NDU2YmF6Zm9vYmFyMTIz"),
+        ("/cal/may-2031", "/cal/September-2032"),
+    ],
+)
+def test_urls_of_one_shape(one: str, other: str) -> None:
+    """Numbers, ids and months are what a trap counts with."""
+    traps = Traps()
+    assert shape(SITE + one) == shape(SITE + other)
+    assert traps.chain(SITE + one, 7, SITE + other) == 8
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/sql-select.html", "/sql-insert.html"),
+        ("/cal/2031/05", "/cal/2031/05/01"),
+        ("/cal/2031", "/cal/today"),
+        ("/p?page=1", "/p?size=1"),
+        ("/facade", "/decade"),
+        ("/accessed", "/defaced1"),
+        ("/maybe", "/marching"),
+    ],
+)
+def test_urls_of_different_shape(one: str, other: str) -> None:
+    """Words are not ids, even when they are spelled with hex digits; a change of shape starts anew."""
+    assert Traps().chain(SITE + one, 7, SITE + other) == 0
+
+
+def test_every_host_of_a_wildcard_domain_is_one_shape() -> None:
+    """A trap that counts in the host name is a chain too."""
+    assert shape("https://a1b2c3d4e5.example.com/x") == shape("https://77aa88bb99.example.com/x")
+
+
+@pytest.mark.parametrize(
+    ("url", "bare"),
+    [
+        (f"/p?PHPSESSID={TOKEN}", "/p"),
+        ("/p?phpsessid=1&x=2", "/p?x=2"),
+        ("/p?a=1&PHPSESSID=x&b=2", "/p?a=1&b=2"),
+        ("/p?a=1&amp;PHPSESSID=x", "/p?a=1"),
+        ("/p;jsessionid=0A1B.node1?x=1", "/p?x=1"),
+        ("/a;JSESSIONID=1/b;jsessionid=2;v=3", "/a/b;v=3"),
+        ("/p?jsessionid=1", "/p"),
+        ("/p?ASPSESSIONIDQQABCD=X", "/p"),
+        ("/p?ASP.NET_SessionId=X", "/p"),
+        ("/p?CFID=12&CFTOKEN=34&id=5", "/p?id=5"),
+        ("/shop?osCsid=x&zenid=y&XTCsid=z", "/shop"),
+        (f"/p?sid={TOKEN}&t=1", "/p?t=1"),
+        ("/p?sessionid=Zm9vYmFyMTIzYmF6", "/p"),
+        ("/p?session_id=550e8400-e29b-41d4-a716-446655440000", "/p"),
+        (f"/f?s={TOKEN}&t=1", "/f?t=1"),
+        (f"/p;sid={TOKEN}", "/p"),
+        ("/(S(lit3py55t21z5v55vlm25s55))/p.aspx", "/p.aspx"),
+        ("/x/(A(aB_1-)F(cd)S(ef))/p.aspx", "/x/p.aspx"),
+        ("/a/b/..;jsessionid=1/c", "/a/c"),
+        ("/(S(x));jsessionid=1/c", "/c"),
+    ],
+)
+def test_a_session_id_is_taken_out(url: str, bare: str) -> None:
+    """In the query, in the path, in any case; the rest of the URL stays as it was."""
+    assert without_session(SITE + url) == SITE + bare
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/",
+        "/story?sid=12",
+        "/talks?session=keynote-2024-opening-part-2",
+        "/talks?sessionid=4711",
+        "/talks?session_id=1234567890123456",
+        "/?s=python+release",
+        "/?s=a-long-search-phrase-of-2024",
+        "/?s=averylongword1234567890",
+        "/p?",
+        "/p?&&a=1&",
+        "/sessions/1?class=2",
+        "/p?x=PHPSESSID",
+        "/p?myphpsessid=1",
+        "/p;v=1/q",
+        "/(x)/y",
+        "/wiki/Foo_(S)/",
+    ],
+)
+def test_what_is_no_session_id_stays(url: str) -> None:
+    """Stories, conference sessions and searches have names like those of sessions, but not their values."""
+    assert without_session(SITE + url) == SITE + url
+
+
+PATHS = st.text("abS(;=/.?&1%", max_size=30)
+SESSIONS = st.sampled_from([";jsessionid=1", f"?sid={TOKEN}", "&PHPSESSID=", "(S(x))", "/..", "/.", "/", "&", "?a=1"])
+
+
+@given(st.lists(PATHS | SESSIONS, max_size=6).map("".join))
+def test_a_url_without_session_is_final(tail: str) -> None:
+    """It is normalised, on the same origin, never longer, and has no session left to take out."""
+    try:
+        url = normalize(SITE + "/" + tail)
+    except InvalidUrl:
+        assume(False)
+    bare = without_session(url)
+    assert normalize(bare) == bare
+    assert bare.startswith(SITE + "/")
+    assert len(bare) <= len(url)
+    assert without_session(bare) == bare
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.integers(0, 300))
+def test_no_text_raises(one: str, other: str, chain: int) -> None:
+    """Not even what is no URL at all."""
+    traps = Traps()
+    traps.accept(one)
+    reason = traps.reason(other, chain=chain)
+    assert reason.startswith("trap: ") if chain > 200 else reason in ("", REPEATS)
+    assert traps.chain(one, chain, other) in (0, chain + 1)
+    without_session(one)
+
+
+QUERIES = st.lists(
+    st.builds("https://example.com/{}?{}".format, st.sampled_from("abc"), st.integers(0, 9)), max_size=40, unique=True
+)
+
+
+@given(QUERIES.flatmap(lambda urls: st.tuples(st.just(urls), st.permutations(urls))))
+def test_the_order_of_acceptance_does_not_matter(orders: tuple[list[str], list[str]]) -> None:
+    """A resumed run that is fed the accepted URLs in any order judges as the first one would have."""
+    first, again = Traps(Limits(max_queries=5)), Traps(Limits(max_queries=5))
+    for traps, order in zip((first, again), orders, strict=True):
+        for url in order:
+            traps.accept(url)
+    for path in "abc":
+        url = f"https://example.com/{path}?new"
+        expected = sum(known.startswith(f"https://example.com/{path}?") for known in orders[0]) >= 5
+        assert first.reason(url, chain=0) == again.reason(url, chain=0)
+        assert bool(first.reason(url, chain=0)) == expected
+
+
+def test_any_number_of_paths_takes_the_same_memory() -> None:
+    """A hostile site cannot fill the memory with paths, nor use up the limit of another path."""
+    traps = Traps()
+    for n in range(50_000):
+        traps.accept(f"{SITE}/p{n}?x")
+    assert sum(len(row) * row.itemsize for row in traps._rows) == 2 * 1024 * 1024
+    assert not any(traps.reason(f"{SITE}/q{n}?x", chain=0) for n in range(1_000))
+
+
+def test_judgements_do_not_depend_on_the_process() -> None:
+    """Where a path is counted is the same in every process, however Python's own hashes are seeded."""
+    code = "from sitemirror.frontier.traps import _places; print(_places('https://example.com/x'))"
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(answers) == 1
