@@ -36,7 +36,7 @@ HEADER = ContentsHeader(
 def contents(rows: Iterable[ContentsRow], header: ContentsHeader = HEADER, failures: Iterable[FailureRow] = ()) -> str:
     ordered = sorted(rows, key=lambda row: (order(row.url), row.url))
     file = io.BytesIO()
-    write_contents(file, header, rows=lambda: iter(ordered), failures=failures)
+    write_contents(file, header, rows=lambda start: iter(ordered[start:]), failures=failures)
     return file.getvalue().decode()
 
 

@@ -36,7 +36,7 @@ def outline(
 ) -> str:
     ordered = sorted(rows, key=lambda row: order(row.url))
     file = io.BytesIO()
-    write_outline(file, header, sitemaps=sitemaps, rows=lambda: iter(ordered))
+    write_outline(file, header, sitemaps=sitemaps, rows=lambda start: iter(ordered[start:]))
     return file.getvalue().decode()
 
 

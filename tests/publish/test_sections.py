@@ -28,7 +28,7 @@ def folders_of(url: str) -> tuple[str, ...]:
 
 def grouped(urls: list[str]) -> list[Heading | str]:
     ordered = sorted(urls, key=order)
-    found = sections(lambda: iter(ordered), folders_of)
+    found = sections(lambda start: iter(ordered[start:]), folders_of)
     return list(found)
 
 
@@ -132,8 +132,8 @@ def test_rows_are_never_collected() -> None:
     """10,000 rows in 5,000 folders pass through in 200 KB; the rows alone would take a megabyte."""
     total = 10_000
 
-    def rows() -> Iterator[str]:
-        return (f"https://{HOST}/docs/{n // 1_000:02}/{n // 2:05}/{n}" for n in range(total))
+    def rows(start: int) -> Iterator[str]:
+        return (f"https://{HOST}/docs/{n // 1_000:02}/{n // 2:05}/{n}" for n in range(start, total))
 
     tracemalloc.start()
     count = sum(isinstance(item, str) for item in sections(rows, folders_of))
@@ -143,8 +143,23 @@ def test_rows_are_never_collected() -> None:
     assert peak < 200_000
 
 
+def test_large_folders_are_passed_over() -> None:
+    """A folder of ten thousand pages is read to be measured and to be written, not once more for every level."""
+    urls = [f"https://{HOST}/docs/api/{folder}/{n:05}" for folder in ("a", "b") for n in range(10_000)]
+    read = 0
+
+    def rows(start: int) -> Iterator[str]:
+        nonlocal read
+        for url in urls[start:]:
+            read += 1
+            yield url
+
+    assert sum(isinstance(item, str) for item in sections(rows, folders_of)) == len(urls)
+    assert read < 2 * len(urls) + 100
+
+
 def test_rows_that_shrink_between_readings_end_the_walk() -> None:
     """A source that gives fewer rows the second time costs rows, not an exception."""
     answers = iter([[f"https://{HOST}/a/1", f"https://{HOST}/a/2"], []])
-    found = sections(lambda: next(answers), folders_of)
+    found = sections(lambda _: next(answers), folders_of)
     assert list(found) == []

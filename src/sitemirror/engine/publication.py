@@ -179,7 +179,7 @@ class _Writer:
                 write_contents(
                     file,
                     header,
-                    rows=lambda: (ContentsRow(url, self._here(path), title) for url, path, title in rows()),
+                    rows=lambda n: (ContentsRow(url, self._here(path), title) for url, path, title in rows(n)),
                     failures=self._failures(),
                 )
         except OutputError as error:

@@ -49,10 +49,10 @@ def write_contents(
     file: Sink,
     header: ContentsHeader,
     *,
-    rows: Callable[[], Iterable[ContentsRow]],
+    rows: Callable[[int], Iterable[ContentsRow]],
     failures: Iterable[FailureRow],
 ) -> None:
-    """Writes the contents. `rows` is called several times; each time it gives the same pages, sorted by their URLs'
+    """Writes the contents. `rows(n)` gives the pages from the n-th on, always sorted by their URLs'
     `sections.order`. Of `failures` no more is read than is shown."""
     _write_head(file, header)
     write_listing(file, header.host, rows, lambda row: _item(row, header.host))

@@ -13,7 +13,7 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 """Anything whose first item is its URL. Bare tuples, because a million of them are read once for each level."""
 
 
-def write_listing(file: Sink, host: str, rows: Callable[[], Iterable[Row]], item: Callable[[Row], str]) -> None:
+def write_listing(file: Sink, host: str, rows: Callable[[int], Iterable[Row]], item: Callable[[Row], str]) -> None:
     """Writes every row as a list item under its folder's heading; `item` gives its Markdown, on one line."""
     before = "\n- "
     for row in sections(rows, lambda row: folders(row[0], host)):

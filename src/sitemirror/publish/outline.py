@@ -48,9 +48,9 @@ def write_outline(
     header: OutlineHeader,
     *,
     sitemaps: Iterable[SitemapRow],
-    rows: Callable[[], Iterable[tuple[str, str | None, str | None]]],
+    rows: Callable[[int], Iterable[tuple[str, str | None, str | None]]],
 ) -> None:
-    """Writes the outline. `rows` is called several times and gives the same URLs each time, by `sections.order`.
+    """Writes the outline. `rows(n)` gives the URLs from the n-th on, always in the order of `sections.order`.
 
     They are `OutlineRow`s, or tuples of the same as a database gives them.
     """

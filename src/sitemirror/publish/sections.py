@@ -1,10 +1,10 @@
 """Groups URLs by folder, with each folder's count before its contents, without holding the URLs.
 
 A heading in Markdown cannot be closed, so a folder's own pages must all be written before its first subfolder, and a
-heading carries a count that is known only at the folder's end. Both are met by reading the same rows once per level of
-headings, in step: the reader of a level writes that folder's own pages and measures its subfolders, and the next
-level's reader follows through those. What is remembered is twelve bytes for each subfolder of the folders that are
-open; the rows themselves are never kept.
+heading carries a count that is known only at the folder's end. Both are met by reading the rows once to see where the
+folder changes, and then with one reader per level of headings: the reader of a level writes that folder's own pages and
+passes over its subfolders, and the next level's reader follows through those. What is remembered is four bytes for each
+change of folder and twelve for each subfolder of the folders that are open; the rows themselves are never kept.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ T = TypeVar("T")
 
 MAX_LEVEL: Final = 3
 """Headings go this deep (`##`, `###`, `####`). Pages further down stand under the deepest heading above them."""
+
+# Rows that are further away than this are looked up; nearer ones are passed over.
+_FAR: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,102 +61,135 @@ def _names(folder: str, host: str) -> tuple[str, ...]:
     return within if names[2] == host else ("//" + names[2], *within)
 
 
-def sections(rows: Callable[[], Iterable[T]], folders_of: Callable[[T], Sequence[str]]) -> Iterator[Heading | T]:
+def sections(rows: Callable[[int], Iterable[T]], folders_of: Callable[[T], Sequence[str]]) -> Iterator[Heading | T]:
     """Every row once, under the headings it belongs to. The root has no heading: its own pages come first.
 
-    `rows` must give the same rows in the same order each time, those of a folder together (see `order`). A folder with
-    a single page gets no heading; the page stands with the folder above.
+    `rows(n)` gives the rows from the n-th on, always the same in the same order, those of a folder together (see
+    `order`). A folder with a single page gets no heading; the page stands with the folder above.
     """
+    changes = _changes(rows(0), folders_of)
     readers = [_Reader(rows) for _ in range(MAX_LEVEL + 1)]
-    yield from _Walk(readers, folders_of).folder(level=0, depth=0, start=0, count=None)
+    yield from _Walk(changes, readers, folders_of).folder(level=0, depth=0, begin=0, end=len(changes) - 1)
+
+
+def _changes(rows: Iterable[T], folders_of: Callable[[T], Sequence[str]]) -> array[int]:
+    """Where rows of another folder begin, and at last where the rows end."""
+    found = array("I")
+    last: Sequence[str] | None = None
+    count = 0
+    for row in rows:
+        names = folders_of(row)
+        if names is not last:
+            if names != last:
+                found.append(count)
+            last = names
+        count += 1
+    found.append(count)
+    return found
 
 
 class _Reader(Generic[T]):
     """Reads rows forward from wherever it stands; opened when it is first needed."""
 
-    def __init__(self, rows: Callable[[], Iterable[T]]) -> None:
+    def __init__(self, rows: Callable[[int], Iterable[T]]) -> None:
         self._open = rows
-        self._rows: Iterator[T] | None = None
-        self._at = 0
+        self._rows: Iterator[T] = iter(())
+        self._next = -_FAR - 1  # nowhere yet
+        self._held_at = -1
+        self._held: T | None = None
 
-    def span(self, start: int, count: int | None) -> Iterator[T]:
-        """Rows `start` to `start + count`; to the end where `count` is `None`. To be read before the next span."""
-        if self._rows is None:
-            self._rows = iter(self._open())
-        for _ in islice(self._rows, start - self._at):
-            pass
-        self._at = start + (count or 0)
-        return islice(self._rows, count)
+    def row(self, at: int) -> T | None:
+        """The row at `at`; `None` when there is none any more. It may be asked for again."""
+        if at != self._held_at:
+            if at - self._next > _FAR:
+                self._rows = iter(self._open(at))
+            else:
+                for _ in islice(self._rows, at - self._next):
+                    pass
+            self._held, self._held_at, self._next = next(self._rows, None), at, at + 1
+        return self._held
+
+    def span(self, start: int, stop: int) -> Iterator[T]:
+        """The rows from `start` to before `stop`. To be read to the end before anything else is asked for."""
+        first = self.row(start)
+        if first is None:
+            return iter(())
+        self._next = stop
+        return chain((first,), islice(self._rows, stop - start - 1))
 
 
 class _Walk(Generic[T]):
-    def __init__(self, readers: list[_Reader[T]], folders_of: Callable[[T], Sequence[str]]) -> None:
+    """Goes through runs of rows in one folder, given by their numbers in `changes`."""
+
+    def __init__(
+        self, changes: array[int], readers: list[_Reader[T]], folders_of: Callable[[T], Sequence[str]]
+    ) -> None:
+        self._changes = changes
         self._readers = readers
         self._folders_of = folders_of
 
-    def folder(self, *, level: int, depth: int, start: int, count: int | None) -> Iterator[Heading | T]:
+    def folder(self, *, level: int, depth: int, begin: int, end: int) -> Iterator[Heading | T]:
         """One folder whose name has `depth` parts: its heading, its own pages, then its subfolders."""
-        rows = self._readers[level].span(start, count)
-        if count is not None:
-            first = next(rows, None)
+        reader, start, stop = self._readers[level], self._changes[begin], self._changes[end]
+        if level:
+            first = reader.row(start)
             if first is None:
                 return
-            yield Heading(level, tuple(self._folders_of(first)[:depth]), count)
-            rows = chain((first,), rows)
+            yield Heading(level, tuple(self._folders_of(first)[:depth]), stop - start)
         if level == MAX_LEVEL:
-            yield from rows
+            yield from reader.span(start, stop)
             return
         found = array("I")
-        yield from self._own(rows, depth, start, found)
+        yield from self._own(reader, depth, begin, end, found)
         for at in range(0, len(found), 3):
-            yield from self.folder(level=level + 1, start=found[at], count=found[at + 1], depth=found[at + 2])
+            yield from self.folder(level=level + 1, begin=found[at], end=found[at + 1], depth=found[at + 2])
 
-    def _own(self, rows: Iterator[T], depth: int, start: int, found: array[int]) -> Iterator[T]:
-        """The pages that stand in the folder itself; `found` gets start, count and depth of each subfolder."""
-        run = _Run[T]()
-        for at, row in enumerate(rows, start):
-            names = self._folders_of(row)
-            if names and names is run.names:  # as for most: the folder of the row before
-                run.count += 1
+    def _own(self, reader: _Reader[T], depth: int, begin: int, end: int, found: array[int]) -> Iterator[T]:
+        """The pages that stand in the folder itself; `found` gets begin, end and depth of each subfolder."""
+        group: _Group[T] | None = None
+        for number in range(begin, end):
+            first = reader.row(self._changes[number])
+            if first is None:
+                return
+            names = self._folders_of(first)
+            if group is not None and group.takes(names, depth):
                 continue
-            if run.takes(names, depth):
-                continue
-            yield from run.closed(found)
+            if group is not None:
+                yield from self._closed(group, number, found)
             if len(names) > depth:
-                run = _Run(row, names, at)
+                group = _Group(first, names, number)
             else:
-                run = _Run()
-                yield row
-        yield from run.closed(found)
+                group = None
+                yield from reader.span(self._changes[number], self._changes[number + 1])
+        if group is not None:
+            yield from self._closed(group, end, found)
+
+    def _closed(self, group: _Group[T], end: int, found: array[int]) -> Iterator[T]:
+        """Gives the row back if it is alone, else records the subfolder."""
+        if self._changes[end] - self._changes[group.begin] == 1:
+            yield group.first
+        else:
+            found.extend((group.begin, end, len(group.names)))
 
 
-class _Run(Generic[T]):
-    """Rows in a row that share a subfolder. Only the first is kept, in case it stays alone."""
+class _Group(Generic[T]):
+    """Runs in a row that share a subfolder. Only the first row is kept, in case it stays alone."""
 
-    __slots__ = ("_at", "_first", "count", "names")
+    __slots__ = ("begin", "first", "names")
 
-    def __init__(self, first: T | None = None, names: Sequence[str] = (), at: int = 0) -> None:
-        self._first = first
+    def __init__(self, first: T, names: Sequence[str], begin: int) -> None:
+        self.first = first
         self.names = names
-        self._at = at
-        self.count = 1 if names else 0
+        self.begin = begin
 
     def takes(self, names: Sequence[str], depth: int) -> bool:
-        """Whether the next row belongs here too. Its folders are compared so that the run knows what all share."""
+        """Whether the next run belongs here too. Its folders are compared so that the group knows what all share."""
         mine = self.names
-        if not mine or len(names) <= depth or names[depth] != mine[depth]:
+        if len(names) <= depth or names[depth] != mine[depth]:
             return False
-        self.count += 1
         if names[: len(mine)] != mine:
             same = depth + 1
             while same < min(len(mine), len(names)) and names[same] == mine[same]:
                 same += 1
             self.names = mine[:same]
         return True
-
-    def closed(self, found: array[int]) -> Iterator[T]:
-        """Gives the row back if it is alone, else records the subfolder."""
-        if self.count == 1 and self._first is not None:
-            yield self._first
-        elif self.count:
-            found.extend((self._at, self.count, len(self.names)))

@@ -139,8 +139,8 @@ class Survey:
         for row in self._db.execute(query):
             yield dict(zip(names, row, strict=True))
 
-    def contents(self) -> Callable[[], Iterator[tuple[str, str, str | None]]]:
-        """(url, path, title) of the pages, those of one folder together; to be gone through any number of times."""
+    def contents(self) -> Callable[[int], Iterator[tuple[str, str, str | None]]]:
+        """(url, path, title) of the pages, those of one folder together, from the n-th on."""
         return self._sorted(
             "contents",
             f"""
@@ -149,7 +149,7 @@ class Survey:
             """,
         )
 
-    def outline(self, run: int) -> Callable[[], Iterator[tuple[str, str | None, str | None]]]:
+    def outline(self, run: int) -> Callable[[int], Iterator[tuple[str, str | None, str | None]]]:
         """(url, lastmod, priority) of all that a run listed in scope, those of one folder together."""
         return self._sorted(
             "outline",
@@ -159,11 +159,11 @@ class Survey:
             """,
         )
 
-    def _sorted(self, name: str, query: str) -> Callable[[], Iterator[Any]]:
-        """Sorts once, on disk; the rows are then read in that order as often as need be."""
+    def _sorted(self, name: str, query: str) -> Callable[[int], Iterator[Any]]:
+        """Sorts once, on disk; the rows are then read in that order, from any of them on."""
         self._db.execute(f"DROP TABLE IF EXISTS temp.{name}")
         self._db.execute(f"CREATE TEMP TABLE {name} AS {query}")
-        return lambda: self._db.execute(f"SELECT * FROM temp.{name} ORDER BY rowid")
+        return lambda start: self._db.execute(f"SELECT * FROM temp.{name} WHERE rowid > ? ORDER BY rowid", (start,))
 
     def failures(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url)."""
