@@ -10,9 +10,9 @@ import orjson
 
 from sitemirror import urls
 from sitemirror.discover.finder import candidates, sitemap_links
-from sitemirror.discover.robots import Robots
 from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.engine.arrival import MAX_HOPS, Arrival
+from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import EmptySitemap, NoSitemap
 from sitemirror.events import PageSkipped, SitemapRead
@@ -28,7 +28,6 @@ MAX_DEPTH: Final = 5
 CHECKPOINT_REST: Final = 0.1
 """Seconds between two checkpoints: a fast server sends URLs by the ten thousand a second."""
 
-ROBOTS_LIMIT: Final = 512 * 1024
 _BATCH: Final = 2000
 _NAMED_VIOLATIONS: Final = 20
 
@@ -36,10 +35,13 @@ _NAMED_VIOLATIONS: Final = 20
 class Discovery:
     """Reads robots.txt and sitemaps. `checkpoint` is called for every sitemap and for every 100 URLs."""
 
-    def __init__(self, session: Session, listing: Listing, scope: Scope, checkpoint: Callable[[], None]) -> None:
+    def __init__(
+        self, session: Session, listing: Listing, scope: Scope, robots: RobotsBook, checkpoint: Callable[[], None]
+    ) -> None:
         self._session = session
         self._listing = listing
         self._scope = scope
+        self._robots = robots
         self._checkpoint = checkpoint
         self._violations = 0
         self._wanted = 0  # entries in scope, as this command judges it
@@ -47,7 +49,8 @@ class Discovery:
         self._misses: list[str] = []
         self._since_checkpoint = 0
         self._checkpointed = float("-inf")
-        self._count = 0  # of the sitemap in hand
+        self._count = self._wanted_here = 0  # of the sitemap in hand
+        self._cut = False
         self._kind: str | None = None
 
     async def run(self, arrival: Arrival) -> None:
@@ -56,7 +59,7 @@ class Discovery:
             await self._read_group([arrival.url])
             self._demand(arrival)
             return
-        robots = await fetch_robots(self._session, self._scope, arrival.url)
+        robots = await self._robots.rules(arrival.url)
         named = set(self._absolute(robots.sitemaps, urls.origin(arrival.url)))
         start = urls.normalize(arrival.folder, base=arrival.url)
         for group in candidates(start, robots.sitemaps):
@@ -80,17 +83,19 @@ class Discovery:
             row = self._listing.next_sitemap()
             if row is None:
                 continue  # read before an interruption
-            problem = await self._read_once(row)
-            if isinstance(problem, Failed) or self._kind in (None, "html"):
-                reason = problem.reason if isinstance(problem, Failed) else "not a sitemap"
-                self._misses.append(f"{urls.parts(url).path}: {reason}")
+            problem = await self._read_patiently(row)
+            if isinstance(problem, Failed) and not problem.transient and not self._count:
+                self._misses.append(f"{urls.parts(url).path}: {problem.reason}")
                 self._listing.forget(row.id)
                 continue
             self._finish(row, problem)
         return await self._read_group([])
 
     async def _read(self, row: SitemapRow) -> None:
-        """One sitemap. A server's bad minute must not cost 50,000 URLs, so transient failures are tried again."""
+        self._finish(row, await self._read_patiently(row))
+
+    async def _read_patiently(self, row: SitemapRow) -> Failed | str | None:
+        """A server's bad minute must not cost 50,000 URLs, so transient failures are tried again."""
         for attempt in range(self._session.settings.max_retries + 1):
             if attempt:
                 self._listing.restart(row.id)
@@ -99,12 +104,13 @@ class Discovery:
                 break
             if attempt < self._session.settings.max_retries:
                 self._session.pace.pause(row.url, self._session.backoff.seconds(attempt), problem.reason)
-        self._finish(row, problem)
+        return problem
 
     def _finish(self, row: SitemapRow, problem: Failed | str | None) -> None:
-        failed = isinstance(problem, Failed)
         error = problem.reason if isinstance(problem, Failed) else problem
-        self._listing.finish(row.id, kind=self._kind, error=error, status="failed" if failed else "completed")
+        status = "failed" if isinstance(problem, Failed) else "cut" if self._cut else "completed"
+        self._listing.finish(row.id, kind=self._kind, error=error, status=status)
+        self._wanted += self._wanted_here
         self._checkpoint()
         self._session.emit(SitemapRead(row.url, self._count, error or ""))
         if error:
@@ -113,7 +119,7 @@ class Discovery:
     async def _read_once(self, row: SitemapRow) -> Failed | str | None:
         """None, or what was wrong: `Failed` when reading it again may help, text when all that is readable was read."""
         location = row.url
-        self._count, self._kind = 0, None
+        self._count, self._wanted_here, self._cut, self._kind = 0, 0, False, None
         for _ in range(MAX_HOPS):
             self._session.check_stop()
             refused = self._scope.host_reason(location)
@@ -145,9 +151,11 @@ class Discovery:
                 self._take_in(row, location, found, problems)
             if parser.stopped:
                 break
+        cut = parser.stopped  # which it always is once closed
         self._take_in(row, location, parser.close(), problems)
         self._kind = parser.kind
-        if stream.error and not parser.stopped:
+        self._cut = self._cut or cut
+        if stream.error and not cut:
             return Failed(location, stream.error, transient=True)
         if not self._count and parser.kind in (None, "html"):
             return Failed(location, "; ".join(problems) or "not a sitemap", transient=False)
@@ -168,6 +176,7 @@ class Discovery:
                     problems.append(printable(reason, limit=300))
         if children:
             if row.depth >= MAX_DEPTH:
+                self._cut = True
                 problems.append(f"{len(children)} sitemaps more than {MAX_DEPTH} levels deep were not read")
             else:
                 self._listing.add_sitemaps(children, row.depth + 1)
@@ -188,7 +197,7 @@ class Discovery:
             return Listed(printable(entry.loc), reason=error.reason)
         reason = self._scope.reason(url)
         if not reason:
-            self._wanted += 1
+            self._wanted_here += 1
         elif reason == DOMAIN_LOCK:
             self._violation(url)
         alternates = (
@@ -251,26 +260,3 @@ class Discovery:
             f"no sitemap found for {arrival.url}" + (f" ({tried})" if tried else ""),
             hint="if it has one, give that sitemap's own URL; `sitemirror crawl` follows links instead",
         )
-
-
-async def fetch_robots(session: Session, scope: Scope, url: str) -> Robots:
-    """The robots.txt that rules `url`. 4xx allows all; a server that cannot answer holds us off (RFC 9309)."""
-    agent = session.settings.user_agent
-    location = urls.normalize("/robots.txt", base=url)
-    for _ in range(5):
-        session.check_stop()
-        if scope.host_reason(location):
-            return Robots.allow_all()
-        outcome = await session.fetcher.get(location, lane=Lane.SITEMAP, limit=ROBOTS_LIMIT * 200)
-        match outcome:
-            case Redirect(location=there):
-                location = there
-            case Fetched(body=body):
-                return Robots.parse(body, agent)
-            case Failed(status=status) if status is not None and 400 <= status < 500:
-                return Robots.allow_all()
-            case Failed():
-                return Robots.disallow_all()
-            case _:
-                return Robots.allow_all()
-    return Robots.allow_all()

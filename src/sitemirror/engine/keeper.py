@@ -81,12 +81,15 @@ class Keeper:
         self._session = session
         self._plan = plan
         self._promised: set[str] = set()  # places of assets that are on their way
+        self._space = space
         self._tree = space.tree
         self._ledger = ledger
         self._home = space.home
 
     def keep(self, known: Known, taken: Taken) -> Kept:
         """Saves what was taken of `known`'s URL. Equal bytes are left alone, but count as seen today."""
+        if not self._plan.html:  # an HTML mirror has all hosts in its own folder
+            self._space.lock(paths.host_folder(known.url))
         if taken.asset is not None:
             saved, changed = self._asset(taken.asset), True
         elif taken.markdown is not None:

@@ -11,6 +11,7 @@ from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.notes import Notes
 from sitemirror.engine.plan import Plan, plan_for
 from sitemirror.engine.publication import publish
+from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.rounds import Rounds
 from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.taker import Taker
@@ -91,8 +92,11 @@ class Mirror:
         taker = Taker(session, plan, keeper)
         taker.first = arrival.page
         follow = Follow(session, plan, self._scope, self._ledger, self._book)
-        visitor = Visitor(session, plan, self._scope, self._ledger, keeper, taker, follow)
-        self._rounds = Rounds(session, plan, space, self._run, self._ledger, visitor, self._tally, self._notes)
+        self._robots = RobotsBook(session, self._scope)
+        visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, follow)
+        self._rounds = Rounds(
+            session, plan, self._scope, space, self._run, self._ledger, visitor, self._tally, self._notes
+        )
 
     def _begin(self) -> tuple[RunInfo, bool]:
         """Goes on with an unfinished run that was asked for the same, or begins a new one."""
@@ -147,8 +151,9 @@ class Mirror:
 
     async def _read_sitemaps(self) -> None:
         self._listing.reopen()
-        await Discovery(self._session, self._listing, self._scope, self._notes.checkpoint).run(self._arrival)
-        if not self._listing.failed_sitemaps:  # What an unread sitemap lists is not gone.
+        checkpoint = self._notes.checkpoint
+        await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
+        if not self._listing.unsound_sitemaps:  # What a sitemap lists that was not read whole is not gone.
             self._listing.mark_gone(self._session.now())
 
     # --- the end -----------------------------------------------------------------------------------------------
@@ -166,6 +171,9 @@ class Mirror:
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL
         error, hint = (trouble.message, trouble.hint) if trouble else (None, None)
+        if status in (RunStatus.OK, RunStatus.PARTIAL) and outcome.manifest is None:
+            status, error = RunStatus.ERROR, "the manifest could not be written"
+            hint = "see the warnings; then run the same command: nothing is fetched twice"
         if status in (RunStatus.OK, RunStatus.PARTIAL) and not counts.saved:
             status, error = RunStatus.ERROR, "not one page could be saved"
             hint = f"see {self._space.folder / ('_failed.log' if counts.failed else '_manifest.json')} for the reasons"

@@ -71,7 +71,7 @@ class Notes:
         shown = tuple(
             SitemapProgress(
                 url=row.url,
-                status=SitemapState.COMPLETED if row.status == "completed" else SitemapState.IN_PROGRESS,
+                status=SitemapState.COMPLETED if row.status in ("completed", "cut") else SitemapState.IN_PROGRESS,
                 urls_processed=row.urls,
             )
             for row in rows

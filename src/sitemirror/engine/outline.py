@@ -7,6 +7,7 @@ from dataclasses import replace
 from sitemirror.engine.arrival import Arrival, arrive
 from sitemirror.engine.discovery import Discovery
 from sitemirror.engine.notes import Notes
+from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.workspace import Workspace, open_workspace
@@ -80,7 +81,9 @@ class _Outline:
             session.warn(f"only URLs under {self._scope.folder} are listed; --whole-site lists all")
         try:
             self._listing.reopen()
-            discovery = Discovery(session, self._listing, self._scope, self._notes.checkpoint)
+            discovery = Discovery(
+                session, self._listing, self._scope, RobotsBook(session, self._scope), self._notes.checkpoint
+            )
             await session.unless_stopped(discovery.run(self._arrival))
         except Stopped:
             self._notes.checkpoint()
@@ -133,7 +136,7 @@ class _Outline:
 
 def _sitemap_report(row: SitemapRow) -> SitemapReport:
     match row.status:
-        case "completed":
+        case "completed" | "cut":
             status = SitemapStatus.PARTIAL if row.error else SitemapStatus.OK
         case "failed":
             status = SitemapStatus.FAILED

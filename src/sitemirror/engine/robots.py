@@ -1,14 +1,21 @@
-"""robots.txt of every host a run meets, asked for once each and only when it is to be obeyed."""
+"""robots.txt of every host a run meets, asked for once each."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from sitemirror import urls
 from sitemirror.discover.robots import Robots
-from sitemirror.engine.discovery import fetch_robots
 from sitemirror.engine.session import Session
+from sitemirror.fetch.client import Stream
 from sitemirror.frontier.scope import ROBOTS, Scope
+from sitemirror.model import Failed, Lane, Redirect
+
+LIMIT: Final = 512 * 1024
+"""Bytes of a robots.txt that are read; RFC 9309 asks for 500 KiB. The rest of a larger one is left."""
+
+_HOPS: Final = 5
 
 
 class RobotsBook:
@@ -22,12 +29,35 @@ class RobotsBook:
 
     async def reason(self, url: str) -> str:
         """Why robots.txt forbids this URL; empty if it does not. A Crawl-delay slows us from then on."""
+        rules = await self.rules(url)
+        if rules.crawl_delay:
+            self._session.pace.set_crawl_delay(url, rules.crawl_delay)
+        return "" if rules.allowed(url) else ROBOTS
+
+    async def rules(self, url: str) -> Robots:
+        """The rules of a URL's host."""
         origin = urls.origin(url)
         if origin not in self._rules:
             async with self._asking:
                 if origin not in self._rules:
-                    rules = await fetch_robots(self._session, self._scope, url)
-                    if rules.crawl_delay:
-                        self._session.pace.set_crawl_delay(url, rules.crawl_delay)
-                    self._rules[origin] = rules
-        return "" if self._rules[origin].allowed(url) else ROBOTS
+                    self._rules[origin] = await self._fetch(url)
+        return self._rules[origin]
+
+    async def _fetch(self, url: str) -> Robots:
+        """4xx allows all; a server that cannot answer holds us off (RFC 9309)."""
+        location = urls.normalize("/robots.txt", base=url)
+        for _ in range(_HOPS):
+            if self._scope.host_reason(location):
+                break
+            async with self._session.fetcher.stream(location, lane=Lane.SITEMAP, limit=LIMIT) as answer:
+                match answer:
+                    case Redirect(location=there):
+                        location = there
+                    case Stream():
+                        body = b"".join([piece async for piece in answer.chunks()])
+                        return Robots.parse(body, self._session.settings.user_agent)
+                    case Failed(status=status) if status is None or status >= 500 or status == 429:
+                        return Robots.disallow_all()
+                    case _:
+                        break
+        return Robots.allow_all()

@@ -17,9 +17,11 @@ from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import Aborted
 from sitemirror.events import PageFailed, PageStarted, Progress
 from sitemirror.frontier.freshness import Freshness
+from sitemirror.frontier.scope import Scope
+from sitemirror.model import Failed
 from sitemirror.settings import OnError
-from sitemirror.store import paths
-from sitemirror.store.ledger import Ledger, Selection
+from sitemirror.store.ledger import Known, Ledger, Selection
+from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo
 from sitemirror.store.survey import Counts
 
@@ -41,6 +43,7 @@ class Rounds:
         self,
         session: Session,
         plan: Plan,
+        scope: Scope,
         space: Workspace,
         run: RunInfo,
         ledger: Ledger,
@@ -51,6 +54,7 @@ class Rounds:
         self._session = session
         self._settings = session.settings
         self._plan = plan
+        self._scope = scope
         self._space = space
         self._run = run
         self._ledger = ledger
@@ -59,6 +63,7 @@ class Rounds:
         self._notes = notes
         self._reserved = 0  # pages in flight that may each turn out to be new
         self._freed = asyncio.Event()
+        self._put_off: dict[int, tuple[Known, Failed]] = {}  # failures that are tried again after the main round
 
     def look_ahead(self, counts: Counts) -> None:
         """Sets what progress counts up to: all that is done, and all that is due. What is out of scope is neither."""
@@ -80,8 +85,12 @@ class Rounds:
                 await self._levels(clerk)
             else:
                 await self._round(self._due(), clerk, retries_left=self._retries)
-            while self._room() and self._ledger.count(Selection.queued()):
+            left = self._ledger.count(Selection.queued())
+            while self._room() and left:
                 await self._round(Selection.queued(), clerk, retries_left=self._retries)
+                before, left = left, self._ledger.count(Selection.queued())
+                if left >= before:  # nothing was settled, so nothing would be
+                    break
             for tried in range(self._retries):
                 first = Queue(self._ledger, Selection.to_retry(self._run)).peek()
                 if first is None:
@@ -94,6 +103,8 @@ class Rounds:
             clerk.cancel()
             with suppress(asyncio.CancelledError):
                 await clerk
+            for known, failure in self._put_off.values():  # stopped before their turn came again
+                self._visitor.give_up(known, failure)
             self._ledger.commit()
 
     async def _levels(self, clerk: asyncio.Task[None]) -> None:
@@ -118,6 +129,7 @@ class Rounds:
     async def _round(self, due: Selection, clerk: asyncio.Task[None], *, retries_left: int) -> None:
         """Visits all of a selection once."""
         queue = Queue(self._ledger, due)
+        self._visitor.begin_round()
         slots = [
             asyncio.create_task(self._slot(queue, will_retry=retries_left > 0))
             for _ in range(self._settings.concurrency)
@@ -150,24 +162,34 @@ class Rounds:
             if self._visitor.handled(known.id):  # a redirect led to it before its turn came
                 self._count(Result())
                 continue
+            if reason := self._scope.reason(known.url):  # listed by a command with another scope
+                self._leave_out(known, reason)
+                continue
             freshness = self._visitor.freshness(known)
             if freshness is Freshness.FRESH:
                 self._ledger.checked(known.id)
                 self._count(Result())
                 await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
                 continue
-            if not self._plan.html:  # an HTML mirror has all hosts in one folder
-                self._space.lock(paths.host_folder(known.url))
             self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
             self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
             self._reserved += 1
             try:
                 result = await self._visitor.visit(known, freshness)
+                if result.failure is None:
+                    self._put_off.pop(known.id, None)
             finally:
                 self._reserved -= 1
                 self._freed.set()
             if self._judge(result, will_retry=will_retry):
                 self._count(result)
+
+    def _leave_out(self, known: Known, reason: str) -> None:
+        if known.status in (Row.QUEUED, Row.FAILED):
+            self._ledger.outside(known.id, reason, self._session.now())
+        else:
+            self._ledger.checked(known.id)
+        self._count(Result())
 
     async def _admitted(self) -> bool:
         """Waits while --max-pages has room only for the pages in flight; False when no more are wanted."""
@@ -188,8 +210,10 @@ class Rounds:
         if failure is None or known is None:
             return True
         if will_retry and failure.transient:
+            self._put_off[known.id] = (known, failure)
             self._session.emit(PageFailed(known.url, failure.reason, will_retry=True))
             return False
+        self._put_off.pop(known.id, None)
         self._visitor.give_up(known, failure)
         if self._settings.on_error is OnError.ABORT:
             self._ledger.commit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,7 @@ from sitemirror.engine.taker import Answer, Taker
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
+from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.schema import Row
@@ -42,6 +44,7 @@ class Visitor:
         plan: Plan,
         scope: Scope,
         ledger: Ledger,
+        robots: RobotsBook,
         keeper: Keeper,
         taker: Taker,
         follow: Follow,
@@ -49,7 +52,7 @@ class Visitor:
         self._session = session
         self._plan = plan
         self._scope = scope
-        self._robots = RobotsBook(session, scope)
+        self._robots = robots
         self._ledger = ledger
         self._keeper = keeper
         self._taker = taker
@@ -76,8 +79,12 @@ class Visitor:
         # Links carry no dates: what cannot be asked about has to be fetched.
         return Freshness.FETCH if found is Freshness.FRESH and self._plan.follows_links and not lastmods else found
 
+    def begin_round(self) -> None:
+        """What redirects led to in an earlier round may be visited again if it is due again."""
+        self._led_to.clear()
+
     def handled(self, id: int) -> bool:
-        """Whether a redirect has led to this URL in this run already."""
+        """Whether a redirect has led to this URL in this round already."""
         return id in self._led_to
 
     # --- doing -------------------------------------------------------------------------------------------------
@@ -96,7 +103,7 @@ class Visitor:
             if isinstance(following, Result):
                 return following
             chain.append(following)
-            ask = following.path is not None
+            ask = following.path is not None and following.status is Row.SAVED
 
     async def _take(self, known: Known, ask: bool) -> Answer:
         if self._plan.respect_robots:
@@ -121,13 +128,18 @@ class Visitor:
             case Redirect():
                 return self._redirected(chain, answer)
             case Failed():
+                self._keep_copies(chain[:-1], answer.reason)
                 return self._failed(known, answer)
             case Skipped():
+                self._keep_copies(chain[:-1], answer.reason)
                 return self._skipped(known, answer)
 
     def _saved(self, chain: list[Known], taken: Taken) -> Result:
         known = chain[-1]
         kept = self._keeper.keep(known, taken)
+        for earlier, later in itertools.pairwise(chain):
+            if _has_copy(earlier):
+                self._become_alias(earlier, later)
         if taken.links is not None:
             self._follow.links(known, taken.links)
         for alias in (*(earlier.url for earlier in chain[:-1]), *self._awaiting.pop(known.id, ())):
@@ -137,7 +149,7 @@ class Visitor:
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]
-        location = redirect.location
+        location = without_session(redirect.location) if self._plan.follows_links else redirect.location
         refused = self._scope.reason(location)
         if refused:
             if refused == DOMAIN_LOCK:
@@ -148,19 +160,34 @@ class Visitor:
         if len(chain) > MAX_REDIRECTS:
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
         target = self._ledger.find_or_add(location, known.depth)
-        self._drop_copy(known)
-        self._ledger.redirected(known.id, known.url, target.id, self._session.now())
         self._session.emit(PageRedirected(known.url, location))
         settings = self._session.settings
-        waiting = {Row.QUEUED, Row.FAILED}
+        waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
         if settings.update or settings.re_download_all:
             waiting.add(Row.SAVED)
-        if target.status not in waiting or target.id in self._in_flight or target.id in self._led_to:
-            self._name(self._ledger.end_of(target), [*(each.url for each in chain), *self._awaiting.pop(known.id, ())])
-            return Result()
-        self._name(target, self._awaiting.pop(known.id, []))
-        self._led_to.add(target.id)
-        return target
+        names = self._awaiting.pop(known.id, [])
+        if target.status in waiting and target.id not in self._in_flight and target.id not in self._led_to:
+            if not _has_copy(known):  # A copy is kept until what replaces it is there.
+                self._ledger.redirected(known.id, target.id, self._session.now())
+            self._name(target, names)
+            self._led_to.add(target.id)
+            return target
+        end = self._ledger.end_of(target)
+        self._name(end, [*(each.url for each in chain), *names])
+        if not _has_copy(known):
+            self._ledger.redirected(known.id, target.id, self._session.now())
+        elif end.status is Row.SAVED:
+            self._become_alias(known, target)
+        else:
+            self._ledger.checked(known.id)
+        return Result()
+
+    def _become_alias(self, known: Known, target: Known) -> None:
+        """What was a page of its own is now another's name; its file would be found twice."""
+        self._ledger.redirected(known.id, target.id, self._session.now())
+        self._ledger.commit()
+        if known.path is not None and known.path != target.path:
+            self._keeper.remove(known.path)
 
     def _name(self, page: Known, names: list[str]) -> None:
         """`names` lead to `page`: they are done when it is."""
@@ -170,20 +197,22 @@ class Visitor:
         elif names:
             self._awaiting.setdefault(page.id, []).extend(names)
 
-    def _drop_copy(self, known: Known) -> None:
-        """What was a page of its own is now another's name; its file would be found twice."""
-        if known.path is not None and known.status is Row.SAVED:
-            self._keeper.remove(known.path)
+    def _keep_copies(self, chain: list[Known], reason: str) -> None:
+        """Pages that redirect now, to something that could not be had: their copies stay."""
+        for known in filter(_has_copy, chain):
+            self._ledger.kept(known.id, f"redirects: {reason}", self._session.now(), transient=False)
 
     def _failed(self, known: Known, failure: Failed) -> Result:
-        if known.path is not None and known.status is Row.SAVED:
-            self._ledger.kept(known.id, failure.reason, self._session.now())
+        if _has_copy(known):
+            self._ledger.kept(known.id, failure.reason, self._session.now(), transient=failure.transient)
         else:
             self._ledger.failed(known.id, failure, self._session.now())
         return Result(failure=failure, known=known)
 
     def _skipped(self, known: Known, skip: Skipped) -> Result:
-        if skip.reason == ROBOTS:
+        if _has_copy(known):  # It was a page once: what was saved is all there is of it.
+            self._ledger.kept(known.id, skip.reason, self._session.now(), transient=False)
+        elif skip.reason == ROBOTS:
             self._ledger.outside(known.id, skip.reason, self._session.now())
         else:
             self._ledger.skipped(known.id, skip, self._session.now())
@@ -195,3 +224,7 @@ class Visitor:
         """The last word on a failure, for now: the next run tries again."""
         self._keeper.failed(known, failure)
         self._session.emit(PageFailed(known.url, failure.reason))
+
+
+def _has_copy(known: Known) -> bool:
+    return known.path is not None and known.status is Row.SAVED

@@ -13,6 +13,7 @@ from typing import Final
 from sitemirror import urls
 from sitemirror.engine.rebuild import rebuild, trust
 from sitemirror.engine.session import Session
+from sitemirror.errors import OutputError
 from sitemirror.publish.progress import CorruptFile, parse_checkpoint
 from sitemirror.store import paths
 from sitemirror.store.files import Tree
@@ -85,6 +86,13 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
             state.put("writing_to", [])
         except sqlite3.OperationalError as error:
             raise state.refusal(error) from error
+        except sqlite3.DatabaseError as error:
+            state.db.close()
+            _set_aside(tree, home, state_file)
+            raise OutputError(
+                f"{state_file} is damaged ({error}); it is kept as {state_file}.corrupt",
+                hint="run the same command again: the state is rebuilt from the mirror",
+            ) from error
         finally:
             state.close()
 
@@ -118,9 +126,7 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
     try:
         state = State.open(path)
     except StateUnusable as error:
-        for suffix in ("", "-wal", "-shm"):
-            if tree.exists(f"{home}/{state_file}{suffix}"):
-                tree.rename(f"{home}/{state_file}{suffix}", f"{home}/{state_file}{suffix}.corrupt")
+        _set_aside(tree, home, state_file)
         session.warn(
             f"{state_file} cannot be used ({error}); kept as {state_file}.corrupt, and rebuilt from the mirror"
         )
@@ -128,6 +134,15 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
     if state_file != STATE_FILE or not state.empty or state.last_run() is not None:
         return state, False
     return state, rebuild(session, state, tree, home)
+
+
+def _set_aside(tree: Tree, home: str, state_file: str) -> None:
+    """Keeps a state that cannot be used, in the place of one that was kept before."""
+    for suffix in ("", "-wal", "-shm"):
+        name = f"{home}/{state_file}{suffix}"
+        if tree.exists(name):
+            tree.remove(f"{name}.corrupt")
+            tree.rename(name, f"{name}.corrupt")
 
 
 def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:

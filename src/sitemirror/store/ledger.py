@@ -128,7 +128,8 @@ class Selection:
     @classmethod
     def to_retry(cls, run: RunInfo) -> Selection:
         """This run's transient failures."""
-        return cls(f"url.status = {Row.FAILED} AND url.transient = 1 AND url.seen = ?", (run.number,))
+        failed = f"{Row.FAILED}, {Row.SAVED}"  # a saved page that could not be refreshed counts as well
+        return cls(f"url.status IN ({failed}) AND url.transient = 1 AND url.seen = ?", (run.number,))
 
 
 _SAVED_COLUMNS = ", ".join(SavedPage.__slots__)
@@ -249,9 +250,9 @@ class Ledger:
             f"INSERT OR REPLACE INTO page (id, published, {_SAVED_COLUMNS}) VALUES (?, ?{_SAVED_MARKS})",
             (id, published, *(getattr(page, name) for name in SavedPage.__slots__)),
         )
-        self._settled(id, Row.SAVED, at)
         self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (1 if page.body else 2, id))
-        self._done(url)
+        self._done(url)  # before what may commit: the line belongs to the row's own batch
+        self._settled(id, Row.SAVED, at)
 
     def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:
         """The server, or equal content, said that what we have is what there is."""
@@ -265,17 +266,17 @@ class Ledger:
 
     def checked(self, id: int) -> None:
         """This run has looked at the URL and has nothing to change."""
-        self._set(id, seen=self._run.number)
+        self._set(id, seen=self._run.number, transient=None)
         self._count()
 
-    def kept(self, id: int, error: str, at: str) -> None:
+    def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
         """A page that is on disk could not be brought up to date; the copy stays."""
         self._begin()
         self._db.execute("UPDATE page SET error = ? WHERE id = ?", (error, id))
-        self._set(id, seen=self._run.number, at=at)
+        self._set(id, seen=self._run.number, at=at, transient=int(transient))
         self._count()
 
-    def redirected(self, id: int, url: str, to: int, at: str) -> None:
+    def redirected(self, id: int, to: int, at: str) -> None:
         """The URL is another name of `to`."""
         self._begin()
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))

@@ -59,7 +59,7 @@ class SitemapRow:
     id: int
     url: str
     depth: int
-    status: str  # pending, in_progress, completed, failed
+    status: str  # pending, in_progress, completed, cut (as far as we read), failed
     urls: int = 0
     repeats: int = 0
     kind: str | None = None
@@ -170,7 +170,15 @@ class Listing:
 
     @property
     def failed_sitemaps(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM sitemap WHERE status = 'failed'").fetchone()[0])
+        """Sitemaps of which something was not read, and is known to be there."""
+        query = "SELECT count(*) FROM sitemap WHERE status IN ('failed', 'cut')"
+        return int(self._db.execute(query).fetchone()[0])
+
+    @property
+    def unsound_sitemaps(self) -> int:
+        """Sitemaps of which something may not have been read."""
+        query = "SELECT count(*) FROM sitemap WHERE status != 'completed' OR error IS NOT NULL"
+        return int(self._db.execute(query).fetchone()[0])
 
     @property
     def sitemap_count(self) -> int:

@@ -34,10 +34,14 @@ def finish_moves(state: State, tree: Tree) -> None:
     for move in pending:
         if not move.new:
             tree.remove(move.old)
-    targets = {move.new for move in pending if move.new}
-    for move in sorted((move for move in pending if move.new), key=lambda move: (move.old not in targets, move.old)):
-        if tree.exists(move.old) and not tree.exists(move.new):  # else it was done before a kill
-            tree.rename(move.old, move.new)
+    waiting = [move for move in pending if move.new]
+    while waiting:
+        # A place that is still taken is left by its own move first. What is not at its old place was moved before.
+        ready = [move for move in waiting if not (tree.exists(move.old) and tree.exists(move.new))]
+        for move in ready:
+            if tree.exists(move.old):
+                tree.rename(move.old, move.new)
+        waiting = [move for move in waiting if move not in ready] if ready else []
     with state.transaction() as db:
         db.executemany("UPDATE page SET path = ? WHERE id = ?", ((move.new, move.page) for move in pending if move.new))
         # The HTML beside a page's Markdown has the same name with another ending.

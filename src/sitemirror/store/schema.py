@@ -115,4 +115,5 @@ CREATE TABLE sitemap (
   error TEXT,
   UNIQUE (run, key)
 );
+CREATE INDEX sitemap_pending ON sitemap (id) WHERE status = 'pending';
 """
