@@ -1,0 +1,191 @@
+"""What is not known is not claimed: cut sitemaps, failed refreshes, damaged state, scopes of other commands."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sitemirror.errors import NoSitemap, OutputError
+from tests.engine.conftest import Copy, Mirror
+from tests.site import Site
+from tests.site.faults import ok, partial, status
+
+
+async def test_a_sitemap_cut_off_in_transit_is_read_again(site: Site, run: Mirror) -> None:
+    """The first answer breaks off; the second is whole: nothing is lost and nothing counted twice."""
+    paths = site.fill(40)
+    site.sitemap(urls=paths)
+    site.fault("/sitemap.xml", partial(), ok())
+    report = await run()
+    assert (report.status, report.successful, report.duplicates) == ("ok", 40, 0)
+    assert site.count("/sitemap.xml") == 2
+
+
+async def test_a_sitemap_that_always_breaks_off_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
+    """What it still lists is taken, the run says partial, and pages it listed before are not called gone."""
+    paths = site.fill(30)
+    site.sitemap(urls=paths)
+    await run()
+    site.fault("/sitemap.xml", partial())
+    report = await run(update=True, max_retries=0)
+    assert report.status == "partial"
+    assert copy.manifest["gone"] == []
+    assert any("sitemap" in warning for warning in report.warnings)
+
+
+async def test_a_sitemap_broken_in_the_middle_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
+    """XML that breaks off may have listed more."""
+    paths = site.fill(4)
+    site.sitemap(urls=paths)
+    await run()
+    locs = "".join(f"<url><loc>{site.url}{path}</loc></url>" for path in paths[:2])
+    site.page("/sitemap.xml", f"<urlset>{locs}<url><loc>", type="application/xml")
+    report = await run(update=True)
+    assert copy.manifest["gone"] == []
+    assert report.successful == 4
+
+
+async def test_a_guessed_sitemap_is_tried_as_patiently_as_a_named_one(site: Site, run: Mirror) -> None:
+    """One HTTP 500 for /sitemap.xml is not the end."""
+    site.sitemap(urls=site.fill(2))
+    site.fault("/sitemap.xml", status(500), ok())
+    assert (await run()).successful == 2
+
+
+async def test_a_site_that_only_fails_has_no_sitemap_and_the_error_says_why(site: Site, run: Mirror) -> None:
+    """When every try fails, the reason is named."""
+    site.fault("/sitemap.xml", status(500))
+    with pytest.raises(NoSitemap, match="HTTP 500"):
+        await run(max_retries=0)
+
+
+async def test_a_redirect_to_a_page_that_was_gone_brings_it_back(site: Site, run: Mirror, copy: Copy) -> None:
+    """/a/ was listed, now /a is and redirects to /a/: the page is there, not gone."""
+    site.html_page("/a/", "A", "<p>a</p>")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a/", "/b"])
+    await run()
+    site.redirect("/a", "/a/")
+    site.sitemap(urls=["/a", "/b"])
+    report = await run(update=True)
+    assert report.successful == 2
+    assert copy.pages["/a/"]["aliases"] == [f"{site.url}/a"]
+    assert copy.manifest["gone"] == []
+
+
+async def test_twins_that_part_while_a_redirect_leads_there_end(site: Site, run: Mirror) -> None:
+    """A changes, its twin B answers 304 to a redirect's question: the run ends, with two pages."""
+    for path in ("/p", "/p/"):
+        site.html_page(path, "P", "<p>same</p>", etag='"1"')
+    site.redirect("/r", "/p/")
+    site.sitemap(urls=["/p", "/p/", "/r"])
+    await run()
+    site.html_page("/p", "P", "<p>changed</p>", etag='"2"')
+    site.sitemap(urls=[("/p", "2999-01-01"), "/p/", ("/r", "2999-01-01")])
+    report = await asyncio.wait_for(run(update=True), 20)
+    assert report.successful == 2
+
+
+async def test_another_commands_queue_is_not_this_commands_scope(site: Site, run: Mirror) -> None:
+    """What a run of the whole site left over is not fetched by a run for a part of it."""
+    paths = site.fill(5)
+    site.sitemap(urls=paths)
+    await run(max_pages=2)
+    part = site.fill(2, folder="/part")
+    site.sitemap("/part/sitemap.xml", urls=part)
+    site.clear_log()
+    await run(f"{site.url}/part/")
+    assert not [path for path in site.paths() if path.startswith("/page")]
+    report = await run(max_pages=0)
+    assert report.not_reached == 0
+    assert report.successful == 7
+
+
+async def test_retries_reach_what_a_redirect_leads_to(site: Site, run: Mirror) -> None:
+    """--on-error retry tries a redirect's target again, like any other page."""
+    site.redirect("/a", "/target")
+    site.html_page("/target", "T", "<p>t</p>")
+    site.fault("/target", status(500), ok())
+    site.html_page("/good", "G", "<p>g</p>")
+    site.sitemap(urls=["/a", "/good"])
+    report = await run(on_error="retry")
+    assert (report.status, report.successful) == ("ok", 2)
+    assert site.count("/target") == 2
+
+
+async def test_retries_reach_refreshes_of_saved_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that could not be refreshed at first is tried again in the same run."""
+    site.html_page("/a", "A", "<p>old</p>")
+    site.sitemap(urls=[("/a", "2999-01-01")])
+    await run()
+    site.html_page("/a", "A", "<p>new</p>")
+    site.fault("/a", status(503), ok())
+    report = await run(update=True, on_error="retry")
+    assert report.status == "ok"
+    assert "new" in copy.text("a/index.md")
+    assert "refresh_error" not in copy.pages["/a"]
+
+
+async def test_failures_put_off_are_logged_when_they_are_given_up(site: Site, run: Mirror, copy: Copy) -> None:
+    """What still fails after the last try is in `_failed.log`, once."""
+    site.fault("/a", status(500))
+    site.html_page("/good", "G", "<p>g</p>")
+    site.sitemap(urls=["/a", "/good"])
+    await run(on_error="retry", max_retries=1)
+    lines = (copy.folder / "_failed.log").read_text("utf-8").splitlines()
+    assert [line.split("\t")[1:] for line in lines] == [[f"{site.url}/a", "HTTP 500"]]
+    assert site.count("/a") == 2
+
+
+async def test_a_state_damaged_inside_is_set_aside_and_rebuilt(site: Site, run: Mirror, copy: Copy) -> None:
+    """Damage that shows only when rows are read ends one run with a clear error; the next one is well."""
+    paths = site.fill(300)
+    site.sitemap(urls=paths)
+    await run(concurrency=8)
+    state = copy.folder / "_state.sqlite3"
+    data = bytearray(state.read_bytes())
+    data[20_000 : len(data) - 5_000] = b"\xab" * (len(data) - 25_000)
+    state.write_bytes(data)
+    site.clear_log()
+    try:
+        await run()
+    except OutputError as error:
+        assert "run the same command" in error.hint
+    report = await run()
+    assert report.successful == 300
+    assert not [path for path in site.paths() if path.startswith("/page")]
+
+
+async def test_a_run_without_its_manifest_is_no_success(site: Site, run: Mirror, copy: Copy) -> None:
+    """A folder that stands where the manifest goes is an error, not a detail."""
+    site.sitemap(urls=site.fill(2))
+    (copy.folder / "_manifest.json").mkdir(parents=True)
+    report = await run()
+    assert (report.status, report.manifest) == ("error", None)
+
+
+async def test_a_page_that_became_something_else_keeps_its_copy(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that is a PDF now, or redirects to an error, stays on disk and in the manifest with the reason."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>")
+    site.sitemap(urls=[("/a", "2999-01-01"), ("/b", "2999-01-01")])
+    await run()
+    site.page("/a", b"%PDF-1.7", type="application/pdf")
+    site.redirect("/b", "/broken")
+    site.fault("/broken", status(500))
+    await run(update=True)
+    assert sorted(copy.files) == ["a/index.md", "b/index.md"]
+    assert copy.pages["/a"]["refresh_error"] == "content type application/pdf"
+    assert "HTTP 500" in copy.pages["/b"]["refresh_error"]
+
+
+async def test_every_processed_page_has_its_line_also_at_the_edge_of_a_batch(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """Pages that fill a batch exactly are in `_processed.txt` like all others."""
+    paths = site.fill(64)
+    site.sitemap(urls=paths)
+    await run(concurrency=16)
+    lines = (copy.folder / "_processed.txt").read_text("utf-8").split()
+    assert sorted(lines) == sorted(f"{site.url}{path}" for path in paths)
