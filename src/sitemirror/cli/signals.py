@@ -19,7 +19,7 @@ from sitemirror.cli.progress import Level, Reporter
 STOPPING: Final = "stopping… (press Ctrl+C again to stop at once)"
 STOPPED_AT_ONCE: Final = b"stopped at once; run the same command to go on\n"
 
-_NAMES: Final = ("SIGINT", "SIGTERM", "SIGBREAK")  # The last is Windows' Ctrl+Break.
+_NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # The last is Windows' Ctrl+Break.
 
 
 class Stoppable(Protocol):
@@ -48,7 +48,8 @@ class Interrupts:
     def __enter__(self) -> Self:
         for name in _NAMES:
             number = getattr(signal, name, None)
-            if number is not None:
+            # Under nohup a closed terminal is to be ignored.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._on_signal)
         return self
 
