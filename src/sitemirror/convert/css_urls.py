@@ -1,0 +1,166 @@
+"""Finds the URLs of a style sheet: url() and image-set() in any spelling, and the string of an @import.
+
+A scanner of CSS tokens, so that comments, strings and longer names that only look like a URL are passed over. Linear:
+what was passed over is never looked at again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+_SPACE: Final = r"(?:\r\n|[ \t\r\n\f])"
+_ESCAPE: Final = rf"\\(?:[0-9a-fA-F]{{1,6}}+{_SPACE}?+|[^\r\n\f0-9a-fA-F])"
+_WORD: Final = rf"(?:[^\x01-,./:-@\[-\^`{{-\x7f]++|{_ESCAPE})++"
+_COMMENT: Final = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)"
+_GAP: Final = rf"(?:{_SPACE}|{_COMMENT})*+"
+_IN_STRING: Final = rf"\\(?:[0-9a-fA-F]{{1,6}}+{_SPACE}?+|\r\n|[\s\S]|\Z)"
+_IN_DOUBLE: Final = rf'(?:[^"\\\n\r\f]++|{_IN_STRING})*+'
+_IN_SINGLE: Final = rf"(?:[^'\\\n\r\f]++|{_IN_STRING})*+"
+_ANY_STRING: Final = f"\"{_IN_DOUBLE}\"?+|'{_IN_SINGLE}'?+"
+_BARE: Final = rf"(?:[^\x00-\x20\"'()\\\x7f]++|{_ESCAPE})++"
+
+
+def _string(name: str) -> str:
+    """A string that is closed, if only by the end of the sheet. At a line's end it is none."""
+    return f"(?:\"(?P<{name}_double>{_IN_DOUBLE})(?:\"|\\Z)|'(?P<{name}_single>{_IN_SINGLE})(?:'|\\Z))"
+
+
+def _spelled(word: str) -> str:
+    """`word` in either case, each letter plain or as a CSS escape."""
+    letters = []
+    for letter in word:
+        plain = "" if letter in "abcdef" else rf"|\\{letter}"
+        letters.append(rf"(?:{letter}{plain}|\\0{{0,4}}(?:{ord(letter):x}|{ord(letter.upper()):x}){_SPACE}?+)")
+    return f"(?i:{''.join(letters)})"
+
+
+_URL: Final = _spelled("url") + r"\("
+_URL_BODY: Final = rf"{_SPACE}*+(?:(?P<bare>{_BARE})(?={_SPACE}*+(?:\)|\Z))|{_string('url')})"
+_IMAGE_SET: Final = rf"(?:{_spelled('-webkit-')})?+{_spelled('image-set')}\("
+_IMPORT: Final = rf"@{_spelled('import')}{_GAP}"
+# What follows the parenthesis of a `url(` that is none, up to its end. With a string it is a function like any other.
+_REMNANTS: Final = rf"(?!{_SPACE}*+[\"'])(?:[^)\\]++|\\[\s\S]|\\\Z)*+\)?+"
+# Its URL is a name that nobody fetches.
+_NAMESPACE: Final = (
+    rf"@{_spelled('namespace')}(?!{_WORD})(?:[\x01-!$%&(-,.:<-?\[\]^`|~\x7f]++|{_COMMENT}|/|{_ANY_STRING}"
+    rf"|{_URL}(?:{_REMNANTS})?+|[#@]?+{_WORD}|[#@\\])*+"
+)
+
+_SKIPPED: Final = "|".join(
+    (
+        r"[\x01-!$%&(-,.:-?\[\]^`{-\x7f]++",
+        _COMMENT,
+        _ANY_STRING,
+        rf"(?!{_URL}|{_IMAGE_SET}){_WORD}",
+        rf"#(?:{_WORD})?+",
+        _NAMESPACE,
+        rf"(?!{_IMPORT}[\"'])@(?:{_WORD})?+",
+        "/",
+        r"\\(?=[\r\n\f]|\Z)",
+    )
+)
+_NEXT: Final = re.compile(
+    rf"(?:{_SKIPPED})*+(?:{_URL}(?:{_URL_BODY})?+|{_IMPORT}{_string('import')}|(?P<set>{_IMAGE_SET})|@)"
+)
+_SET_PART: Final = re.compile(
+    rf"(?P<url>{_URL}{_URL_BODY})|(?P<bad>{_URL})|{_string('set')}|(?P<open>(?:{_WORD})?+\()|(?P<close>\))|(?P<end>[;{{}}])"
+    rf"|{_COMMENT}|{_ANY_STRING}|[#@]?+{_WORD}|[\s\S]"
+)
+_BAD_URL: Final = re.compile(_REMNANTS)
+_ESCAPED: Final = re.compile(rf"\\(?:([0-9a-fA-F]{{1,6}}){_SPACE}?|\r\n|[\n\r\f]|([\s\S]?))")
+_SPECIAL: Final = {
+    '"': re.compile(r'[\\<\x00-\x1f"\x7f]'),
+    "'": re.compile(r"[\\<\x00-\x1f'\x7f]"),
+    "": re.compile(r"[\\<\x00- \"'()\x7f]"),
+}
+
+
+class Spot(NamedTuple):
+    """Where a URL stands: inside its quotes, or bare between the parentheses of `url()`."""
+
+    start: int
+    end: int
+    quote: str  # empty for a bare one
+
+
+def find_urls(css: str) -> Iterator[Spot]:
+    """The URLs of `css`, in order."""
+    here = 0
+    while (found := _NEXT.match(css, here)) is not None:
+        here = found.end()
+        if found["set"] is not None:
+            spots, here = _image_set(css, here)
+            yield from spots
+        elif (spot := _spot(found)) is not None:
+            yield spot
+        elif found[0].endswith("("):
+            here = _end_of_bad_url(css, here)
+
+
+def value(text: str) -> str:
+    """What the text of a spot says."""
+    return _ESCAPED.sub(_unescape, text) if "\\" in text else text
+
+
+def spelled(url: str, quote: str) -> str:
+    """`url` as it stands in a spot with `quote`, in a style element too."""
+    return _SPECIAL[quote].sub(_escape, url)
+
+
+def _image_set(css: str, here: int) -> tuple[list[Spot], int]:
+    """The URLs between the parentheses of an image-set(), where a string is one, and where it ends."""
+    spots: list[Spot] = []
+    depth = 1
+    while depth and (found := _SET_PART.match(css, here)) is not None:
+        here = found.end()
+        spot = _spot(found)
+        if spot is not None and (depth == 1 or found["url"] is not None):
+            spots.append(spot)
+        elif found["open"] is not None:
+            depth += 1
+        elif found["close"] is not None:
+            depth -= 1
+        elif found["bad"] is not None:
+            here = _end_of_bad_url(css, here)
+            depth += css[here - 1] == "("  # a function, with a string that is none
+        elif found["end"] is not None:
+            break
+        if found["url"] is not None:
+            depth += 1  # its parenthesis is still to come
+    return spots, here
+
+
+def _end_of_bad_url(css: str, here: int) -> int:
+    found = _BAD_URL.match(css, here)
+    return here if found is None else found.end()
+
+
+def _spot(found: re.Match[str]) -> Spot | None:
+    for name, quote in _QUOTES.items():
+        if name in found.re.groupindex and found.start(name) >= 0:
+            return Spot(*found.span(name), quote)
+    return None
+
+
+_QUOTES: Final = {
+    "bare": "",
+    **{
+        f"{name}_{kind}": quote
+        for name in ("url", "import", "set")
+        for kind, quote in (("double", '"'), ("single", "'"))
+    },
+}
+
+
+def _unescape(found: re.Match[str]) -> str:
+    if found[1]:
+        code = int(found[1], 16)
+        return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+    return found[2] or ""
+
+
+def _escape(found: re.Match[str]) -> str:
+    char = found[0]
+    return f"\\{ord(char):x} " if char < " " or char in "<\x7f" else "\\" + char

@@ -1,0 +1,208 @@
+"""Makes the links of an HTML page lead into the mirror, so that the copy opens from disk.
+
+Links are edited in place in the bytes as received: the charset, blanks, comments and mistakes of the page stay its own.
+The parser only says where the tags are; a page is never written out from its tree.
+"""
+
+from __future__ import annotations
+
+import html as entities
+import re
+from collections.abc import Callable
+from typing import Final
+
+import turbohtml
+from turbohtml import Element, Namespace
+
+from sitemirror.convert.link_values import (
+    Rewrite,
+    is_local,
+    rewrite_loaded,
+    rewrite_refresh,
+    rewrite_srcset,
+    rewrite_url,
+)
+from sitemirror.convert.localize_css import css_edits, rewrite_style
+from sitemirror.convert.rewriting import Localizer, Relinker
+from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
+from sitemirror.convert.tags import Attribute, Tag, read_tag
+
+_Form = Callable[[str, Coding, Rewrite], str | None]
+"""How a value names its URLs."""
+
+_LOADED: Final[dict[str, tuple[str, ...]]] = {
+    "href": ("link",),
+    "src": ("img", "script", "iframe", "frame", "embed", "video", "audio", "source", "track", "input"),
+    "poster": ("video",),
+    "data": ("object",),
+}
+_FORMS: Final[dict[tuple[str, str], _Form]] = {
+    **{(tag, name): rewrite_loaded for name, tags in _LOADED.items() for tag in tags},
+    ("a", "href"): rewrite_url,
+    ("area", "href"): rewrite_url,
+    ("img", "srcset"): rewrite_srcset,
+    ("source", "srcset"): rewrite_srcset,
+    ("link", "imagesrcset"): rewrite_srcset,
+}
+_FORMS_ANYWHERE: Final[dict[str, _Form]] = {"style": rewrite_style, "background": rewrite_loaded}
+_FORMS_IN_SVG: Final[dict[str, _Form]] = dict.fromkeys(("href", "xlink:href"), rewrite_loaded)
+# Forms talk to a server: theirs are addresses, never files.
+_ACTIONS: Final = frozenset((("form", "action"), ("button", "formaction"), ("input", "formaction")))
+_CANDIDATES: Final = (
+    "[href], [src], [srcset], [style], [background], [poster], [data], [action], [formaction], [imagesrcset], "
+    r"[srcdoc], [xlink\:href], meta[http-equiv], style"
+)
+# The bytes of a local file may have changed, and it has no origin to ask.
+_CHECKS: Final = ("integrity", "crossorigin")
+_CHECKED: Final = frozenset(("script", "link", "img", "video", "audio", "source", "track"))
+
+_STYLE_END: Final = re.compile(r"</style(?=[\t\n\f\r />])", re.I)
+_MAX_NESTING: Final = 3  # of pages in srcdoc attributes
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+
+
+def localize_html(html: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
+    """`html` with every link replaced by what `target` says of it, absolute, normalised and without its fragment.
+
+    `target` answers with a relative path, percent-encoded, or an absolute URL. `url` is where the page is from,
+    `charset` what its Content-Type header said. Fragments are kept, and links that are no web addresses are left alone;
+    forms and the canonical link, which mean the site itself, become absolute.
+    """
+    source = Source(html, charset, declared_by_html)
+    return source.edited(_edits(source.text, source, Localizer(url, url, target), _MAX_NESTING))
+
+
+def relink_html(html: bytes, *, charset: str | None, change: Callable[[str], str | None]) -> bytes:
+    """A localised page with its links changed: `change` sees each as it stands, without its fragment.
+
+    It answers with the new text, or with `None` to leave the link as it is.
+    """
+    source = Source(html, charset, declared_by_html)
+    return source.edited(_edits(source.text, source, Relinker(change), _MAX_NESTING))
+
+
+def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int) -> set[Edit]:
+    """What has to change in a page."""
+    # Columns are offsets, since the parser is given a single line.
+    tree = turbohtml.parse(parsable(text), allow_declarative_shadow_roots=False)
+    bases = [tag for element in tree.find_all("base", href=True) if (tag := _tag(text, element)) is not None]
+    if bases:
+        links = links.based_on(bases[0]["href"].says(coding))
+    page = _Page(text, coding, links, nesting)
+    for tag in bases:
+        page.drop(tag, "href")  # Links count from the file now.
+    for element in tree.select(_CANDIDATES):
+        page.rewrite(element)
+    return page.edits
+
+
+def _tag(text: str, element: Element) -> Tag | None:
+    """The start tag that made `element`; the parser makes some elements without one."""
+    position = element.position
+    return None if position is None else read_tag(text, position[1])
+
+
+class _Page:
+    """A page while it is edited."""
+
+    def __init__(self, text: str, coding: Coding, links: Localizer | Relinker, nesting: int) -> None:
+        self.edits: set[Edit] = set()
+        self._text = text
+        self._coding = coding
+        self._links = links
+        self._nesting = nesting
+        self._done: set[int] = set()
+        self._came_home = False  # whether a link of the element at hand leads into the mirror
+
+    def rewrite(self, element: Element) -> None:
+        """Rewrites all links of an element."""
+        tag = _tag(self._text, element)
+        if tag is None or tag.start in self._done:
+            return  # Misnested markup makes several elements of one tag.
+        self._done.add(tag.start)
+        name = element.tag
+        if name == "meta":
+            self._meta(tag)
+        elif name == "style":
+            self._sheet(tag, element)
+        self._came_home = False
+        forms = _FORMS_ANYWHERE if element.namespace is Namespace.HTML else _FORMS_ANYWHERE | _FORMS_IN_SVG
+        for attribute in tag.names:
+            form = _FORMS.get((name, attribute)) or forms.get(attribute)
+            if form is not None:
+                canonical = name == "link" and "canonical" in self._says(tag, "rel").lower().split()
+                self._replace(tag[attribute], form, self._links.address if canonical else self._link)
+            elif (name, attribute) in _ACTIONS:
+                self._replace(tag[attribute], rewrite_url, self._links.address)
+            elif name == "iframe" and attribute == "srcdoc" and self._nesting:
+                self._replace(tag[attribute], self._nested, self._link)
+        if self._came_home and name in _CHECKED:
+            self._unchecked(tag, element)
+
+    def drop(self, tag: Tag, name: str) -> None:
+        """Takes an attribute out."""
+        if (edit := tag.without(name)) is not None:
+            self.edits.add(edit)
+
+    def _link(self, reference: str, fragment: str) -> str | None:
+        new = self._links.link(reference, fragment)
+        if new is not None and is_local(new):
+            self._came_home = True
+        return new
+
+    def _replace(self, attribute: Attribute, form: _Form, rewrite: Rewrite) -> None:
+        raw = attribute.raw
+        if attribute.is_plain:
+            new = form(raw, self._coding, rewrite)
+            if new is not None and new != raw:
+                self.edits.add(attribute.replaced(new))
+            return
+        text = attribute.says(self._coding)
+        new = form(text, PLAIN, rewrite)
+        if new is not None and new != text:
+            start, end, written = attribute.replaced(new)
+            self.edits.add((start, end, _NOT_ASCII.sub(lambda char: f"&#{ord(char[0])};", written)))
+
+    def _nested(self, text: str, coding: Coding, _: Rewrite) -> str | None:
+        """The page in a srcdoc attribute."""
+        return apply(text, _edits(text, coding, self._links, self._nesting - 1))
+
+    def _meta(self, tag: Tag) -> None:
+        match self._says(tag, "http-equiv").strip().lower():
+            case "refresh" if "content" in tag.names:
+                self._replace(tag["content"], rewrite_refresh, self._link)
+            case "content-security-policy":
+                # It names the site's hosts; the files of the mirror are from none of them, and would be refused.
+                self.edits.add((tag.start, tag.end, ""))
+
+    def _sheet(self, tag: Tag, element: Element) -> None:
+        """The CSS of a style element."""
+        if self._says(tag, "type").strip().lower() not in ("", "text/css") or self._text[tag.end - 2] == "/":
+            return
+        found = _STYLE_END.search(self._text, tag.end)
+        end = len(self._text) if found is None else found.start()
+        text = self._text[tag.end : end]
+        if element.namespace is not Namespace.HTML and "&" in text and "<" not in text:
+            # In SVG, unlike in HTML, references are resolved here.
+            says = entities.unescape(self._coding.decode(text))
+            new = rewrite_style(says, PLAIN, self._link)
+            if new is not None:
+                written = _NOT_ASCII.sub(lambda char: f"&#{ord(char[0])};", entities.escape(new, quote=False))
+                self.edits.add((tag.end, end, written))
+            return
+        for start, stop, new in css_edits(text, self._coding, self._link):
+            self.edits.add((tag.end + start, tag.end + stop, new))
+
+    def _unchecked(self, tag: Tag, element: Element) -> None:
+        """Drops the checks on what is a local file now."""
+        for name in _CHECKS:
+            self.drop(tag, name)
+        holder = element.parent
+        if element.tag in ("source", "track") and isinstance(holder, Element):
+            # What a source is loaded with stands on the video, the sound or the picture's img.
+            loader = holder.find("img") if holder.tag == "picture" else holder
+            if loader is not None and (owner := _tag(self._text, loader)) is not None:
+                self.drop(owner, "crossorigin")
+
+    def _says(self, tag: Tag, name: str) -> str:
+        return tag[name].says(self._coding) if name in tag.names else ""

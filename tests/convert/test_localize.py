@@ -1,0 +1,438 @@
+"""Every link of a saved page leads into the mirror or to the web, and all else stays byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ada_url
+import pytest
+import turbohtml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemirror.convert.localize import localize_html, relink_html
+from sitemirror.urls import InvalidUrl, normalize
+
+PAGE = "https://example.com/docs/page.html"
+SAVED = "https://example.com/"
+
+
+def into_the_mirror(url: str) -> str:
+    """Whatever is on the site is saved under `../m/`; the rest of the web is not."""
+    return "../m/" + url.removeprefix(SAVED) if url.startswith(SAVED) else url
+
+
+def localized(
+    html: str | bytes,
+    *,
+    url: str = PAGE,
+    charset: str | None = "utf-8",
+    target: Callable[[str], str] = into_the_mirror,
+) -> str:
+    """`html` localised, as text."""
+    body = html.encode() if isinstance(html, str) else html
+    return localize_html(body, url=url, charset=charset, target=target).decode()
+
+
+LINKS = {
+    "a": ('<a href="x.html">', '<a href="../m/docs/x.html">'),
+    "area": ("<map><area href='/x'></map>", "<map><area href='../m/x'></map>"),
+    "link": ('<link rel="stylesheet" href="s.css">', '<link rel="stylesheet" href="../m/docs/s.css">'),
+    "icon": ("<link rel=icon href=/i.ico>", "<link rel=icon href=../m/i.ico>"),
+    "iframe": ('<iframe src="f"></iframe>', '<iframe src="../m/docs/f"></iframe>'),
+    "frame": (
+        '<frameset><frame src="f"><frame src="/g"></frameset>',
+        '<frameset><frame src="../m/docs/f"><frame src="../m/g"></frameset>',
+    ),
+    "refresh": (
+        '<meta http-equiv="Refresh" content="3; URL=next.html">',
+        '<meta http-equiv="Refresh" content="3; URL=../m/docs/next.html">',
+    ),
+    "refresh, quoted": (
+        "<meta http-equiv=refresh content=\"0;url='next.html' \">",
+        "<meta http-equiv=refresh content=\"0;url='../m/docs/next.html' \">",
+    ),
+    "refresh, bare": (
+        "<meta http-equiv=refresh content='1 next.html#x'>",
+        "<meta http-equiv=refresh content='1 ../m/docs/next.html#x'>",
+    ),
+    "img": ('<img src="i.png" alt="i.png">', '<img src="../m/docs/i.png" alt="i.png">'),
+    "srcset": (
+        '<img srcset="a.png, b.png 2x,/c.png 100w , d,e.png 3x">',
+        '<img srcset="../m/docs/a.png, ../m/docs/b.png 2x,../m/c.png 100w , ../m/docs/d,e.png 3x">',
+    ),
+    "picture": (
+        '<picture><source srcset="a.webp 1x" media="(min-width: 1px)"><img src="a.png"></picture>',
+        '<picture><source srcset="../m/docs/a.webp 1x" media="(min-width: 1px)"><img src="../m/docs/a.png"></picture>',
+    ),
+    "preloaded picture": (
+        '<link rel=preload as=image imagesrcset="a.png 1x" href=b.png>',
+        '<link rel=preload as=image imagesrcset="../m/docs/a.png 1x" href=../m/docs/b.png>',
+    ),
+    "video": (
+        '<video src="v.mp4" poster="p.jpg"><source src="w.webm"><track src="t.vtt"></video>',
+        '<video src="../m/docs/v.mp4" poster="../m/docs/p.jpg"><source src="../m/docs/w.webm">'
+        '<track src="../m/docs/t.vtt"></video>',
+    ),
+    "audio": ('<audio src="a.ogg"></audio>', '<audio src="../m/docs/a.ogg"></audio>'),
+    "object": ('<object data="o.svg"></object>', '<object data="../m/docs/o.svg"></object>'),
+    "embed": ('<embed src="e.pdf">', '<embed src="../m/docs/e.pdf">'),
+    "input": ('<input type="image" src="b.png">', '<input type="image" src="../m/docs/b.png">'),
+    "script": ('<script src="s.js"></script>', '<script src="../m/docs/s.js"></script>'),
+    "svg image": ('<svg><image href="i.png"/></svg>', '<svg><image href="../m/docs/i.png"/></svg>'),
+    "svg image, old": ('<svg><image xlink:href="i.png"/></svg>', '<svg><image xlink:href="../m/docs/i.png"/></svg>'),
+    "svg use": ('<svg><use href="s.svg#icon"/></svg>', '<svg><use href="../m/docs/s.svg#icon"/></svg>'),
+    "svg a": ('<svg><a xlink:href="x.html"></a></svg>', '<svg><a xlink:href="../m/docs/x.html"></a></svg>'),
+    "background": ('<body background="b.gif">', '<body background="../m/docs/b.gif">'),
+    "cell background": ("<table><td background=b.gif>", "<table><td background=../m/docs/b.gif>"),
+    "inline style": (
+        '<p style="color: red; background: url(b.png)">',
+        '<p style="color: red; background: url(../m/docs/b.png)">',
+    ),
+    "inline style, quoted": (
+        "<p style='background: url(\"b.png\")'>",
+        "<p style='background: url(\"../m/docs/b.png\")'>",
+    ),
+    "inline style, references": (
+        '<p style="background: url(&quot;b.png&quot;)">',
+        '<p style="background: url(&quot;../m/docs/b.png&quot;)">',
+    ),
+    "style": (
+        "<style>@import 'a.css'; p > q { x: url(b.png) }</style>",
+        "<style>@import '../m/docs/a.css'; p > q { x: url(../m/docs/b.png) }</style>",
+    ),
+    "svg style": (
+        "<svg><style>p { x: url(b.png?a&amp;b) }</style></svg>",
+        "<svg><style>p { x: url(../m/docs/b.png?a&amp;b) }</style></svg>",
+    ),
+    "noscript": ('<noscript><img src="i.png"></noscript>', '<noscript><img src="../m/docs/i.png"></noscript>'),
+    "template": ('<template><a href="x"></a></template>', '<template><a href="../m/docs/x"></a></template>'),
+    "shadow root": (
+        '<div><template shadowrootmode=open><a href="x"></a></template></div>',
+        '<div><template shadowrootmode=open><a href="../m/docs/x"></a></template></div>',
+    ),
+    "srcdoc": (
+        "<iframe srcdoc=\"<a href='x'>&eacute;</a>\"></iframe>",
+        "<iframe srcdoc=\"<a href='../m/docs/x'>&#233;</a>\"></iframe>",
+    ),
+    "form": ('<form action="send?a=1">', '<form action="https://example.com/docs/send?a=1">'),
+    "form to itself": ('<form action="">', f'<form action="{PAGE}">'),
+    "button": ('<button formaction="/go">', '<button formaction="https://example.com/go">'),
+    "canonical": ('<link rel="canonical" href="/docs/page">', '<link rel="canonical" href="https://example.com/docs/page">'),
+    "misnested": ("<b><a href=x><p></b>text</a>", "<b><a href=../m/docs/x><p></b>text</a>"),
+    "in a table": ("<table><a href=x>y</a></table>", "<table><a href=../m/docs/x>y</a></table>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_every_form_of_link_is_rewritten(name: str) -> None:
+    """Each element and attribute that loads or leads somewhere, with nothing else in the page changed."""
+    before, after = LINKS[name]
+    page = "<!DOCTYPE html>\r\n<title>x</title> {} <p>tail"
+    assert localized(page.format(before)) == page.format(after)
+
+
+UNTOUCHED = """
+<a href="mailto:x@y.example">|<a href="javascript:go('x.html')">|<a href="tel:1">|<a name="x">|<a href="#part">
+|<a href="#">|<img src="data:image/png;base64,AAAA">|<img src="">|<img src>|<a href="http://[bad">
+|<p href="x.html" src="x" data="x">|<!-- <a href="x.html"> -->|<script>document.write('<a href="x.html">')</script>
+|<textarea><a href="x.html"></textarea>|<title><a href="x.html"></title>
+|<style>/* url(x.png) */ a { b: "url(x.png)" }</style>|<style type="text/less">a{b:url(x)}</style>
+|<a title='href="x.html"'>|<svg><use href="#icon"/></svg>|<svg><path fill="url(#f)" style="fill: url(#f)"/></svg>
+|<a href="https://Other.example">|<a href="HTTPS://other.example/a b">|<form action="https://other.example/x">|<form>
+|<meta http-equiv="refresh" content="30">|<meta http-equiv="refresh" content="url=x.html">
+|<meta name="x" content="0;url=x.html">|<meta http-equiv="Content-Type" content="text/html; charset=utf-8">
+|<xmp><a href="x.html"></xmp>|</a href="x.html">|<a href="x.html"
+|<link rel="canonical" href="https://example.com/docs/page">|<img srcset="data:,x 1x">|<iframe srcdoc="<p>">
+|<a href="about:blank">|<a ping="x" target="x">|<svg><title>&lt;a href="x"></title></svg>
+|<a href="ftp://example.com/f">
+""".replace("\n", "").split("|")  # fmt: skip
+
+
+@pytest.mark.parametrize("html", UNTOUCHED)
+def test_what_is_no_link_stays(html: str) -> None:
+    """Other schemes, the page's own parts, comments, scripts, text and unfinished tags are not touched."""
+    assert localized(f"<p>{html}") == f"<p>{html}"
+
+
+def test_fragments_are_kept() -> None:
+    """A link keeps its fragment; one to the page itself stays within the page, however it is spelled."""
+    html = (
+        '<a href="p.html#sec"><a href="page.html#sec"><a href="#sec"><a href="/docs/./page.html#"><a href="page.html">'
+    )
+    assert localized(html) == (
+        '<a href="../m/docs/p.html#sec"><a href="#sec"><a href="#sec"><a href="#"><a href="../m/docs/page.html">'
+    )
+
+
+def test_links_are_resolved_as_in_a_browser() -> None:
+    """Blanks, backslashes, dot segments, the host's case and other spellings all name the URL that was saved."""
+    for spelling in (
+        " x.html\n",
+        "./x.html",
+        "../docs/x.html",
+        "\\docs\\x.html",
+        "//EXAMPLE.com/docs/x.html",
+        "x.h\ntml",
+    ):
+        assert localized(f'<a href="{spelling}">') == '<a href="../m/docs/x.html">'
+    assert localized('<a href="">') == '<a href="../m/docs/page.html">'
+    assert localized("<a href>") == '<a href="../m/docs/page.html">'
+    assert localized("<a href= >") == '<a href= "../m/docs/page.html">'
+    assert localized("<a href=x href=y>") == "<a href=../m/docs/x href=y>"
+    assert localized('<A HREF = "x" /><IMAGE SRC=y>') == '<A HREF = "../m/docs/x" /><IMAGE SRC=../m/docs/y>'
+
+
+def test_what_is_not_saved_becomes_absolute() -> None:
+    """A relative link to a page that is not in the mirror leads to the web."""
+    html = '<a href="x.html#y"><img src="//cdn.example/i.png"><a href="//user:pw@example.com/secret"><a href="?a&b">'
+    assert localized(html, target=str) == (
+        f'<a href="https://example.com/docs/x.html#y"><img src="https://cdn.example/i.png">'
+        f'<a href="https://user:pw@example.com/secret"><a href="{PAGE}?a&amp;b">'
+    )
+
+
+def test_targets_are_asked_for_without_fragment_and_once() -> None:
+    """`target` sees each normalised URL one time a page, so looking it up may cost something."""
+    seen: list[str] = []
+
+    def target(url: str) -> str:
+        seen.append(url)
+        return "x"
+
+    localized('<a href="a#1"><a href="./a#2"><a href="A"><img src="a"><a href="mailto:x"><a href="#s">', target=target)
+    assert seen == ["https://example.com/docs/a", "https://example.com/docs/A"]
+
+
+def test_base_counts_and_goes() -> None:
+    """Links count from the base element; its href is taken out, since they count from the file now."""
+    html = (
+        '<head><base target="_top"><base  href="/other/" ><base href=/third/></head>'
+        '<a href="x"><a href="#part"><a href="/docs/page.html#part"><style>a{b:url(c)}</style><form action="y">'
+    )
+    assert localized(html) == (
+        '<head><base target="_top"><base  ><base></head>'
+        '<a href="../m/other/x"><a href="../m/other/#part"><a href="#part"><style>a{b:url(../m/other/c)}</style>'
+        '<form action="https://example.com/other/y">'
+    )
+    for bad in ("data:text/html,x", "http://[", "javascript:0", ""):
+        assert localized(f'<base href="{bad}"><a href="x">') == '<base><a href="../m/docs/x">'
+
+
+def test_checks_on_local_files_are_dropped() -> None:
+    """A file that we have rewritten cannot match a hash, and one on disk cannot be asked for its origin."""
+    html = (
+        '<link href="s.css" integrity="sha256-x" crossorigin="anonymous" rel=stylesheet><script integrity=sha256-y '
+        "src=s.js crossorigin defer></script><video crossorigin><source src=v></video>"
+        "<picture><source srcset='a 1x'><img crossorigin=''></picture>"
+    )
+    assert localized(html) == (
+        '<link href="../m/docs/s.css" rel=stylesheet><script src=../m/docs/s.js defer></script>'
+        "<video><source src=../m/docs/v></video><picture><source srcset='../m/docs/a 1x'><img></picture>"
+    )
+    assert localized(html, target=str).count("integrity") == 2
+    assert localized(html, target=str).count("crossorigin") == 4
+
+
+def test_checks_are_dropped_where_the_link_stays() -> None:
+    """A link that already reads as the local path still leads to a file that may have changed."""
+    html = '<link rel=stylesheet href="s.css" integrity="sha256-x">'
+    assert localized(html, target=lambda _: "s.css") == '<link rel=stylesheet href="s.css">'
+
+
+def test_tightly_packed_attributes_do_not_grow_together() -> None:
+    """Taking an attribute out never joins its neighbours."""
+    html = '<script src=a integrity="x"async></script><script src=a integrity="x"/></script>'
+    found = turbohtml.parse(localized(html, target=lambda _: "l")).find_all("script")
+    assert [dict(script.attrs) for script in found] == [{"src": "l", "async": ""}, {"src": "l"}]
+
+
+def test_content_security_policies_are_dropped() -> None:
+    """A policy names the site's hosts, and would keep every file of the mirror from being loaded."""
+    html = '<meta charset=utf-8><META http-equiv="content-security-policy" content="img-src \'self\'"><p>'
+    assert localized(html) == "<meta charset=utf-8><p>"
+
+
+@pytest.mark.parametrize("link", ["a&b", "a&copy=1", 'a"b', "a'b", "a b", "a>b", "a=b", "a`b", "", "a<b", "x/"])
+def test_values_are_escaped_for_where_they_stand(link: str) -> None:
+    """Whatever the new link holds, it is the attribute's value again."""
+    for html in ('<a href="x">t</a>', "<a href='x'>t</a>", "<a href=x>t</a>", "<a href>t</a>", "<a href=x/>t</a>"):
+        (anchor,) = turbohtml.parse(localized(html, target=lambda _: link)).find_all("a")
+        assert (dict(anchor.attrs), anchor.text) == ({"href": link}, "t")
+
+
+def test_references_in_values_are_read_as_in_a_browser() -> None:
+    """`&amp;` is resolved; `&copy=1` in a query is no copyright sign."""
+    asked: list[str] = []
+    localized(
+        '<a href="?a=1&amp;b=2"><a href="?a&copy=1"><a href="caf&eacute;"><a href=\'&quot;x\'>',
+        target=lambda url: asked.append(url) or "x",  # type: ignore[func-returns-value]
+    )
+    assert asked == [f"{PAGE}?a=1&b=2", f"{PAGE}?a&copy=1", f"{SAVED}docs/caf%C3%A9", f"{SAVED}docs/%22x"]
+
+
+def test_commas_at_the_ends_of_a_srcset_url_are_encoded() -> None:
+    """A comma at either end of a new URL would be taken for the list's own."""
+    assert localized('<img srcset="a 1x, b 2x">', target=lambda _: ",x,y,,") == (
+        '<img srcset="%2Cx,y%2C%2C 1x, %2Cx,y%2C%2C 2x">'
+    )
+
+
+CHARSETS = ["utf-8", "windows-1252", "iso-8859-2", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"]
+TEXTS = {
+    "windows-1252": "é",
+    "iso-8859-2": "ł",
+    "koi8-r": "ж",
+    "shift_jis": "表示ソ",
+    "euc-jp": "表示ソ",
+    "gbk": "乗餦",
+    "gb18030": "乗餦㐀",
+    "big5": "功許",
+    "euc-kr": "한글",
+    "utf-8": "é日\U0001f600",
+}
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+@pytest.mark.parametrize("declared", ["header", "meta"])
+def test_pages_stay_in_their_charset(charset: str, declared: str) -> None:
+    """Links in any charset name the URL that a browser asks for, and the page's bytes stay what they are."""
+    text = TEXTS[charset]
+    meta = f"<meta charset={charset}>" if declared == "meta" else ""
+    page = (
+        '{}<p title="{}">{}<a href="{}#{}">{}</a><p style="x: \'{}\', url({})"><style>a{{f:"{}";b:url({})}}</style>{}'
+    )
+    before = page.format(meta, text, text, "x", text, text, text, "y", text, "z", text)
+    after = page.format(meta, text, text, "../m/docs/x", text, text, text, "../m/docs/y", text, "../m/docs/z", text)
+    body = before.encode(charset)
+    header = charset if declared == "header" else None
+    assert localize_html(body, url=PAGE, charset=header, target=into_the_mirror) == after.encode(charset)
+    asked: list[str] = []
+    link = f'{meta}{text}<a href="{text}">&<a href="&amp;{text}">'.encode(charset)
+    localize_html(link, url=PAGE, charset=header, target=lambda url: asked.append(url) or "x")  # type: ignore[func-returns-value]
+    assert asked == [normalize(text, PAGE), normalize(f"&{text}", PAGE)]
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("declared", ["header", "mark"])
+def test_utf_16_pages_stay_utf_16(codec: str, declared: str) -> None:
+    """Two bytes a character make no difference, with lone surrogates and an odd last byte too."""
+    mark = "\ufeff".encode(codec) if declared == "mark" else b""
+    broken = "\ud800".encode(codec, "surrogatepass")
+    page = '<p>é\U0001f600<a href="{}">日</a>'
+    body = mark + broken + page.format("x").encode(codec) + b"!"
+    found = localize_html(
+        body, url=PAGE, charset=codec.replace("16-", "16") if declared == "header" else None, target=into_the_mirror
+    )
+    assert found == mark + broken + page.format("../m/docs/x").encode(codec) + b"!"
+
+
+def test_iso_2022_jp_pages_stay_iso_2022_jp() -> None:
+    """Its two-byte characters look like ASCII, tags and quotes included, and are not taken for it."""
+    page = '<meta charset=iso-2022-jp><p title="亜">粍<a href="{}">日本</a>'
+    found = localize_html(page.format("x").encode("iso2022_jp"), url=PAGE, charset=None, target=into_the_mirror)
+    assert found == page.format("../m/docs/x").encode("iso2022_jp")
+
+
+def test_a_byte_order_mark_is_no_text() -> None:
+    """A frameset after a byte order mark is still a frameset."""
+    mark = b"\xef\xbb\xbf"
+    found = localize_html(mark + b"<frameset><frame src=x>", url=PAGE, charset="windows-1252", target=into_the_mirror)
+    assert found == mark + b"<frameset><frame src=../m/docs/x>"
+
+
+def test_invalid_bytes_stay() -> None:
+    """Bytes that are nothing in the page's charset are still the page's bytes."""
+    body = b'<p>\xff\xfe\x80\x00<a title="\xff" href="x">\xc3</a>\r\r\n\x0b'
+    found = localize_html(body, url=PAGE, charset="utf-8", target=into_the_mirror)
+    assert found == body.replace(b'"x"', b'"../m/docs/x"')
+
+
+def test_relinking_sees_links_as_they_stand() -> None:
+    """A page of the mirror is changed link by link; what `change` passes over stays, as do links within the page."""
+    seen: list[str] = []
+
+    def change(link: str) -> str | None:
+        seen.append(link)
+        return {"../a.html": "../a_1f.html", "https://cdn.example/s.js": "../s.js"}.get(link)
+
+    html = (
+        '<a href="../a.html#x">&amp;<a href="../b.html?q&amp;r#y"><a href="#z"><img srcset="../a.html 1x, c.png 2x">'
+        '<script src="https://cdn.example/s.js" integrity="x"></script><style>a{b:url(../a.html)}</style>'
+        '<form action="../a.html">'
+    )
+    assert relink_html(html.encode(), charset=None, change=change).decode() == (
+        '<a href="../a_1f.html#x">&amp;<a href="../b.html?q&amp;r#y"><a href="#z">'
+        '<img srcset="../a_1f.html 1x, c.png 2x">'
+        '<script src="../s.js"></script><style>a{b:url(../a_1f.html)}</style><form action="../a.html">'
+    )
+    assert set(seen) == {"../a.html", "../b.html?q&r", "c.png", "https://cdn.example/s.js"}
+
+
+TAGS = """
+    <svg> </svg> <table> <b> </b> <template> </template> <select> <math> <title> </title> <style> </style> <script>
+    </script> <!-- --> <![CDATA[ ]]> <foreignObject> <frameset> <noscript> </noscript> <textarea> </textarea> <xmp> </p>
+    <a%href= <A%HREF= <img%src= <use%href= <p%style= <td%background= <frame%src= <iframe%src= <form%action= <image%src=
+    href=w% src=v% "x.html" 'y.html' z "a&amp;b" #f "#f" "" / > = " ' é & text < <plaintext>
+"""
+PIECES = st.sampled_from([*(piece.replace("%", " ") for piece in TAGS.split()), " ", "\n", "\r\n", "\r", "\0"])
+LINKED = {("a", "href"), ("img", "src"), ("frame", "src"), ("iframe", "src"), ("form", "action")}
+
+
+def outline(html: bytes) -> list[object]:
+    """A page as a parser sees it: every element with its attributes, every text and comment, in order."""
+    tree = turbohtml.parse(html, encoding="utf-8", positions=False)
+    return [
+        (node.tag, node.namespace, dict(node.attrs)) if isinstance(node, turbohtml.Element) else str(node)
+        for node in tree.descendants
+    ]
+
+
+def expected(tag: str, namespace: turbohtml.Namespace, name: str, value: str) -> str:
+    """What an attribute becomes, worked out from the browser's rules alone."""
+    sent, clicked = (tag, name) == ("form", "action"), (tag, name) == ("a", "href")
+    drawn = namespace is not turbohtml.Namespace.HTML and name == "href"
+    if (tag, name) not in LINKED and name != "background" and not drawn:
+        return value
+    if not (sent or clicked) and (not value.strip() or value.strip().startswith("#")):
+        return value
+    try:
+        url = ada_url.URL(value, PAGE)
+    except ValueError:
+        return value
+    url.hash = ""
+    fragment = "".join(value.partition("#")[1:])
+    if sent:
+        return str(url.href) + fragment
+    return fragment if fragment and url.href == PAGE else into_the_mirror(str(url.href)) + fragment
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_any_soup_of_tags_changes_in_its_links_only(html: str) -> None:
+    """The page parses to the same tree as before, with links mapped; nothing is overlooked and nothing else changes."""
+    before = outline(html.encode())
+    for node in before:
+        match node:
+            case (str(tag), turbohtml.Namespace() as namespace, dict(attrs)):
+                attrs.update({name: expected(tag, namespace, name, value or "") for name, value in attrs.items()})
+    assert outline(localize_html(html.encode(), url=PAGE, charset="utf-8", target=into_the_mirror)) == before
+
+
+@given(
+    st.binary(max_size=120), st.sampled_from([None, "utf-8", "utf-16le", "shift_jis", "gbk", "iso-2022-jp", "bogus"])
+)
+def test_bytes_without_links_stay(body: bytes, charset: str | None) -> None:
+    """Any bytes at all go through unharmed."""
+    assert localize_html(body, url=PAGE, charset=charset, target=str) == body
+
+
+@given(st.text("ab/.:?#&=%é \\'\"", max_size=20))
+def test_a_second_time_changes_nothing(reference: str) -> None:
+    """Absolute URLs that stay absolute are spelled the same after any number of passes."""
+    html = f'<a href="{reference.replace("&", "&amp;").replace(chr(34), "&quot;")}">'
+    once = localized(html, target=str)
+    try:
+        normalize(reference, PAGE)
+    except InvalidUrl:
+        return
+    assert localized(once, target=str) == once
