@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sitemirror.version import __version__
 
 if TYPE_CHECKING:
-    from sitemirror.api import Run, crawl, crawl_sync, list_site, list_site_sync, mirror, mirror_sync, where
+    from sitemirror.api import Run, crawl, crawl_sync, list_site, list_site_sync, mirror, mirror_sync, verify, where
     from sitemirror.convert import convert_html
     from sitemirror.errors import SitemirrorError
     from sitemirror.settings import Settings
@@ -30,6 +30,7 @@ __all__ = [
     "list_site_sync",
     "mirror",
     "mirror_sync",
+    "verify",
     "where",
 ]
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from sitemirror import urls
 from sitemirror.engine import Session, run_crawl, run_list, run_mirror
+from sitemirror.engine import verify as _verify
 from sitemirror.engine import where as _where
 from sitemirror.errors import UsageError
 from sitemirror.events import Event, Listener
 from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.pace import Clock, Pace, SystemClock
-from sitemirror.publish.report import ListReport, MirrorReport
+from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
 from sitemirror.settings import Settings
 from sitemirror.text import printable
 
@@ -167,6 +170,13 @@ def crawl_sync(url: str, **arguments: Any) -> MirrorReport:
 def list_site_sync(url: str, **arguments: Any) -> ListReport:
     """`list_site` for programs without an event loop; returns when it is done."""
     return _finish(lambda: list_site(url, **arguments))
+
+
+def verify(
+    folder: str | os.PathLike[str], *, on_problem: Callable[[VerifyProblem], None] | None = None
+) -> VerifyReport:
+    """Checks the mirror in a folder, or the mirrors in it. Changes nothing. `on_problem` hears of each problem."""
+    return _verify(Path(folder), on_problem)
 
 
 def where(target: str, *, settings: Settings | None = None, **options: Any) -> str:

@@ -48,6 +48,10 @@ HELP: Final = {
         "The tree goes to DIR/HOST/, with mirror-index.json beside it; the report goes to stdout as JSON. "
         "robots.txt is obeyed. A run goes on where an earlier one stopped."
     ),
+    Command.VERIFY: (
+        "Checks a mirror: files, hashes, local links and anchors, every URL accounted for.\n\n"
+        "Prints each problem, then a report as JSON on stdout. Changes nothing. Exits with 1 if anything is wrong."
+    ),
     Command.WHERE: "Says which file a URL is saved to, or which URL a file came from.",
 }
 
@@ -67,6 +71,7 @@ sitemirror list https://docs.example.com/             # which pages are there?
 sitemirror mirror https://docs.example.com/           # save them all
 sitemirror mirror https://docs.example.com/ --update  # only what changed
 sitemirror crawl https://docs.example.com/            # as HTML, by its links
+sitemirror verify output/docs.example.com             # is it all there?
 sitemirror where https://docs.example.com/install     # which file is it?""",
     Command.LIST: """Examples:
 sitemirror list https://docs.example.com/
@@ -82,6 +87,9 @@ sitemirror crawl https://docs.example.com/
 sitemirror crawl https://example.com/guide/ --include-path '/guide/*' --link-depth 3
 sitemirror crawl https://docs.example.com/ --format markdown --links local
 sitemirror crawl https://docs.example.com/ --update""",
+    Command.VERIFY: """Examples:
+sitemirror verify output/docs.example.com
+sitemirror verify output --quiet > report.json""",
     Command.WHERE: """Examples:
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
@@ -104,6 +112,9 @@ _Mirror = Annotated[
 ]
 _Target = Annotated[
     str, typer.Argument(metavar="URL|FILE", help="A page's address, or a file of a mirror.", show_default=False)
+]
+_Mirrored = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A mirror's folder, or one with several in it.", show_default=False)
 ]
 _Config = Annotated[
     Path | None,
@@ -191,6 +202,12 @@ def _sitemirror(arguments: Sequence[str]) -> typer.Typer:
         settings = settings_for(Command.CRAWL, typed(context), environ=os.environ, config=config)
         return run_job(_job("crawl", url, settings, SITEMIRROR, typed_again))
 
+    def verify(context: typer.Context, folder: _Mirrored, config: _Config = None) -> int:
+        from sitemirror.cli.verification import run_verify
+
+        settings = settings_for(Command.VERIFY, typed(context), environ=os.environ, config=config)
+        return run_verify(folder, settings, SITEMIRROR)
+
     def where(context: typer.Context, target: _Target, config: _Config = None) -> None:
         from sitemirror import api
 
@@ -206,7 +223,13 @@ def _sitemirror(arguments: Sequence[str]) -> typer.Typer:
     ) -> None:
         """Takes the options that stand before the command."""
 
-    every = ((Command.LIST, list_), (Command.MIRROR, mirror), (Command.CRAWL, crawl), (Command.WHERE, where))
+    every = (
+        (Command.LIST, list_),
+        (Command.MIRROR, mirror),
+        (Command.CRAWL, crawl),
+        (Command.VERIFY, verify),
+        (Command.WHERE, where),
+    )
     for command, function in every:
         app.command(command.value, help=HELP[command], epilog=escape(EXAMPLES[command]), context_settings=_CONTEXT)(
             _with_options(function, options_of(command))

@@ -24,6 +24,7 @@ class Command(StrEnum):
     LIST = "list"
     MIRROR = "mirror"
     CRAWL = "crawl"
+    VERIFY = "verify"
     WHERE = "where"
 
 
@@ -77,6 +78,8 @@ _RUNS: Final = _SITEMAPS | _PAGES
 _MIRROR: Final = frozenset({Command.MIRROR})
 _CRAWL: Final = frozenset({Command.CRAWL})
 _LIST: Final = frozenset({Command.LIST})
+_WRITING: Final = _RUNS | {Command.WHERE}  # or saying where it is written
+_TALKING: Final = _RUNS | {Command.VERIFY}
 _ALL: Final = frozenset(Command)
 
 OPTIONS: Final = (
@@ -103,7 +106,7 @@ OPTIONS: Final = (
     Option("timeout", Panel.LIMITS, _RUNS, "S"),
     Option("on_error", Panel.ERRORS, _PAGES),
     Option("max_retries", Panel.ERRORS, _RUNS, "N"),
-    Option("output", Panel.OUTPUT, _ALL, "DIR", spellings=("--output", "-o")),
+    Option("output", Panel.OUTPUT, _WRITING, "DIR", spellings=("--output", "-o")),
     Option("format", Panel.OUTPUT, _LIST, choices=("json", "md")),
     Option("format", Panel.OUTPUT, _PAGES, choices=("markdown", "html", "both")),
     Option("links", Panel.OUTPUT, _PAGES),
@@ -111,7 +114,7 @@ OPTIONS: Final = (
     Option("front_matter", Panel.OUTPUT, _PAGES, spellings=("--front-matter/--no-front-matter",)),
     Option("index", Panel.OUTPUT, _MIRROR, spellings=("--index",)),
     Option("hash", Panel.OUTPUT, _PAGES, spellings=("--hash/--no-hash",)),
-    Option("quiet", Panel.OUTPUT, _RUNS, spellings=("--quiet", "-q")),
+    Option("quiet", Panel.OUTPUT, _TALKING, spellings=("--quiet", "-q")),
     Option("verbose", Panel.OUTPUT, _ALL, spellings=("--verbose", "-v")),
     Option("user_agent", Panel.CONNECTION, _RUNS, "S"),
     Option("header", Panel.CONNECTION, _RUNS, "'K: V'"),

@@ -19,6 +19,7 @@ _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",
     Command.MIRROR: "sitemirror mirror [OPTIONS] URL",
     Command.CRAWL: "sitemirror crawl [OPTIONS] URL",
+    Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
 }
 
@@ -27,14 +28,14 @@ _HEAD = """# Command reference
 Made from the code by `python -m sitemirror.cli.reference`; do not edit by hand.
 
 `URL` may be a site, a part of a site (`https://example.com/docs/`: only what is under it is taken) or a sitemap.
-`list` and `mirror` print one JSON object to stdout when they end, also when they fail or are interrupted; all else goes
-to stderr. Every option can also stand in the environment or in `sitemirror.toml`: see
+`list`, `mirror`, `crawl` and `verify` print one JSON object to stdout when they end, also when they fail or are
+interrupted; all else goes to stderr. Every option can also stand in the environment or in `sitemirror.toml`: see
 [configuration](configuration.md).
 
 | exit code | meaning |
 | --- | --- |
 | 0 | done; `status` is `ok`, or `partial` when some pages failed or were not reached |
-| 1 | the run failed or was aborted; `error` and `hint` say why and what to do |
+| 1 | the run failed or was aborted, `verify` found a problem; `error` and `hint` say why and what to do |
 | 2 | wrong usage; nothing on stdout |
 | 130, 143 | interrupted by Ctrl+C, by SIGTERM; the same command goes on where it stopped |
 

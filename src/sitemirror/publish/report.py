@@ -163,6 +163,95 @@ class MirrorReport(_Reported):
     """What to do about it. Only with status error."""
 
 
+class ProblemKind(StrEnum):
+    """What can be wrong with a mirror."""
+
+    MISSING = "missing"
+    CHANGED = "changed"
+    UNREADABLE = "unreadable"
+    ORPHAN = "orphan"
+    LINK = "link"
+    ANCHOR = "anchor"
+    UNACCOUNTED = "unaccounted"
+    TWICE = "twice"
+    COUNT = "count"
+    PATH = "path"
+    MANIFEST = "manifest"
+    INDEX = "index"
+    UNFINISHED = "unfinished"
+
+
+class VerifyProblem(_Reported):
+    """One thing that is wrong."""
+
+    kind: ProblemKind
+    """missing, changed, unreadable: a file; orphan: a file that no URL accounts for; link, anchor: a local link that
+    leads nowhere; unaccounted, twice: a URL that is not in the manifest exactly once; count: a number in the manifest's
+    header; path: a path that no mirror has; manifest, index: the file itself; unfinished: a run has not ended."""
+
+    where: Shown
+    """The file or the URL that is concerned."""
+
+    message: Shown
+    """What is wrong with it."""
+
+
+class VerifiedCounts(_Reported):
+    """How much was looked at."""
+
+    mirrors: NonNegativeInt = 0
+    """Mirrors in the folder."""
+
+    urls: NonNegativeInt = 0
+    """URLs in their manifests."""
+
+    files: NonNegativeInt = 0
+    """Files that were compared with what the manifest or the index says of them."""
+
+    links: NonNegativeInt = 0
+    """Local links, each once a file."""
+
+    anchors: NonNegativeInt = 0
+    """Places in pages that these links lead to."""
+
+
+class VerifyReport(_Reported):
+    """What `sitemirror verify` prints."""
+
+    status: Literal[RunStatus.OK, RunStatus.ERROR]
+    """ok: nothing is wrong; error: something is."""
+
+    command: Literal["verify"] = "verify"
+    """The command that ran."""
+
+    folder: Shown
+    """The folder that was checked, as it was given."""
+
+    complete: bool
+    """False when a run ended before its work did; what there is can be right all the same."""
+
+    checked: VerifiedCounts
+    """How much was looked at."""
+
+    problems_total: NonNegativeInt
+    """How many problems there are."""
+
+    problems: tuple[VerifyProblem, ...]
+    """The first thousand of them."""
+
+    elapsed_sec: NonNegativeFloat
+    """Seconds it took."""
+
+    warnings: tuple[Shown, ...] = ()
+    """What a person should know that is not wrong."""
+
+    error: Annotated[Shown | None, OnlyIfGiven] = None
+    """What was found, in one sentence. Only with status error."""
+
+    hint: Annotated[Shown | None, OnlyIfGiven] = None
+    """What to do about it. Only with status error."""
+
+
 class ErrorReport(_Reported):
     """What a command prints when it failed before there was anything to count."""
 
@@ -188,4 +277,4 @@ class ErrorReport(_Reported):
     """What a person should know besides."""
 
 
-Report = ListReport | MirrorReport | ErrorReport
+Report = ListReport | MirrorReport | VerifyReport | ErrorReport

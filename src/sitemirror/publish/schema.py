@@ -16,7 +16,7 @@ from pydantic import ConfigDict, TypeAdapter
 from sitemirror.publish.index_format import MirrorIndex
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.progress import Checkpoint, Progress
-from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport
+from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, VerifyReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     described = {
         "list-report": _schema(ListReport | ErrorReport),
         "mirror-report": _schema(MirrorReport | ErrorReport),
+        "verify-report": _schema(VerifyReport),
         "manifest": _manifest(),
         "mirror-index": _schema(MirrorIndex),
         "progress": _schema(Progress),

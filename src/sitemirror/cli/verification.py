@@ -1,0 +1,57 @@
+"""Runs `verify` and says what it found: each problem as it is met, the report at the end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sitemirror.cli import stdout
+from sitemirror.cli.complaints import complain
+from sitemirror.cli.progress import count, span
+from sitemirror.publish.report import RunStatus, VerifyProblem, VerifyReport
+from sitemirror.settings import Settings
+from sitemirror.text import printable
+
+_INTERRUPTED = 130
+
+
+def run_verify(folder: Path, settings: Settings, program: str) -> int:
+    """The exit code, after everything has been said."""
+    from sitemirror import api
+
+    try:
+        report = api.verify(folder, on_problem=None if settings.quiet else _tell)
+    except KeyboardInterrupt:
+        stdout.print_object(
+            {"status": RunStatus.INTERRUPTED.value, "command": "verify", "folder": printable(str(folder))}
+        )
+        return _INTERRUPTED
+    stdout.print_report(report)
+    if not settings.quiet:
+        _say(*(f"note: {warning}" for warning in report.warnings), _summary(report))
+    if report.status is RunStatus.ERROR:
+        complain(report.error or "", report.hint or "", program=program)
+        return 1
+    return 0
+
+
+def _tell(problem: VerifyProblem) -> None:
+    _say(f"{problem.where}: {problem.message}")
+
+
+def _summary(report: VerifyReport) -> str:
+    checked = report.checked
+    figures = (
+        count(checked.urls, "URL"),
+        count(checked.files, "file"),
+        count(checked.links, "local link"),
+        count(checked.anchors, "anchor"),
+    )
+    return f"{report.status}: {', '.join(figures)} checked; {span(report.elapsed_sec)}"
+
+
+def _say(*lines: str) -> None:
+    try:
+        sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
+    except (OSError, ValueError):
+        pass  # Nobody is listening on stderr any more; stdout and the exit code still tell.
