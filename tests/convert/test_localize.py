@@ -215,6 +215,8 @@ def test_base_counts_and_goes() -> None:
         '<a href="../m/other/x"><a href="../m/other/#part"><a href="#part"><style>a{b:url(../m/other/c)}</style>'
         '<form action="https://example.com/other/y">'
     )
+    kept = '<template><base href="/t/"></template><svg><base href="/s/"></base></svg><a href="x">'
+    assert localized(kept) == '<template><base></template><svg><base href="../m/s/"></base></svg><a href="../m/docs/x">'
     for bad in ("data:text/html,x", "http://[", "javascript:0", ""):
         assert localized(f'<base href="{bad}"><a href="x">') == '<base><a href="../m/docs/x">'
 

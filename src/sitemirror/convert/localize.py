@@ -85,12 +85,13 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     """What has to change in a page."""
     # Columns are offsets, since the parser is given a single line.
     tree = turbohtml.parse(parsable(text), allow_declarative_shadow_roots=False)
-    bases = [tag for element in tree.find_all("base", href=True) if (tag := _tag(text, element)) is not None]
-    if bases:
-        links = links.based_on(bases[0]["href"].says(coding))
+    bases = [base for base in tree.find_all("base", href=True) if base.namespace is Namespace.HTML]
+    counting = next((base for base in bases if base.closest("template:not([shadowrootmode])") is None), None)
+    if counting is not None and (tag := _tag(text, counting)) is not None:
+        links = links.based_on(tag["href"].says(coding))
     page = _Page(text, coding, links, nesting)
-    for tag in bases:
-        page.drop(tag, "href")  # Links count from the file now.
+    for base in bases:
+        page.drop(base, "href")  # Links count from the file now.
     for element in tree.select(_CANDIDATES):
         page.rewrite(element)
     return page.edits
@@ -137,11 +138,12 @@ class _Page:
             elif name == "iframe" and attribute == "srcdoc" and self._nesting:
                 self._replace(tag[attribute], self._nested, self._link)
         if self._came_home and name in _CHECKED:
-            self._unchecked(tag, element)
+            self._unchecked(element)
 
-    def drop(self, tag: Tag, name: str) -> None:
+    def drop(self, element: Element, name: str) -> None:
         """Takes an attribute out."""
-        if (edit := tag.without(name)) is not None:
+        tag = _tag(self._text, element)
+        if tag is not None and (edit := tag.without(name)) is not None:
             self.edits.add(edit)
 
     def _link(self, reference: str, fragment: str) -> str | None:
@@ -193,16 +195,16 @@ class _Page:
         for start, stop, new in css_edits(text, self._coding, self._link):
             self.edits.add((tag.end + start, tag.end + stop, new))
 
-    def _unchecked(self, tag: Tag, element: Element) -> None:
+    def _unchecked(self, element: Element) -> None:
         """Drops the checks on what is a local file now."""
         for name in _CHECKS:
-            self.drop(tag, name)
+            self.drop(element, name)
         holder = element.parent
         if element.tag in ("source", "track") and isinstance(holder, Element):
             # What a source is loaded with stands on the video, the sound or the picture's img.
             loader = holder.find("img") if holder.tag == "picture" else holder
-            if loader is not None and (owner := _tag(self._text, loader)) is not None:
-                self.drop(owner, "crossorigin")
+            if loader is not None:
+                self.drop(loader, "crossorigin")
 
     def _says(self, tag: Tag, name: str) -> str:
         return tag[name].says(self._coding) if name in tag.names else ""
