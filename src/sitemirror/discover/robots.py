@@ -29,9 +29,11 @@ _LINE_END: Final = re.compile(rb"[\r\n]")
 class Robots:
     """What one host's robots.txt says to one user agent."""
 
-    __slots__ = ("_agent", "_rules", "sitemaps")
+    __slots__ = ("_agent", "_rules", "sitemaps", "trouble")
 
     def __init__(self, rules: Protego, agent: str, sitemaps: tuple[str, ...]) -> None:
+        self.trouble = ""
+        """Why the host's robots.txt could not be had, where that is why nothing is allowed."""
         self._rules = rules
         self._agent = agent
         self.sitemaps = sitemaps
@@ -55,9 +57,11 @@ class Robots:
         return cls.parse(b"", "*")
 
     @classmethod
-    def disallow_all(cls) -> Self:
+    def disallow_all(cls, trouble: str = "") -> Self:
         """For a host whose robots.txt cannot be had for now."""
-        return cls.parse(b"User-agent: *\nDisallow: /\n", "*")
+        rules = cls.parse(b"User-agent: *\nDisallow: /\n", "*")
+        rules.trouble = trouble
+        return rules
 
     def allowed(self, url: str) -> bool:
         return self._rules.can_fetch(url, self._agent)

@@ -8,6 +8,7 @@ from typing import Final
 from sitemirror import urls
 from sitemirror.convert import PageKind, page_kind
 from sitemirror.discover.finder import looks_like_sitemap, scope_folder
+from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import BadStart, Unreachable
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
@@ -85,6 +86,21 @@ def check_start(arrival: Arrival, settings: Settings) -> None:
         raise BadStart(
             f"the start page {arrival.url} is not HTML but {arrival.content_type}",
             hint="start from a page; `sitemirror mirror` takes a sitemap",
+        )
+
+
+async def check_robots(robots: RobotsBook, url: str) -> None:
+    """A crawl asks for its start page only if it may. A host that does not answer at all is arrival's to tell."""
+    rules = await robots.rules(url)
+    if rules.trouble.startswith("HTTP"):
+        raise BadStart(
+            f"the robots.txt of {urls.parts(url).authority} cannot be had ({rules.trouble}), so nothing may be fetched",
+            hint="try again later, or use --ignore-robots",
+        )
+    if not rules.trouble and not rules.allowed(url):
+        raise BadStart(
+            f"the start page {url} is disallowed by robots.txt",
+            hint="start from another page, or use --ignore-robots if you may",
         )
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from sitemirror.discover.found import Found, LinkKind, PageLinks
+from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session
 from sitemirror.store.ledger import Known, Ledger
-from sitemirror.store.linkbook import LinkBook, Linked
+from sitemirror.store.linkbook import LinkBook, Linked, Undecided
 
 TOO_DEEP: Final = "deeper than --link-depth"
-NOFOLLOW: Final = "nofollow"
+NOFOLLOW_PAGE: Final = "nofollow: the page's robots meta"
+NOFOLLOW_LINK: Final = "nofollow: the link"
 NOT_FOLLOWED: Final = "link not followed"
+TRAP: Final = "trap:"
+NOT_A_LINK: Final = (NOT_HTTP, FILE, INVALID)
 
 
 class Follow:
@@ -28,6 +31,31 @@ class Follow:
         self._ledger = ledger
         self._book = book
         self._traps = Traps()
+        for url in book.accepted_queries():
+            self._traps.accept(url)
+
+    def judge_again(self) -> None:
+        """What earlier runs left or cut is judged by this run's settings; their pages need not be read again."""
+        self._ledger.within_batch()
+        for waiting in self._book.undecided():
+            reason = self._reason_now(waiting)
+            if reason != waiting.reason or waiting.is_out is not bool(reason):
+                self._book.rejudge(waiting.id, reason)
+        self._ledger.commit()
+
+    def _reason_now(self, waiting: Undecided) -> str:
+        reason = waiting.reason
+        if reason.startswith((TRAP, *NOT_A_LINK)):
+            return reason
+        if outside := self._scope.reason(waiting.url):
+            return outside
+        if -1 < self._settings.link_depth < waiting.depth:
+            return TOO_DEEP
+        if reason == NOFOLLOW_PAGE and self._plan.respect_robots:
+            return reason
+        if reason == NOFOLLOW_LINK and self._settings.honor_nofollow:
+            return reason
+        return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_out else ""
 
     def links(self, known: Known, links: PageLinks) -> None:
         """Takes in what a page, or a stylesheet, links to."""
@@ -46,22 +74,31 @@ class Follow:
         attribute = 1 if found.attribute == "src" else 0
         kind = 2 if found.kind is LinkKind.ASSET else 1
         url = without_session(found.url)
-        if found.requisite:
-            if not self._plan.html:
-                return None  # A Markdown mirror leaves assets where they are.
-            return Linked(url, attribute, depth, 0, kind, self._scope.reason(url))
-        if not self._plan.follows_links:
-            return Linked(url, attribute, depth + 1, 0, kind, self._scope.reason(url) or NOT_FOLLOWED)
+        if found.requisite and not self._plan.html:
+            return None  # A Markdown mirror leaves assets where they are.
         chain = self._traps.chain(known.url, known.chain, url)
         reason = self._scope.reason(url)
-        if not reason and page_nofollow and self._plan.respect_robots:
-            reason = f"{NOFOLLOW}: the page's robots meta"
-        if not reason and found.nofollow and self._settings.honor_nofollow:
-            reason = f"{NOFOLLOW}: the link"
-        if not reason and -1 < self._settings.link_depth <= depth:
-            reason = TOO_DEEP
-        if not reason and not self._ledger.find(url):
-            reason = self._traps.reason(url, chain=chain)
-            if not reason:
-                self._traps.accept(url)
-        return Linked(url, attribute, depth + 1, chain, kind, reason)
+        if not found.requisite:
+            reason = reason or self._not_followed(known, found, page_nofollow)
+            depth += 1
+        if not reason and self._book.is_new(url):
+            reason = self._trap(url, chain, kind)
+        return Linked(url, attribute, depth, chain, kind, reason)
+
+    def _not_followed(self, known: Known, found: Found, page_nofollow: bool) -> str:
+        if not self._plan.follows_links:
+            return NOT_FOLLOWED
+        if page_nofollow and self._plan.respect_robots:
+            return NOFOLLOW_PAGE
+        if found.nofollow and self._settings.honor_nofollow:
+            return NOFOLLOW_LINK
+        return TOO_DEEP if -1 < self._settings.link_depth <= (known.depth or 0) else ""
+
+    def _trap(self, url: str, chain: int, kind: int) -> str:
+        """Why a new URL is cut. Files that pages need may have any number of queries: nothing grows out of them."""
+        if kind == 2:
+            return self._traps.reason(url.partition("?")[0], chain=chain)
+        reason = self._traps.reason(url, chain=chain)
+        if not reason:
+            self._traps.accept(url)
+        return reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sitemirror.engine.arrival import Arrival, arrive, check_start
+from sitemirror.engine.arrival import Arrival, arrive, check_robots, check_start
 from sitemirror.engine.discovery import Discovery
 from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
@@ -40,14 +40,20 @@ async def run_crawl(session: Session, start_url: str) -> MirrorReport:
 
 
 async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
+    robots = RobotsBook(session, CrawlScope(session.settings, start_url=start_url))
+    obeys = plan.follows_links and plan.respect_robots
     try:
+        if obeys:
+            await session.unless_stopped(check_robots(robots, start_url))
         arrival = await session.unless_stopped(arrive(session, start_url))
+        if plan.follows_links:
+            check_start(arrival, session.settings)
+        if obeys:
+            await session.unless_stopped(check_robots(robots, arrival.url))
     except Stopped:
         return _stopped_before_it_began(session, start_url, plan)
-    if plan.follows_links:
-        check_start(arrival, session.settings)
     with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file="_checkpoint.json") as space:
-        return await Mirror(session, space, arrival, plan).run()
+        return await Mirror(session, space, arrival, plan, robots).run()
 
 
 def _stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> MirrorReport:
@@ -72,14 +78,14 @@ def _stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> Mi
 class Mirror:
     """One run over one site."""
 
-    def __init__(self, session: Session, space: Workspace, arrival: Arrival, plan: Plan) -> None:
+    def __init__(self, session: Session, space: Workspace, arrival: Arrival, plan: Plan, robots: RobotsBook) -> None:
         self._session = session
         self._settings = session.settings
         self._space = space
         self._arrival = arrival
         self._plan = plan
         if plan.command == "crawl":
-            self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url)
+            self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url, asked=arrival.asked)
         else:
             self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
         self._run, self._resumed = self._begin()
@@ -91,9 +97,9 @@ class Mirror:
         keeper = Keeper(session, space, self._ledger, plan)
         taker = Taker(session, plan, keeper)
         taker.first = arrival.page
-        follow = Follow(session, plan, self._scope, self._ledger, self._book)
-        self._robots = RobotsBook(session, self._scope)
-        visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, follow)
+        self._follow = Follow(session, plan, self._scope, self._ledger, self._book)
+        self._robots = robots.within(self._scope)
+        visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, self._follow)
         self._rounds = Rounds(
             session, plan, self._scope, space, self._run, self._ledger, visitor, self._tally, self._notes
         )
@@ -145,6 +151,8 @@ class Mirror:
                 await self._read_sitemaps()
             self._run = replace(self._run, discovered=True)
             self._space.state.save_run(self._run)
+        if self._plan.follows_links:
+            self._follow.judge_again()
         self._rounds.look_ahead(Survey(self._space.state).counts())
         self._notes.checkpoint()
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed))

@@ -27,6 +27,11 @@ class RobotsBook:
         self._rules: dict[str, Robots] = {}
         self._asking = asyncio.Lock()
 
+    def within(self, scope: Scope) -> RobotsBook:
+        """The same book for a run whose scope has become clear."""
+        self._scope = scope
+        return self
+
     async def reason(self, url: str) -> str:
         """Why robots.txt forbids this URL; empty if it does not. A Crawl-delay slows us from then on."""
         rules = await self.rules(url)
@@ -56,8 +61,8 @@ class RobotsBook:
                     case Stream():
                         body = b"".join([piece async for piece in answer.chunks()])
                         return Robots.parse(body, self._session.settings.user_agent)
-                    case Failed(status=status) if status is None or status >= 500 or status == 429:
-                        return Robots.disallow_all()
+                    case Failed(status=status, reason=reason) if status is None or status >= 500 or status == 429:
+                        return Robots.disallow_all(reason)
                     case _:
                         break
         return Robots.allow_all()

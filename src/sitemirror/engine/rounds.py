@@ -109,7 +109,7 @@ class Rounds:
 
     async def _levels(self, clerk: asyncio.Task[None]) -> None:
         """Breadth first: a depth is finished before the next begins, so a URL's depth is that of the shortest way."""
-        await self._round(Selection.failed(), clerk, retries_left=self._retries)
+        await self._round(Selection.failed(self._settings.max_file_bytes), clerk, retries_left=self._retries)
         while self._room():
             due = self._level(sys.maxsize)
             depth = self._ledger.least_depth(due)

@@ -136,12 +136,12 @@ class Visitor:
 
     def _saved(self, chain: list[Known], taken: Taken) -> Result:
         known = chain[-1]
+        if taken.links is not None:  # Before the page counts as saved: from then on nobody would read its links.
+            self._follow.links(known, taken.links)
         kept = self._keeper.keep(known, taken)
         for earlier, later in itertools.pairwise(chain):
             if _has_copy(earlier):
                 self._become_alias(earlier, later)
-        if taken.links is not None:
-            self._follow.links(known, taken.links)
         for alias in (*(earlier.url for earlier in chain[:-1]), *self._awaiting.pop(known.id, ())):
             self._ledger.alias_done(alias)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
@@ -200,18 +200,23 @@ class Visitor:
     def _keep_copies(self, chain: list[Known], reason: str) -> None:
         """Pages that redirect now, to something that could not be had: their copies stay."""
         for known in filter(_has_copy, chain):
-            self._ledger.kept(known.id, f"redirects: {reason}", self._session.now(), transient=False)
+            self._keep_copy(known, f"redirects: {reason}", transient=False)
+
+    def _keep_copy(self, known: Known, reason: str, *, transient: bool) -> None:
+        """The copy stays as it is, and what it links to is still linked."""
+        self._ledger.kept(known.id, reason, self._session.now(), transient=transient)
+        self._follow.unchanged(known)
 
     def _failed(self, known: Known, failure: Failed) -> Result:
         if _has_copy(known):
-            self._ledger.kept(known.id, failure.reason, self._session.now(), transient=failure.transient)
+            self._keep_copy(known, failure.reason, transient=failure.transient)
         else:
             self._ledger.failed(known.id, failure, self._session.now())
         return Result(failure=failure, known=known)
 
     def _skipped(self, known: Known, skip: Skipped) -> Result:
         if _has_copy(known):  # It was a page once: what was saved is all there is of it.
-            self._ledger.kept(known.id, skip.reason, self._session.now(), transient=False)
+            self._keep_copy(known, skip.reason, transient=False)
         elif skip.reason == ROBOTS:
             self._ledger.outside(known.id, skip.reason, self._session.now())
         else:

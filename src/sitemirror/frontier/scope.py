@@ -79,13 +79,20 @@ def registrable_domain(host: str) -> str:
 
 
 class CrawlScope(Scope):
-    """What a crawl may fetch: the start host and its www twin, or with --any-domain every host."""
+    """What a crawl may fetch: the start host and its www twin, or with --any-domain every host.
 
-    def __init__(self, settings: Settings, *, start_url: str) -> None:
+    The start page is fetched whatever the globs say: without it there is no way to what they let through.
+    """
+
+    def __init__(self, settings: Settings, *, start_url: str, asked: str = "") -> None:
         super().__init__(settings, start_url=start_url)
+        self._starts = (start_url, asked)
         start = urls.parts(start_url)
         self._any = not settings.same_domain
         self._own, self._port = urls.host_twins(start.host), start.port
+
+    def reason(self, url: str) -> str:
+        return "" if url in self._starts else super().reason(url)
 
     def host_reason(self, url: str) -> str:
         found = urls.parts(url)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sitemirror import urls
@@ -100,9 +100,13 @@ class Selection:
         return cls(f"url.status = {Row.QUEUED}")
 
     @classmethod
-    def failed(cls) -> Selection:
-        """What could not be had so far."""
-        return cls(f"url.status = {Row.FAILED}")
+    def failed(cls, max_bytes: int) -> Selection:
+        """What could not be had so far, and what was too large under a smaller limit."""
+        return cls(
+            f"url.status = {Row.FAILED} OR (url.status = {Row.SKIPPED} AND url.size <= ?"
+            " AND url.reason = 'exceeds size limit')",
+            (max_bytes,),
+        )
 
     @classmethod
     def level(cls, depth: int) -> Selection:
@@ -111,9 +115,13 @@ class Selection:
 
     @classmethod
     def old_level(cls, depth: int, run: RunInfo) -> Selection:
-        """What this run has not looked at, at one depth of links."""
-        settled = f"{Row.QUEUED}, {Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
-        return cls(f"url.depth <= ? AND url.seen < ? AND url.status IN ({settled})", (depth, run.number))
+        """What this run has found linked and not looked at, at one depth of links."""
+        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
+        return cls(
+            f"url.depth <= ? AND url.seen < ? AND (url.status = {Row.QUEUED}"
+            f" OR (url.status IN ({settled}) AND url.run IN (?, 0)))",
+            (depth, run.number, run.number),
+        )
 
     @classmethod
     def outdated(cls, run: RunInfo) -> Selection:
@@ -184,9 +192,12 @@ class Ledger:
     def find_or_add(self, url: str, depth: int | None = None) -> Known:
         """The row of a URL that a redirect led to; made if nobody ever listed or linked it."""
         found = self.find(url)
-        if found is not None:
+        if found is not None and (depth is None or found.depth is None or found.depth <= depth):
             return found
         self._begin()
+        if found is not None:  # A redirect is no step: its end is as deep as it is itself.
+            self._db.execute("UPDATE url SET depth = ? WHERE id = ?", (depth, found.id))
+            return replace(found, depth=depth)
         self._db.execute(
             "INSERT INTO url (key, url, status, run, source, sitemap, depth) VALUES (?, ?, ?, 0, ?, 0, ?)",
             (urls.key(url), url, Row.QUEUED, self._run.source, depth),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sitemirror import urls
@@ -20,6 +20,19 @@ class Linked:
     chain: int
     kind: int  # 1 page, 2 asset: what it probably is
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A URL that was found but not fetched."""
+
+    id: int
+    url: str
+    reason: str
+    is_out: bool
+    depth: int
+    chain: int
+    kind: int
 
 
 # A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed.
@@ -79,6 +92,38 @@ class LinkBook:
                 )
                 for link in found
             ),
+        )
+
+    def is_new(self, url: str) -> bool:
+        """Whether nobody has decided yet to fetch this URL."""
+        row = self._db.execute("SELECT status FROM url WHERE key = ?", (urls.key(url),)).fetchone()
+        return row is None or row[0] == Row.OUTSIDE
+
+    def accepted_queries(self) -> Iterator[str]:
+        """Pages with a query that are fetched or will be: traps count them."""
+        for row in self._db.execute(
+            f"SELECT url FROM url WHERE status != {Row.OUTSIDE} AND kind = 1 AND instr(url, '?') > 0"
+        ):
+            yield row[0]
+
+    def undecided(self) -> Iterator[Undecided]:
+        """What links led to and no run has fetched, by id. Rows may be rejudged meanwhile."""
+        query = f"""
+            SELECT id, url, coalesce(reason, ''), status = {Row.OUTSIDE}, depth, chain, coalesce(kind, 1) FROM url
+            WHERE id > ? AND depth IS NOT NULL AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.OUTSIDE})
+            ORDER BY id LIMIT 1000
+        """
+        last = 0
+        while rows := self._db.execute(query, (last,)).fetchall():
+            for id, url, reason, is_out, *rest in rows:
+                yield Undecided(id, url, reason if is_out else "", bool(is_out), *rest)
+            last = rows[-1][0]
+
+    def rejudge(self, id: int, reason: str) -> None:
+        """The URL may be fetched after all, or no longer."""
+        self._db.execute(
+            "UPDATE url SET status = ?, reason = ? WHERE id = ?",
+            (Row.OUTSIDE if reason else Row.QUEUED, reason or None, id),
         )
 
     def still_linked(self, src: int) -> None:

@@ -1,0 +1,88 @@
+"""A crawl that cannot begin says why in one line, and leaves nothing behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli
+from tests.site import Site, faults
+
+
+def _refused(site: Site, run_cli: RunCli, out: Path, url: str, *options: str) -> str:
+    """What the program says on stderr, once it has failed as it should."""
+    finished = run_cli("crawl", url, "--output", out, "--rate-limit", 0, "--max-retries", 0, *options)
+    assert finished.returncode == 1
+    assert finished.json["status"] == "error"
+    assert finished.json["command"] == "crawl"
+    assert finished.json["hint"]
+    errors = [line for line in finished.stderr.splitlines() if finished.json["error"] in line]
+    assert len(errors) == 1, finished.stderr
+    assert "Traceback" not in finished.stderr
+    return str(finished.json["error"])
+
+
+def test_not_html(site: Site, run_cli: RunCli, out: Path) -> None:
+    """A picture is no page to begin at."""
+    site.page("/logo.png", b"\x89PNG", type="image/png")
+    error = _refused(site, run_cli, out, f"{site.url}/logo.png")
+    assert "not HTML" in error
+    assert "image/png" in error
+    assert not out.exists()
+
+
+def test_redirect_to_another_site(site: Site, run_cli: RunCli, out: Path) -> None:
+    """A start page that redirects off its domain is not followed; the error names where it leads."""
+    with Site() as other:
+        elsewhere = other.url_of("other.localhost") + "/"
+        site.redirect("/", elsewhere)
+        error = _refused(site, run_cli, out, site.url)
+    assert elsewhere in error
+    assert "another site" in error
+    assert not out.exists()
+
+
+def test_robots_disallow(site: Site, run_cli: RunCli, out: Path) -> None:
+    """A start page that robots.txt forbids is not asked for at all."""
+    site.robots("User-agent: *\nDisallow: /private\n")
+    site.html_page("/private/", "P", "<p>p</p>")
+    error = _refused(site, run_cli, out, f"{site.url}/private/")
+    assert "disallowed by robots.txt" in error
+    assert site.paths() == ["/robots.txt"]
+    assert not out.exists()
+
+
+def test_robots_disallow_where_the_start_leads(site: Site, run_cli: RunCli, out: Path) -> None:
+    """The page behind a redirect counts as well."""
+    site.robots("User-agent: *\nDisallow: /private\n")
+    site.redirect("/", "/private")
+    site.html_page("/private", "P", "<p>p</p>")
+    assert "disallowed by robots.txt" in _refused(site, run_cli, out, site.url)
+
+
+def test_robots_that_cannot_be_had(site: Site, run_cli: RunCli, out: Path) -> None:
+    """A server that fails to show its rules is left alone until it can."""
+    site.fault("/robots.txt", faults.status(500))
+    site.html_page("/", "Home", "<p>home</p>")
+    error = _refused(site, run_cli, out, site.url)
+    assert "robots.txt" in error
+    assert "HTTP 500" in error
+    assert set(site.paths()) == {"/robots.txt"}
+
+
+@pytest.mark.parametrize("status", [404, 403, 500])
+def test_a_start_page_that_is_not_there(site: Site, run_cli: RunCli, out: Path, status: int) -> None:
+    """The error says what the server said."""
+    site.page("/", "no", status=status)
+    error = _refused(site, run_cli, out, site.url)
+    assert f"HTTP {status}" in error
+    assert not out.exists()
+
+
+def test_nobody_there(site: Site, run_cli: RunCli, out: Path) -> None:
+    """A dead port is told as such, not as a matter of robots.txt."""
+    site.stop()
+    error = _refused(site, run_cli, out, site.url)
+    assert "cannot reach" in error
+    assert "refused" in error
