@@ -67,9 +67,9 @@ class Limits:
     leads to its own page. Segments of one or two characters, and numbers, may recur (`/1/12/1/7/1/3/1`), but
     not in unbroken runs."""
 
-    max_queries: int = 2_000
-    """Queries of one path. Filters, sortings and page sizes multiply: a dozen of them with two values each make 4,096
-    URLs of one list. Wikis and forums that live under one script have thousands of real pages, hence no less."""
+    max_queries: int = 500
+    """Queries of one path. Filters, sortings and page sizes multiply: ten of them with two values each make 1,024 URLs
+    of one list."""
 
     max_chain: int = 200
     """Links in a row to URLs that differ only in numbers, ids or months. A calendar leads from month to month without
