@@ -1,0 +1,301 @@
+"""Each kind of damage is found, named once, and nothing else with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from sitemirror.publish.report import RunStatus
+from tests.verify.conftest import Mirrored
+
+GUIDE = {"mirror": "guide/index.md", "crawl": "guide/index.html"}
+
+
+def rewrite(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+@pytest.mark.parametrize("way", GUIDE)
+def test_a_missing_file(mirrored: Mirrored, way: str) -> None:
+    """A page that is not there is one problem, however many links lead to it."""
+    copy = mirrored(way)
+    (copy.folder / GUIDE[way]).unlink()
+    report = copy.verify()
+    assert copy.problems() == [("missing", GUIDE[way])]
+    assert (report.status, report.problems_total, report.error) == (RunStatus.ERROR, 1, "1 problem found")
+    assert report.hint
+
+
+@pytest.mark.parametrize("way", GUIDE)
+def test_a_changed_file(mirrored: Mirrored, way: str) -> None:
+    """One letter that is another is found by the hash, one more by the size."""
+    copy = mirrored(way)
+    rewrite(copy.folder / GUIDE[way], "first of all", "first of alL")
+    assert copy.problems() == [("changed", GUIDE[way])]
+    rewrite(copy.folder / GUIDE[way], "first of alL", "first of all!")
+    assert copy.problems() == [("changed", GUIDE[way])]
+    assert "bytes" in copy.verify().problems[0].message
+
+
+def test_a_changed_asset(mirrored: Mirrored) -> None:
+    """Pictures are compared like pages."""
+    copy = mirrored("crawl")
+    (copy.folder / "pictures/dot.png").write_bytes(b"\x89PNG\r\n\x1a\ntod")
+    assert copy.problems() == [("changed", "pictures/dot.png")]
+
+
+def test_changed_html_beside_markdown(mirrored: Mirrored) -> None:
+    """The manifest hashes the Markdown; the HTML beside it is compared all the same."""
+    copy = mirrored("mirror-both")
+    rewrite(copy.folder / "guide/index.html", "first of all", "first of alL")
+    assert copy.problems() == [("changed", "guide/index.html")]
+    (copy.folder / "guide/index.html").unlink()
+    assert copy.problems() == [("missing", "guide/index.html")]
+
+
+def test_a_page_without_a_hash_may_be_anything_but_absent(mirrored: Mirrored) -> None:
+    """Where nothing is known of a page's bytes, only its absence is wrong."""
+    copy = mirrored("mirror")
+    copy.change_page("guide/index.md", sha256=None, size_bytes=None)
+    (copy.folder / "guide/index.md").write_text("other")
+    assert copy.problems() == []
+    (copy.folder / "guide/index.md").unlink()
+    assert copy.problems() == [("missing", "guide/index.md")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('href="guide/index.html"', 'href="guide/nowhere.html"'),
+        ("pictures/dot2.png 2x", "pictures/dot3.png 2x"),
+        ('src="pictures/dot.png"', "src=&#112;ictures/dot9.png"),
+        ('href="guide/index.html"', 'href="guide"'),
+        ('href="guide/index.html"', 'href="/guide/index.html"'),
+        ('href="guide/index.html"', 'href="../../../../../../../../../../etc/passwd"'),
+        ("<h1 id=home>", '<h1 id=home style="background:url(no.png)">'),
+        ("<h1 id=home>", "<style>h1 { background: url(no.png) }</style><h1 id=home>"),
+        ("<h1 id=home>", '<meta http-equiv=refresh content="9; url=no.html"><h1 id=home>'),
+    ],
+)
+def test_a_dangling_link(mirrored: Mirrored, old: str, new: str) -> None:
+    """A link to a file that is not there, in whatever form a page has links, or to what is no file of the mirror."""
+    copy = mirrored("crawl")
+    copy.forget_what_was_saved()
+    (copy.folder / "mirror-index.json").unlink()
+    rewrite(copy.folder / "index.html", old, new)
+    assert copy.problems() == [("link", "index.html")]
+
+
+def test_a_dangling_link_in_a_style_sheet(mirrored: Mirrored) -> None:
+    """What a style sheet loads has to be there, too."""
+    copy = mirrored("crawl")
+    copy.forget_what_was_saved()
+    (copy.folder / "mirror-index.json").unlink()
+    rewrite(copy.folder / "style.css", "more.css", "less.css")
+    assert copy.problems() == [("link", "style.css")]
+
+
+@pytest.mark.parametrize("link", ["[x](no.md)", "![x](<no no.png> 'title')", r"\\[x](../../../no.md)"])
+def test_a_dangling_link_in_markdown(mirrored: Mirrored, link: str) -> None:
+    """Relative links in Markdown have to lead to files."""
+    copy = mirrored("mirror")
+    copy.forget_what_was_saved()
+    page = copy.folder / "guide/index.md"
+    page.write_text(page.read_text("utf-8") + f"\n{link} and [up](../index.md#home)\n", "utf-8")
+    assert copy.problems() == [("link", "guide/index.md")]
+
+
+@pytest.mark.parametrize(("old", "new"), [("#second", "#third"), ('href="#home"', 'href="#house"')])
+def test_a_dangling_anchor(mirrored: Mirrored, old: str, new: str) -> None:
+    """A place that the other page, or the page itself, does not have."""
+    copy = mirrored("crawl")
+    copy.forget_what_was_saved()
+    (copy.folder / "mirror-index.json").unlink()
+    rewrite(copy.folder / "index.html", old, new)
+    assert copy.problems() == [("anchor", "index.html")]
+
+
+def test_an_unaccounted_url(mirrored: Mirrored) -> None:
+    """A URL that the state or the log knows and the manifest does not; a torn last line of the log is no URL."""
+    copy = mirrored("mirror")
+    content = copy.manifest
+    lost = content["failures"].pop()["url"]
+    content |= {"failed": 0, "total_pages": content["total_pages"] - 1}
+    copy.manifest = content
+    with (copy.folder / "_processed.txt").open("a", encoding="utf-8") as log:
+        log.write("http://127.0.0.1/new\nhttp://127.0.0.1/tor")
+    assert copy.problems() == [("unaccounted", lost), ("unaccounted", "http://127.0.0.1/new")]
+
+
+def test_a_url_in_the_state_alone(mirrored: Mirrored) -> None:
+    """What a run has found and not told is found in its working state."""
+    copy = mirrored("crawl")
+    with sqlite3.connect(copy.folder / "_state.sqlite3") as db:
+        db.execute("INSERT INTO url (key, url, status, run, source, sitemap) VALUES (x'00', 'http://x/', 0, 1, 1, 0)")
+    db.close()
+    for name in ("_state.sqlite3-wal", "_state.sqlite3-shm"):
+        (copy.folder / name).unlink(missing_ok=True)
+    assert copy.problems() == [("unaccounted", "http://x/")]
+
+
+def test_a_url_told_twice(mirrored: Mirrored) -> None:
+    """A URL that is a page and a failure is accounted for twice, and the counts tell of it."""
+    copy = mirrored("mirror")
+    content = copy.manifest
+    content["failures"].append({"url": content["pages"][0]["url"], "error": "x"})
+    copy.manifest = content
+    kinds = [kind for kind, _ in copy.problems()]
+    assert kinds == ["twice", "count"]
+
+
+def test_an_orphan(mirrored: Mirrored) -> None:
+    """Files that no entry names: pages in any mirror, anything at all in one that saves assets, half-written ones."""
+    copy = mirrored("mirror")
+    (copy.folder / "guide/extra.md").write_text("x")
+    (copy.folder / "guide/extra.png").write_text("x")
+    (copy.folder / "guide/.sitemirror 0123456789abcdef.tmp").write_text("x")
+    assert copy.problems() == [("orphan", "guide/.sitemirror 0123456789abcdef.tmp"), ("orphan", "guide/extra.md")]
+    copy = mirrored("crawl")
+    (copy.folder / "guide/extra.png").write_text("x")
+    (copy.folder / "_external/cdn.example").mkdir(parents=True)
+    (copy.folder / "_external/cdn.example/x.js").write_text("x")
+    assert copy.problems() == [("orphan", "_external/cdn.example/x.js"), ("orphan", "guide/extra.png")]
+
+
+@pytest.mark.parametrize(
+    "path", ["../../secret", "/etc/passwd", "../other.example/secret", "guide/../index.md", "a//b", "a\0b", "", "."]
+)
+def test_a_path_that_leads_outside(mirrored: Mirrored, path: str, tmp_path: Path) -> None:
+    """A manifest cannot make verify read what is not the mirror's, whatever it says."""
+    copy = mirrored("mirror")
+    for secret in (tmp_path / "secret", copy.output / "other.example" / "secret"):
+        secret.parent.mkdir(exist_ok=True)
+        secret.write_text("[x](y)")
+    url = copy.page("guide/index.md")["url"]
+    copy.change_page("guide/index.md", path=path)
+    (copy.folder / "guide/index.md").unlink()
+    found = [(kind, where) for kind, where in copy.problems() if not where.endswith("_index.md")]
+    if path:
+        assert found == [("path", url)]
+    else:
+        assert "manifest" in {kind for kind, _ in found}
+
+
+def test_two_urls_in_one_file(mirrored: Mirrored) -> None:
+    """Each page has a file of its own."""
+    copy = mirrored("mirror")
+    odd = next(page["path"] for page in copy.manifest["pages"] if "__q_" in page["path"])
+    guide = copy.page("guide/index.md")
+    copy.change_page(odd, path="guide/index.md", sha256=guide["sha256"], size_bytes=guide["size_bytes"])
+    (copy.folder / odd).unlink()
+    assert ("path", "guide/index.md") in copy.problems()
+
+
+def link(at: Path, to: Path) -> None:
+    try:
+        at.symlink_to(to, target_is_directory=to.is_dir())
+    except OSError:
+        pytest.skip("this system makes no symlinks")
+
+
+@pytest.mark.parametrize("way", GUIDE)
+def test_a_symlink_is_no_page(mirrored: Mirrored, way: str, tmp_path: Path) -> None:
+    """A page that is a symlink, or lies behind one, is not followed, even to the very bytes it should have."""
+    copy = mirrored(way)
+    page = copy.folder / GUIDE[way]
+    page.rename(tmp_path / "elsewhere")
+    link(page, tmp_path / "elsewhere")
+    assert copy.problems() == [("unreadable", GUIDE[way])]
+    page.unlink()
+    page.parent.rmdir()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "elsewhere").rename(tmp_path / "folder" / page.name)
+    link(page.parent, tmp_path / "folder")
+    assert ("unreadable", GUIDE[way]) in copy.problems()
+
+
+def test_tool_files_that_are_symlinks_are_not_read(mirrored: Mirrored, tmp_path: Path) -> None:
+    """A manifest behind a symlink is not the mirror's."""
+    copy = mirrored("mirror")
+    (copy.folder / "_manifest.json").rename(tmp_path / "manifest")
+    link(copy.folder / "_manifest.json", tmp_path / "manifest")
+    assert copy.problems() == [("manifest", "_manifest.json")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system here")
+def test_a_pipe_does_not_hold_it_up(mirrored: Mirrored) -> None:
+    """A pipe where a page should be is not waited for."""
+    copy = mirrored("mirror")
+    (copy.folder / "guide/index.md").unlink()
+    os.mkfifo(copy.folder / "guide/index.md")
+    assert copy.problems() == [("unreadable", "guide/index.md")]
+
+
+def test_a_broken_index(mirrored: Mirrored) -> None:
+    """An index that is torn, or that says what the disk does not, is told from a sound one."""
+    copy = mirrored("crawl")
+    index = copy.folder / "mirror-index.json"
+    whole = index.read_bytes()
+    index.write_bytes(whole[: len(whole) // 2])
+    assert set(copy.problems()) == {("index", "mirror-index.json")}
+    content = json.loads(whole)
+    item = next(item for item in content["items"] if item.get("path") == "guide/index.html")
+    item["sha256"] = "0" * 64
+    index.write_text(json.dumps(content), "utf-8")
+    assert copy.problems() == [("changed", "guide/index.html")]
+    content = json.loads(whole)
+    next(iter(content["urls"].values()))["local_path"] = "nowhere.html"
+    index.write_text(json.dumps(content), "utf-8")
+    assert copy.problems() == [("missing", "nowhere.html")]
+    next(iter(content["urls"].values()))["local_path"] = "../../secret"
+    index.write_text(json.dumps(content), "utf-8")
+    assert copy.problems() == [("index", "mirror-index.json")]
+
+
+def test_a_damaged_manifest(mirrored: Mirrored) -> None:
+    """One bad line is named, and the rest is still checked; no JSON at all is said to be none."""
+    copy = mirrored("mirror")
+    path = copy.folder / "_manifest.json"
+    lines = path.read_bytes().splitlines(keepends=True)
+    number = next(number for number, line in enumerate(lines) if b'"path":"guide/index.md"' in line)
+    path.write_bytes(b"".join([*lines[:number], b'    {"url": oops},\n', *lines[number + 1 :]]))
+    problems = copy.verify().problems
+    assert f"line {number + 1}" in problems[0].message
+    assert {problem.kind for problem in problems} == {"manifest", "count", "unaccounted", "orphan"}
+    path.write_bytes(b"no manifest")
+    assert copy.problems() == [("manifest", "_manifest.json")]
+
+
+def test_wrong_counts(mirrored: Mirrored) -> None:
+    """Numbers in the header that the lists do not bear out."""
+    copy = mirrored("mirror")
+    copy.manifest = {**copy.manifest, "successful": 99}
+    assert copy.problems() == [("count", "_manifest.json"), ("count", "_manifest.json")]
+
+
+def test_an_unfinished_run(mirrored: Mirrored) -> None:
+    """While a run works on it, or after it was killed, a mirror is not sound, but its newest files are no strays."""
+    copy = mirrored("mirror")
+    (copy.folder / "_lock").write_text("1")
+    (copy.folder / "new.md").write_text("x")
+    with (copy.folder / "_processed.txt").open("a", encoding="utf-8") as log:
+        log.write("http://127.0.0.1/new\n")
+    assert copy.problems() == [("unfinished", "_lock")]
+    (copy.folder / "_manifest.json").unlink()
+    assert copy.problems() == [("unfinished", "_lock"), ("manifest", "_manifest.json")]
+    assert copy.verify().complete is False
+
+
+def test_a_damaged_state_is_mentioned(mirrored: Mirrored) -> None:
+    """The state can be made anew, so one that cannot be read is no damage to the mirror."""
+    copy = mirrored("mirror")
+    (copy.folder / "_state.sqlite3").write_bytes(b"x" * 5000)
+    report = copy.verify()
+    assert report.problems == ()
+    assert "_state.sqlite3" in report.warnings[0]

@@ -1,0 +1,87 @@
+"""Nothing is found where nothing is wrong, and nothing is touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import sitemirror
+from sitemirror.publish.report import RunStatus
+from tests.verify.conftest import WAYS, Mirrored
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(each): (each.read_bytes(), each.stat().st_mtime_ns) for each in folder.rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_mirror_as_it_was_made_is_sound(mirrored: Mirrored, way: str) -> None:
+    """However a mirror was made, verify finds nothing wrong with it and leaves every file as it is."""
+    copy = mirrored(way)
+    before = contents(copy.output)
+    report = copy.verify()
+    assert report.problems == ()
+    assert report.status is RunStatus.OK
+    assert report.error is None
+    assert report.complete is (way != "crawl-cut-short")
+    assert bool(report.warnings) is (way == "crawl-cut-short")
+    assert report.checked.urls >= 7
+    assert report.checked.files >= 3
+    assert contents(copy.output) == before
+
+
+def test_links_are_really_looked_at(mirrored: Mirrored) -> None:
+    """Links that lead from file to file are counted where there are any, and are none of ours where bytes are kept."""
+    local, received = mirrored("crawl").verify().checked, mirrored("crawl-as-received").verify().checked
+    assert local.links > received.links
+    assert (local.anchors, received.anchors) == (3, 0)
+
+
+@pytest.mark.parametrize("way", ["mirror", "mirror-both", "crawl"])
+def test_the_published_files_are_enough(mirrored: Mirrored, way: str) -> None:
+    """A mirror that has lost its working state can be checked all the same."""
+    copy = mirrored(way)
+    (copy.folder / "_state.sqlite3").unlink()
+    assert copy.problems() == []
+    assert copy.verify().checked.links
+
+
+def test_the_output_folder_stands_for_all_mirrors_in_it(mirrored: Mirrored) -> None:
+    """Given the folder above, verify checks every mirror there."""
+    copy = mirrored("mirror")
+    alone = copy.verify().checked
+    other = copy.output / "other.example"
+    copy.folder.rename(other)
+    mirrored("crawl").folder.rename(copy.folder)
+    both = sitemirror.verify(copy.output)
+    assert both.problems == ()
+    assert both.checked.mirrors == 2
+    assert both.checked.urls > alone.urls
+
+
+def test_files_of_the_desktop_and_of_git_are_nobodys(mirrored: Mirrored) -> None:
+    """What version control and file managers put into a folder is not the mirror's."""
+    copy = mirrored("crawl")
+    (copy.folder / ".git").mkdir()
+    (copy.folder / ".git" / "index.md").write_text("x")
+    (copy.folder / "guide" / ".DS_Store").write_text("x")
+    assert copy.problems() == []
+
+
+def test_pages_in_another_hosts_folder_belong_to_their_own_mirror(mirrored: Mirrored) -> None:
+    """A page that a neighbouring mirror has put into this mirror's folder is no stray, and is checked from there."""
+    copy = mirrored("mirror")
+    page = copy.page("guide/index.md")
+    neighbour = copy.output / "neighbour.example"
+    neighbour.mkdir()
+    rows = [{**page, "path": f"../{copy.folder.name}/extra.md", "sha256": None, "size_bytes": None}]
+    header = {**copy.manifest, "pages": rows, "failures": [], "skips": [], "gone": [], "not_reached": []}
+    header |= {"successful": 1, "failed": 0, "skipped": 0, "not_reached_count": 0, "total_pages": 1}
+    (neighbour / "_manifest.json").write_text(json.dumps(header), "utf-8")
+    (copy.folder / "extra.md").write_text("# Extra\n")
+    assert copy.problems() == []
+    assert sitemirror.verify(neighbour).problems == ()
+    (copy.folder / "extra.md").unlink()
+    assert [problem.kind for problem in sitemirror.verify(neighbour).problems] == ["missing"]
