@@ -200,7 +200,8 @@ async def test_links_of_every_form_are_followed(site: Site, run: Crawl) -> None:
     for page in ("area-page", "iframe-page", "next-page", "refresh-page"):
         site.html_page(f"/base/{page}", page, f"<p>{page}</p>")
     site.html_page("/canonical", "Canonical", "<p>canonical</p>")
-    assets = words("""icon.ico style-import.css style-url.png img.png img-1x.png img-2x.png picture.webp picture.png video.mp4
+    assets = words("""icon.ico style-import.css style-url.png img.png img-1x.png img-2x.png picture.webp picture.png
+      video.mp4
       poster.jpg video-source.webm track.vtt audio.mp3 audio-source.ogg object.svg embed.svg inline.png script.js
       css-url.png font.woff2""")
     for name in assets:

@@ -88,7 +88,7 @@ class Keeper:
 
     def keep(self, known: Known, taken: Taken) -> Kept:
         """Saves what was taken of `known`'s URL. Equal bytes are left alone, but count as seen today."""
-        if not self._plan.html:  # an HTML mirror has all hosts in its own folder
+        if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
         if taken.asset is not None:
             saved, changed = self._asset(taken.asset), True
@@ -131,9 +131,8 @@ class Keeper:
         return f"{self._folder(url)}/{paths.asset_path(url)}"
 
     def _folder(self, url: str) -> str:
-        """The host's folder. In an HTML mirror all hosts stand in the run's own, so that it can be taken away whole."""
         folder = paths.host_folder(url)
-        return f"{self._home}/_external/{folder}" if self._plan.html and folder != self._home else folder
+        return f"{self._home}/_external/{folder}" if self._plan.one_folder and folder != self._home else folder
 
     def _main_file(self, known: Known, data: bytes, wanted: str) -> tuple[SavedPage, bool]:
         received = sha256(data).hexdigest()

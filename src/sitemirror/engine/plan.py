@@ -24,10 +24,19 @@ class Plan:
         return self.source is Source.LINKS
 
     @property
+    def format(self) -> str:
+        """What is written, in the words of --format."""
+        return "both" if self.markdown and self.html else "html" if self.html else "markdown"
+
+    @property
+    def one_folder(self) -> bool:
+        """Whether files of other hosts stand inside the run's own folder, so that it can be taken away whole."""
+        return self.html or self.index
+
+    @property
     def mode(self) -> str:
         """Names the plan in the state: an unfinished run is resumed only by the same one."""
-        what = "+".join(name for name, on in (("markdown", self.markdown), ("html", self.html)) if on)
-        return f"{self.source.value}:{what}"
+        return f"{self.source.value}:{self.format}"
 
 
 def plan_for(command: str, settings: Settings) -> Plan:

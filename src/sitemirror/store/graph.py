@@ -8,7 +8,7 @@ from typing import Any
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
-_SAVED = f"url.status = {Row.SAVED}"
+_SAVED = f"url.status IN ({Row.SAVED}, {Row.GONE})"  # The file of a page that is gone stays.
 _FILES = f"""
 SELECT url.url, page.path AS file, page.size, page.sha256, page.fetched_at, page.etag, page.last_modified,
        page.content_type, page.http_status, page.headers, page.meta, url.kind

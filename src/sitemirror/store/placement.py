@@ -55,6 +55,7 @@ class Placement:
               WHERE status = {Row.TWIN} OR path != wanted
         """
         names = {name for url, wanted in self._db.execute(shared) for name in (wanted, collision_path(wanted, url))}
+        names |= {name.removesuffix(".md") + ".html" for name in names if name.endswith(".md")}
         return sorted(name for name in names if self._tree.exists(name) and not self._owned(name))
 
     def _owned(self, path: str) -> bool:
@@ -62,7 +63,10 @@ class Placement:
         by_fold = query + " AND page.fold = ?"
         if self._db.execute(by_fold, (path, fold_key(path))).fetchone():
             return True
-        return self._db.execute(query + " AND path != wanted", (path,)).fetchone() is not None
+        if self._db.execute(query + " AND path != wanted", (path,)).fetchone():
+            return True
+        beside = query.replace("page.path = ?", "page.html_path = ?")
+        return path.endswith(".html") and self._db.execute(beside, (path,)).fetchone() is not None
 
     def _in_conflict(self) -> dict[int, _Found]:
         found: dict[int, _Found] = {}
@@ -82,6 +86,17 @@ class Placement:
                     found.update((other[0], other) for other in blocking)
                     if blocking:
                         found[row[0]] = row
+        # Assets keep their own names, so that one can stand where pages need a folder. "0" comes after "/".
+        under = "other.wanted > page.wanted || '/' AND other.wanted < page.wanted || '0'"
+        for asset in self._db.execute(
+            f"{_PAGE} WHERE {saved} AND url.kind = 2 AND EXISTS (SELECT 1 FROM page AS other WHERE {under})"
+        ).fetchall():
+            found[asset[0]] = asset
+            inside = (asset[2] + "/", asset[2] + "0")
+            found.update(
+                (row[0], row)
+                for row in self._db.execute(f"{_PAGE} WHERE {saved} AND page.wanted > ? AND page.wanted < ?", inside)
+            )
         return found
 
     def _held_elsewhere(self, folded: str, mine: dict[int, _Found]) -> bool:
@@ -89,4 +104,7 @@ class Placement:
             f"SELECT id FROM page JOIN url USING (id) WHERE fold = ? AND status IN ({Row.SAVED}, {Row.GONE})",
             (fold_key(folded),),
         )
-        return any(id not in mine for (id,) in holders) or self._tree.is_folder(folded)
+        if any(id not in mine for (id,) in holders):
+            return True
+        own = any(row[3].startswith(folded + "/") for row in mine.values())  # a folder that one of these has made
+        return self._tree.is_folder(folded) and not own

@@ -1,0 +1,149 @@
+"""Source and format are independent: each command with the other's."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sitemirror import mirror
+from sitemirror.publish.index_check import validate_index
+from tests.crawl.conftest import Copy, Crawl, link
+from tests.site import Site
+
+
+def _site(site: Site) -> None:
+    site.html_page("/", "Home", link("/a", "/b") + '<img src="/i.png">')
+    site.html_page("/a", "A", link("/"))
+    site.html_page("/b", "B", "<p>b</p>")
+    site.html_page("/orphan", "Orphan", link("/a"))
+    site.page("/i.png", b"i", type="image/png")
+    site.sitemap(urls=["/", "/a", "/b", "/orphan"])
+
+
+async def test_crawl_to_markdown_fetches_no_assets(site: Site, run: Crawl, copy: Copy) -> None:
+    """Links are followed, pages are Markdown with front matter, and pictures stay on the site."""
+    _site(site)
+    report = await run(format="markdown")
+    assert (report.status, report.successful) == ("ok", 3)
+    assert sorted(copy.files) == ["a/index.md", "b/index.md", "index.md"]
+    assert site.count("/i.png") == 0
+    assert 'title: "Home"' in copy.text("index.md") or "title: Home" in copy.text("index.md")
+    assert f"{site.url}/a" in copy.text("index.md")
+    assert copy.depths == {"/": 0, "/a": 1, "/b": 1}
+
+
+async def test_both_from_one_fetch(site: Site, run: Crawl, copy: Copy) -> None:
+    """Markdown and HTML of each page, one request each; the manifest names both files."""
+    _site(site)
+    await run(format="both")
+    assert sorted(copy.files) == [
+        "a/index.html", "a/index.md", "b/index.html", "b/index.md", "i.png", "index.html", "index.md",
+    ]  # fmt: skip
+    assert [site.count(path) for path in ("/a", "/b", "/i.png")] == [1, 1, 1]
+    pages = {
+        page["url"].removeprefix(site.url): (page["path"], page.get("html_path")) for page in copy.manifest["pages"]
+    }
+    assert pages == {
+        "/": ("index.md", "index.html"),
+        "/a": ("a/index.md", "a/index.html"),
+        "/b": ("b/index.md", "b/index.html"),
+        "/i.png": ("i.png", None),
+    }
+    assert 'href="a/index.html"' in copy.text("index.html")
+
+
+@pytest.mark.parametrize("order", [("/p", "/p/"), ("/p/", "/p")])
+async def test_both_with_a_collision(site: Site, run: Crawl, copy: Copy, order: tuple[str, str]) -> None:
+    """Two URLs for one path: the Markdown and the HTML of a page move together, and links follow them."""
+    site.html_page("/", "Home", link(*order))
+    site.html_page("/p", "Bare", "<p>bare</p>")
+    site.html_page("/p/", "Slash", "<p>slash</p>")
+    await run(format="both")
+    pages = {page["url"].removeprefix(site.url): (page["path"], page["html_path"]) for page in copy.manifest["pages"]}
+    assert pages["/p"] == ("p/index.md", "p/index.html")
+    moved, moved_html = pages["/p/"]
+    assert moved.startswith("p_")
+    assert moved_html == moved.removesuffix(".md") + ".html"
+    assert "slash" in copy.text(moved)
+    assert "slash" in copy.text(moved_html)
+    assert f'href="{moved_html}"' in copy.text("index.html")
+    assert len(copy.files) == 6
+
+
+async def test_both_with_a_twin(site: Site, run: Crawl, copy: Copy) -> None:
+    """A page under two names is one: neither its Markdown nor its HTML stands twice, and links lead to the one."""
+    site.html_page("/", "Home", link("/p/", "/p"))
+    site.html_page("/p", "P", "<p>the same</p>")
+    site.html_page("/p/", "P", "<p>the same</p>")
+    await run(format="both")
+    assert sorted(copy.files) == ["index.html", "index.md", "p/index.html", "p/index.md"]
+    assert copy.text("index.html").count('href="p/index.html"') == 2
+
+
+async def test_mirror_to_html(site: Site, out: Path, copy: Copy) -> None:
+    """The sitemap's pages as HTML with their assets; links are not followed, but lead to the files."""
+    _site(site)
+    site.html_page("/b", "B", link("/unlisted"))
+    site.html_page("/unlisted", "U", "<p>u</p>")
+    report = await mirror(site.url, output=out, rate_limit=0, format="html")
+    assert report.status == "ok"
+    assert sorted(copy.files) == ["a/index.html", "b/index.html", "i.png", "index.html", "orphan/index.html"]
+    assert 'href="../a/index.html"' in copy.text("orphan/index.html")
+    assert f'href="{site.url}/unlisted"' in copy.text("b/index.html")
+    assert site.count("/unlisted") == 0
+    assert not (copy.folder / "mirror-index.json").exists()
+
+
+async def test_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
+    """Without any sitemap, the links give Markdown pages."""
+    _site(site)
+    site.remove("/sitemap.xml")
+    report = await mirror(site.url, output=out, rate_limit=0, discover="links")
+    assert (report.status, report.successful) == ("ok", 3)
+    assert sorted(copy.files) == ["a/index.md", "b/index.md", "index.md"]
+
+
+async def test_crawl_by_sitemap(site: Site, run: Crawl, copy: Copy) -> None:
+    """The sitemap's pages, orphans too, as HTML with the mirror index."""
+    _site(site)
+    report = await run(discover="sitemap")
+    assert report.status == "ok"
+    assert sorted(copy.files) == ["a/index.html", "b/index.html", "i.png", "index.html", "orphan/index.html"]
+    assert list(validate_index(copy.folder / "mirror-index.json")) == []
+    assert f"{site.url}/orphan" in copy.index["urls"]
+
+
+async def test_mirror_with_an_index(site: Site, out: Path, copy: Copy) -> None:
+    """--index makes the Markdown mirror write the mirror index as well."""
+    _site(site)
+    report = await mirror(site.url, output=out, rate_limit=0, index=True)
+    assert report.mirror_index is not None
+    assert list(validate_index(copy.folder / "mirror-index.json")) == []
+    files = {item["path"] for item in copy.index["items"] if item["type"] == "file"}
+    assert files == set(copy.files) == {"index.md", "a/index.md", "b/index.md", "orphan/index.md"}
+    assert next(item for item in copy.index["items"] if item["path"] == "index.md")["page_meta"]["title"] == "Home"
+
+
+def test_the_older_door(site: Site, tmp_path: Path) -> None:
+    """`mirror-site` takes the spellings of the tool it replaces, and its index repeats them."""
+    _site(site)
+    door = "import sys; from sitemirror.cli import mirror_site; sys.argv[0] = 'mirror-site'; sys.exit(mirror_site())"
+    options = ["--link-depth", "1", "--same-domain", "--delay-seconds", "0.01", "--timeout", "5", "--post-process"]
+    options += ["--user-agent", "Door/1.0"]
+    finished = subprocess.run(
+        [sys.executable, "-c", door, site.url, *options, "--re-download-all", "--concurrency", "2", "--no-hash"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=40, check=False,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)["command"] == "crawl"
+    copy = Copy(tmp_path / "output" / f"127.0.0.1_{site.port}")
+    assert copy.index["meta"]["args"] == {
+        "link_depth": 1, "same_domain": True, "delay_seconds": 0.01, "timeout": 5, "user_agent": "Door/1.0",
+        "post_process": True, "re_download_all": True, "concurrency": 2,
+    }  # fmt: skip
+    assert {seen.headers["user-agent"] for seen in site.requests} == {"Door/1.0"}
+    assert not any("sha256" in item for item in copy.index["items"])
