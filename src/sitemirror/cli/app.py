@@ -70,7 +70,7 @@ EXAMPLES: Final = {
 sitemirror list https://docs.example.com/             # which pages are there?
 sitemirror mirror https://docs.example.com/           # save them all
 sitemirror mirror https://docs.example.com/ --update  # only what changed
-sitemirror crawl https://docs.example.com/            # as HTML, by its links
+sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
 sitemirror verify output/docs.example.com             # is it all there?
 sitemirror where https://docs.example.com/install     # which file is it?""",
     Command.LIST: """Examples:
@@ -83,10 +83,10 @@ sitemirror mirror https://example.com/guide/ -o mirrors --max-pages 100
 sitemirror mirror https://example.com/ --concurrency 5 --rate-limit 2
 sitemirror mirror https://docs.example.com/ --update --on-error retry""",
     Command.CRAWL: """Examples:
-sitemirror crawl https://docs.example.com/
-sitemirror crawl https://example.com/guide/ --include-path '/guide/*' --link-depth 3
-sitemirror crawl https://docs.example.com/ --format markdown --links local
-sitemirror crawl https://docs.example.com/ --update""",
+sitemirror crawl https://docs.example.com/ -o offline
+sitemirror crawl https://docs.example.com/install -o part --include-path '/guide/*' --link-depth 3
+sitemirror crawl https://docs.example.com/ --format markdown --link-depth 1
+sitemirror crawl https://docs.example.com/ -o offline --update""",
     Command.VERIFY: """Examples:
 sitemirror verify output/docs.example.com
 sitemirror verify output --quiet > report.json""",
@@ -94,8 +94,8 @@ sitemirror verify output --quiet > report.json""",
 sitemirror where https://docs.example.com/install
 sitemirror where output/docs.example.com/install/index.md""",
     MIRROR_SITE: """Examples:
-mirror-site https://docs.example.com/ --link-depth 2
-mirror-site https://docs.example.com/ --delay-seconds 0.5 --no-post-process""",
+mirror-site https://docs.example.com/ -o offline --link-depth 2
+mirror-site https://docs.example.com/ -o raw --delay-seconds 0.5 --no-post-process""",
     SITEMAP_TO_MARKDOWN: """Examples:
 sitemap-to-markdown --url https://docs.example.com/           # the outline
 sitemap-to-markdown --url https://docs.example.com/ --mirror  # all pages""",

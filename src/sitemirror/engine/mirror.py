@@ -107,6 +107,7 @@ class Mirror:
     def _begin(self) -> tuple[RunInfo, bool]:
         """Goes on with an unfinished run that was asked for the same, or begins a new one."""
         state, mode = self._space.state, self._plan.mode
+        self._check_format()
         if self._settings.update or self._settings.re_download_all:
             mode += ":update"
         last = state.last_run()
@@ -117,6 +118,18 @@ class Mirror:
         source_url, mode, scope = wanted
         started_at = self._session.now()
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
+
+    def _check_format(self) -> None:
+        """One folder holds one format: what another one saved would neither be used nor be accounted for."""
+        state, format = self._space.state, self._plan.format
+        before = state.get("format")
+        if before is None:
+            state.put("format", format)
+        elif before != format:
+            raise OutputError(
+                f"{self._space.folder} holds a mirror in another format ({before}, not {format})",
+                hint=f"choose another --output, or --format {before}",
+            )
 
     async def run(self) -> MirrorReport:
         """Runs to the end, whatever the end is, and publishes what there is then."""
