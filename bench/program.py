@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -30,9 +31,24 @@ class Ran:
     report: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One run of any program."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
+    stdout: bytes
+
+
 def run(*arguments: str | Path | float, timeout: float = 600.0) -> Ran:
     """`sitemirror ARGUMENTS` to its end; raises `DidNotWork` unless it ends well."""
-    command = [sys.executable, "-m", "sitemirror", *map(str, arguments)]
+    ended = run_other([sys.executable, "-m", "sitemirror", *map(str, arguments)], timeout=timeout)
+    return Ran(ended.seconds, ended.cpu_seconds, ended.peak_mb, json.loads(ended.stdout))
+
+
+def run_other(command: Sequence[str], *, good: Container[int] = (0,), timeout: float = 600.0) -> Ended:
+    """Any program to its end, measured the same way; raises `DidNotWork` unless it ends with one of `good`."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=_environment())
@@ -40,9 +56,9 @@ def run(*arguments: str | Path | float, timeout: float = 600.0) -> Ran:
         seconds = time.perf_counter() - began
         out.seek(0)
         err.seek(max(0, err.seek(0, os.SEEK_END) - 4000))
-        if process.returncode:
+        if process.returncode not in good:
             raise DidNotWork(f"{' '.join(command)} ended with {process.returncode}:\n{err.read().decode()}")
-        return Ran(seconds, usage[0], usage[1], json.load(out))
+        return Ended(seconds, usage[0], usage[1], out.read())
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[float, float]:
