@@ -3,7 +3,7 @@
 The site is Debian's PostgreSQL manual behind nginx on loopback. All three take every page, the style sheet and the
 drawings, and rewrite links; rounds alternate, so that what else the machine does falls on all of them. Each ratio is
 taken within its round. wget has one connection, as it always has; HTTrack and sitemirror have --slots of them, and
-HTTrack's limits on speed are lifted as it allows. CPU time is told too: it says more on a machine with other work to do.
+HTTrack's limits on speed are lifted as it allows. CPU time is told too: it says more on a busy machine.
 """
 
 from __future__ import annotations
