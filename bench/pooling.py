@@ -76,6 +76,9 @@ if __name__ == "__main__":
         record.parser(
             "pooling",
             __doc__,
-            [("--pages", 200, "pages on the site"), ("--round-trip", 0.03, "seconds to the far server and back; 0 = leave it out")],
+            [
+                ("--pages", 200, "pages on the site"),
+                ("--round-trip", 0.03, "seconds to the far server and back; 0 = leave it out"),
+            ],
         ),
     )
