@@ -46,7 +46,7 @@ def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     for command in Command:
         assert f"│ {command} " in out
-        assert f"sitemirror {command} https://" in out
+        assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out
 
 
 def test_the_door_has_the_options_of_both_commands(

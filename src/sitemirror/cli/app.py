@@ -71,7 +71,7 @@ sitemirror list https://docs.example.com/             # which pages are there?
 sitemirror mirror https://docs.example.com/           # save them all
 sitemirror mirror https://docs.example.com/ --update  # only what changed
 sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
-sitemirror verify output/docs.example.com             # is it all there?
+sitemirror verify output/docs.example.com/            # is it all there?
 sitemirror where https://docs.example.com/install     # which file is it?""",
     Command.LIST: """Examples:
 sitemirror list https://docs.example.com/
@@ -88,7 +88,7 @@ sitemirror crawl https://docs.example.com/install -o part --include-path '/guide
 sitemirror crawl https://docs.example.com/ --format markdown --link-depth 1
 sitemirror crawl https://docs.example.com/ -o offline --update""",
     Command.VERIFY: """Examples:
-sitemirror verify output/docs.example.com
+sitemirror verify output/docs.example.com/
 sitemirror verify output --quiet > report.json""",
     Command.WHERE: """Examples:
 sitemirror where https://docs.example.com/install

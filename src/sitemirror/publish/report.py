@@ -231,7 +231,7 @@ class VerifyReport(_Reported):
     """False when a run ended before its work did; what there is can be right all the same."""
 
     checked: VerifiedCounts
-    """How much was looked at."""
+    """What the check has covered."""
 
     problems_total: NonNegativeInt
     """How many problems there are."""
