@@ -23,9 +23,10 @@ from sitemirror.store.localities import Localities, Place
 def localize(tree: Tree, places: Localities) -> int:
     """Rewrites what needs it; says how many files."""
     count = 0
+    outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
     for place in places.received():
         count += _localize(tree, places, place)
-    for place in places.outdated():
+    for place in outdated:
         count += _relink(tree, places, place)
     places.settle()
     return count
