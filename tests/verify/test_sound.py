@@ -9,6 +9,7 @@ import pytest
 
 import sitemirror
 from sitemirror.publish.report import RunStatus
+from tests.site import Site
 from tests.verify.conftest import WAYS, Mirrored
 
 
@@ -59,6 +60,24 @@ def test_the_output_folder_stands_for_all_mirrors_in_it(mirrored: Mirrored) -> N
     assert both.problems == ()
     assert both.checked.mirrors == 2
     assert both.checked.urls > alone.urls
+
+
+def test_pages_of_a_subdomain(site: Site, out: Path) -> None:
+    """Pages in the folder of another host of the site are checked with the mirror that saved them, strays with them."""
+    main, docs = "example.localhost", "docs.example.localhost"
+    site.html_page("/", "Home", "<main><h1>Home</h1><p>The site's own page.</p></main>", host=main)
+    site.html_page("/x", "Docs", "<main><h1>Docs</h1><p>A page on the other host.</p></main>", host=docs)
+    site.sitemap(urls=[f"{site.url_of(main)}/", f"{site.url_of(docs)}/x"], host=main)
+    sitemirror.mirror_sync(site.url_of(main), output=out, rate_limit=0)
+    assert sitemirror.verify(out).problems == ()
+    other = out / f"{docs}_{site.port}"
+    (other / "x/index.md").write_text("other", "utf-8")
+    (other / "stray.md").write_text("x", "utf-8")
+    found = [(problem.kind, problem.where) for problem in sitemirror.verify(out).problems]
+    assert found == [
+        ("changed", (other / "x/index.md").as_posix()),
+        ("orphan", (other / "stray.md").as_posix()),
+    ]
 
 
 def test_files_of_the_desktop_and_of_git_are_nobodys(mirrored: Mirrored) -> None:

@@ -1,0 +1,66 @@
+"""Reading links out of files, where pages do not say all of it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from sitemirror.engine.linkcheck import html_links, markdown_links, target_of
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("[a](b.md) ![c](d%20e.png 'title') [f](<g h.md>)", {"b.md", "d e.png", "g h.md"}),
+        (r"\[a\](b.md) `[c](d.md)` ``[e](f.md) ` `` [g](h\(1\).md)", {"h(1).md"}),
+        ("```\n[a](b.md)\n```\n[c](d(e).md#f)\n~~~~ md\n[g](h.md)\n~~~\n[i](j.md)\n", {"d(e).md"}),
+        ("[a](https://x/y) [b](//x/y) [c](mailto:d) [e](#f) [g]() [h](?i)", set()),
+    ],
+)
+def test_markdown(text: str, paths: set[str]) -> None:
+    """Inline links and pictures are links; what stands in code, is escaped, or leaves the disk is not."""
+    assert {path for path, _ in markdown_links(text).references} == paths
+
+
+def test_html() -> None:
+    """Fragments count where they lead to a place, anchors are ids and names, and addresses of the web are no links."""
+    found = html_links(
+        b"""<base href=https://x/><link rel=canonical href=a><link rel=preload href=b.js>
+        <p id=i><a name=n href=c.html#d>
+        <a href="e.html?f#:~:text=g"><img src=h.png#j><iframe src="k.html#l"></iframe>
+        <a href=" //x/y"><a href="m\\n.html">
+        <svg><use xlink:href="o.svg#p"/></svg><video poster=q.png></video><object data=r.pdf></object>"""
+    )
+    assert found.anchors == {"i", "n"}
+    assert found.references == {
+        ("b.js", ""),
+        ("c.html", "d"),
+        ("e.html", ""),
+        ("h.png", ""),
+        ("k.html", "l"),
+        ("m/n.html", ""),
+        ("o.svg", ""),
+        ("q.png", ""),
+        ("r.pdf", ""),
+    }
+
+
+def test_where_a_link_leads() -> None:
+    """Paths are followed from the file's folder, and never out of the folder that holds the mirrors."""
+    assert target_of("host/a/index.html", "../b.html") == "host/b.html"
+    assert target_of("host/a/index.html", "") == "host/a/index.html"
+    assert target_of("host/a/index.html", "../../other/x.html") == "other/x.html"
+    assert target_of("host/a/index.html", "../../../x.html") is None
+    assert target_of("host/a/index.html", "/etc/passwd") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["".join("`" * number + " " for number in range(2000)), "[a](" * 50_000, "[a](<" * 50_000, "](((" * 50_000],
+)
+def test_hostile_markdown_takes_no_longer(text: str) -> None:
+    """Many thousand beginnings of links and code are read in the time that as many links take."""
+    started = time.process_time()
+    markdown_links(text)
+    assert time.process_time() - started < 5
