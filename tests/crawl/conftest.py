@@ -77,10 +77,10 @@ def link(*paths: str) -> str:
 
 
 def timeless(value: Any) -> Any:
-    """An index or a manifest without what differs between two runs over the same site: times, run ids, folders."""
+    """An index or a manifest without what may differ between two runs: times, run ids, folders, tries."""
     times = {
         "generated_at", "run_id", "mtime", "downloaded_at", "ts", "at", "since", "fetched_at", "crawl_started",
-        "crawl_completed", "target_root", "target_abs_path", "date", "not_modified",
+        "crawl_completed", "target_root", "target_abs_path", "date", "not_modified", "attempts",
     }  # fmt: skip
     if isinstance(value, dict):
         return {name: timeless(part) for name, part in value.items() if name not in times}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from typing import Protocol
 
 import orjson
@@ -20,6 +20,7 @@ from sitemirror.publish.placeholders import failed_line, failed_placeholder, pla
 from sitemirror.store import paths
 from sitemirror.store.ledger import Known, Ledger, SavedPage
 from sitemirror.store.placement import fold_key
+from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import Row
 
 
@@ -136,7 +137,7 @@ class Keeper:
 
     def _main_file(self, known: Known, data: bytes, wanted: str) -> tuple[SavedPage, bool]:
         received = sha256(data).hexdigest()
-        saved_at = known.path if known.status is Row.SAVED else None
+        saved_at = known.path if known.status is Row.SAVED or known.received == RESCUED else None
         path = saved_at or self._place(known.url, wanted)
         changed = not (known.sha256 and received == self._before(known) and self._tree.exists(path))
         if changed:
@@ -173,6 +174,18 @@ class Keeper:
             local_at=(known.local_at or "") if same else "",
         )
         return saved, changed or not same
+
+    def has(self, path: str) -> bool:
+        return self._tree.exists(path)
+
+    def read(self, path: str) -> bytes:
+        return self._tree.read(path)
+
+    def in_place(self, known: Known, path: str) -> Asset:
+        """An asset that is on disk already."""
+        with self._tree.root.joinpath(path).open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        return Asset(path, self.wanted_asset(known.url), self._size(path), digest)
 
     def _asset(self, asset: Asset) -> SavedPage:
         return _blank(asset.path, asset.wanted, asset.size, asset.sha256, asset.sha256)

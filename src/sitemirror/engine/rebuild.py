@@ -5,18 +5,21 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
 from sitemirror import urls
-from sitemirror.convert import read_front_matter_url
+from sitemirror.convert import PageKind, page_kind, read_front_matter_url
+from sitemirror.engine.rebuild_links import NAME, knit
 from sitemirror.engine.session import Session, stamp
-from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow
+from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 from sitemirror.store import paths
 from sitemirror.store.files import Tree
+from sitemirror.store.knit import Knitter
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.restore import Remembered, Restorer
+from sitemirror.store.restore import RESCUED, Remembered, Restorer
 from sitemirror.store.state import State
 
 
@@ -25,31 +28,48 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
     restorer = Restorer(state)
     with state.transaction():
         from_manifest = _from_manifest(session, restorer, tree, home)
-        trusted = trust(restorer, tree, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
+        knitter = Knitter(state)
+        if from_manifest:
+            knit(session, knitter, tree, home)
+            knitter.fill_depths()
+        trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
+    knitter.settle_places()
     if from_manifest or trusted:
         session.warn(f"the working state was missing; {from_manifest + trusted} pages were found again and are kept")
     return bool(from_manifest or trusted)
 
 
-def trust(restorer: Restorer, tree: Tree, processed: Iterable[str]) -> int:
+def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -> int:
     """Counts URLs from `_processed.txt` as done, also when neither state nor file knows them."""
     count = 0
     for line in processed:
         with suppress(urls.InvalidUrl):
             url = urls.normalize(line)
             if not restorer.done(url):
-                restorer.page(_look_up(tree, url))
+                restorer.page(_look_up(restorer, tree, home, url))
                 count += 1
     return count
 
 
-def _look_up(tree: Tree, url: str) -> Remembered:
+def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     """What the disk itself says of a page."""
     wanted = _wanted(url)
     for path in (wanted, paths.collision_path(wanted, url)):
         if tree.exists(path) and read_front_matter_url(data := tree.read(path)) in (url, None):
             fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-            return Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest())
+            found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest())
+            beside = path.removesuffix(".md") + ".html"
+            return replace(found, html_path=beside, received=RESCUED) if tree.exists(beside) else found
+    folder = paths.host_folder(url)
+    if folder != home:
+        folder = f"{home}/_external/{folder}"
+    # No HTML file says whose it is; but the name of one that had to give way is its URL's alone, so that comes first.
+    for wanted_html in (f"{folder}/{paths.page_path(url, '.html')}", f"{folder}/{paths.asset_path(url)}"):
+        for path in (paths.collision_path(wanted_html, url), wanted_html):
+            if tree.exists(path):
+                received = None if restorer.at_path(path) else RESCUED
+                fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
+                return Remembered(url, path, wanted_html, fetched_at=fetched_at, received=received)
     return Remembered(url, wanted, wanted)
 
 
@@ -59,6 +79,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
         return 0
     pages = damaged = 0
     published = False
+    crawled = tree.exists(f"{home}/{NAME}")  # else the sitemaps tell again what is out of scope
     try:
         for item in read_manifest(tree.root / name):
             match item:
@@ -76,6 +97,8 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                 case FailureRow():
                     with suppress(urls.InvalidUrl):
                         restorer.failure(urls.normalize(item.url), item.error, item.attempts, item.at)
+                case SkipRow() if crawled:
+                    restorer.skip(item.url, item.reason, item.content_type, item.size_bytes)
                 case GoneRow() if item.path:
                     gone = _remembered(PageRow(url=item.url, path=item.path), home, published=True)
                     if gone is not None:
@@ -94,10 +117,15 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         url = urls.normalize(row.url)
     except urls.InvalidUrl:
         return None
-    path = posixpath.normpath(posixpath.join(home, row.path))
+    path = _inside(home, row.path)
     wanted = _wanted(url)
-    if path.startswith(("/", "../")) or path in (".", ".."):
-        path = wanted  # A manifest is only a file: it cannot send us outside the tree.
+    if path is None:
+        path = wanted
+    elif not path.endswith(".md") or path.startswith(f"{home}/_external/"):
+        wanted = (row.preferred_path and _inside(home, row.preferred_path)) or path
+    html_path = row.html_path and _inside(home, row.html_path)
+    if not html_path and not path.endswith(".md") and _has_links(row.content_type):
+        html_path = path
     return Remembered(
         url,
         path,
@@ -112,7 +140,18 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         row.content_type,
         row.canonical_url,
         published,
+        html_path or None,
     )
+
+
+def _inside(home: str, path: str) -> str | None:
+    """A path of the manifest as seen from the output folder. It is only a file: it cannot send us outside."""
+    found = posixpath.normpath(posixpath.join(home, path))
+    return None if found.startswith(("/", "../")) or found in (".", "..") else found
+
+
+def _has_links(content_type: str | None) -> bool:
+    return content_type == "text/css" or (content_type is not None and page_kind(content_type) is PageKind.HTML)
 
 
 def _wanted(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import blake2b, sha256
+from mimetypes import guess_type
 
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind, with_front_matter
 from sitemirror.convert.page_meta import page_meta
@@ -19,6 +20,7 @@ from sitemirror.fetch.media import sniff
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped, Validators
 from sitemirror.publish.mirror_index import dump_page_meta
 from sitemirror.store.ledger import Known
+from sitemirror.store.restore import RESCUED
 
 CSS = "text/css"
 
@@ -44,11 +46,27 @@ class Taker:
             self.first = None
             return self._page(known, first)
         if self._plan.html:
-            return await self._take_anything(known, validators)
+            return self._rescued(known) or await self._take_anything(known, validators)
         outcome = await self._session.fetcher.get(
             known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page
         )
         return self._page(known, outcome) if isinstance(outcome, Fetched) else outcome
+
+    def _rescued(self, known: Known) -> Answer | None:
+        """A file that was saved as received, and of which nothing else is known: read from disk, not asked for."""
+        path = known.html_path or known.path
+        if known.received != RESCUED or path is None or not self._keeper.has(path):
+            return None
+        kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
+        found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())
+        if kind not in ("text/html", CSS):
+            return replace(_taken(found, None), asset=self._keeper.in_place(known, path))
+        found = replace(found, body=self._keeper.read(path))
+        try:
+            found.body.decode("utf-8")
+        except UnicodeDecodeError:
+            return None  # The header may have named its charset; only the server knows.
+        return self._stylesheet(found) if kind == CSS else self._html(known, found)
 
     # --- pages -------------------------------------------------------------------------------------------------
 

@@ -87,6 +87,8 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
         except sqlite3.OperationalError as error:
             raise state.refusal(error) from error
         except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise  # our own mistake, not the file's
             state.db.close()
             _set_aside(tree, home, state_file)
             raise OutputError(
@@ -150,7 +152,7 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     log = ProcessedLog(space.state, space.reserve, space.file("_processed.txt"))
     space.locks.callback(log.close)
     with space.state.transaction():
-        trust(Restorer(space.state), space.tree, log.mend())
+        trust(Restorer(space.state), space.tree, space.home, log.mend())
     ledger = Ledger(space.state, run, log)
     lost = []
     checked = []

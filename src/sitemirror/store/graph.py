@@ -74,8 +74,9 @@ class Graph:
         """(at, url, reason, found on) of links that were not fetched."""
         yield from self._db.execute(
             f"""
-            SELECT coalesce(url.at, ''), url.url, coalesce(url.reason, ''), source.url FROM url
-            LEFT JOIN url AS source ON source.id = url.found_on
+            SELECT coalesce(url.at, ''), url.url, coalesce(url.reason, ''),
+                   (SELECT source.url FROM edge JOIN url AS source ON source.id = edge.src WHERE edge.dst = url.id
+                    ORDER BY source.depth, source.url LIMIT 1) FROM url
             WHERE url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) ORDER BY url.url
             """
         )

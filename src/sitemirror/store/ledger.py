@@ -192,12 +192,14 @@ class Ledger:
     def find_or_add(self, url: str, depth: int | None = None) -> Known:
         """The row of a URL that a redirect led to; made if nobody ever listed or linked it."""
         found = self.find(url)
-        if found is not None and (depth is None or found.depth is None or found.depth <= depth):
+        if found is not None and (depth is None or (found.depth is not None and found.depth <= depth)):
             return found
         self._begin()
         if found is not None:  # A redirect is no step: its end is as deep as it is itself.
-            self._db.execute("UPDATE url SET depth = ? WHERE id = ?", (depth, found.id))
-            return replace(found, depth=depth)
+            unread = found.depth is None and found.status is Row.SAVED  # by a crawl, which has to follow its links
+            status = Row.QUEUED if unread else found.status
+            self._db.execute("UPDATE url SET depth = ?, status = ? WHERE id = ?", (depth, status, found.id))
+            return replace(found, depth=depth, status=status)
         self._db.execute(
             "INSERT INTO url (key, url, status, run, source, sitemap, depth) VALUES (?, ?, ?, 0, ?, 0, ?)",
             (urls.key(url), url, Row.QUEUED, self._run.source, depth),

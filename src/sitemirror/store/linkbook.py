@@ -35,7 +35,8 @@ class Undecided:
     kind: int
 
 
-# A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed.
+# A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed. A page that was
+# saved without a crawl, or whose state was lost, is visited again by a crawl: nobody has read its links.
 _MEET = f"""
 INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, at)
 VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
@@ -48,6 +49,7 @@ ON CONFLICT (key) DO UPDATE SET
   status = CASE
     WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
+    WHEN status = {Row.SAVED} AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {Row.QUEUED}
     ELSE status END
 """
 
@@ -89,6 +91,7 @@ class LinkBook:
                     src,
                     link.reason or None,
                     at,
+                    self._run.mode.startswith("links"),
                 )
                 for link in found
             ),

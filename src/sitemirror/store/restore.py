@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from sitemirror import urls
 from sitemirror.store.placement import fold_key
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
+
+_LOOKED_AT: Final = ("exceeds size limit", "content type ", "redirects out of scope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,12 @@ class Remembered:
     content_type: str | None = None
     canonical: str | None = None
     published: bool = False
+    html_path: str | None = None
+    received: str | None = None
+
+
+RESCUED: Final = "rescued"
+"""In place of the hash of what was received: the file is as received, but its links were never read."""
 
 
 class Restorer:
@@ -52,7 +61,8 @@ class Restorer:
         id = self._row(page.url, Row.SAVED)
         self._db.execute(
             "INSERT OR REPLACE INTO page (id, path, wanted, fold, published, size, fetched_at, title, sha256, etag,"
-            " last_modified, content_type, canonical, durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            " last_modified, content_type, canonical, html_path, received, local_at, durable)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
             (
                 id,
                 page.path,
@@ -67,6 +77,9 @@ class Restorer:
                 page.last_modified,
                 page.content_type,
                 page.canonical,
+                page.html_path,
+                page.received,
+                page.html_path or "",  # Links that were made local must never be made so again.
             ),
         )
 
@@ -84,6 +97,20 @@ class Restorer:
                 "UPDATE url SET reason = ?, attempts = ?, at = ?, transient = 1 WHERE id = ?",
                 (reason, attempts, at, id),
             )
+
+    def skip(self, url: str, reason: str, content_type: str | None, size: int | None) -> None:
+        """Counts `url` as not wanted: looked at, or never to be."""
+        if not self.knows(url):
+            looked_at = content_type is not None or size is not None or reason.startswith(_LOOKED_AT)
+            id = self._row(url, Row.SKIPPED if looked_at else Row.OUTSIDE)
+            self._db.execute(
+                "UPDATE url SET reason = ?, content_type = ?, size = ? WHERE id = ?", (reason, content_type, size, id)
+            )
+
+    def at_path(self, path: str) -> bool:
+        """Whether a page is remembered there already; then whose file it is nobody can tell."""
+        changed = self._db.execute("UPDATE page SET received = NULL WHERE path = ?", (path,))
+        return changed.rowcount > 0
 
     def gone(self, page: Remembered, since: str | None) -> None:
         if not self.knows(page.url):

@@ -1,0 +1,117 @@
+"""What a crawl's published files still know of a lost state: who links to whom, and how deep each URL is.
+
+The mirror index tells most of it. The saved files tell the rest: how deep those URLs are that nobody has fetched yet,
+and whether a file's links are as the site wrote them or lead to files already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from sitemirror.discover.links import LinkKind, PageLinks, page_links
+from sitemirror.discover.stylesheet import css_links
+from sitemirror.engine.session import Session
+from sitemirror.fetch.media import parse_content_type
+from sitemirror.frontier.traps import without_session
+from sitemirror.model import PageMeta
+from sitemirror.publish.index_reader import Entry, Links, NotAnIndex, OtherLayout, Piece, by_line, whole
+from sitemirror.publish.mirror_index import dump_page_meta
+from sitemirror.store.files import Tree
+from sitemirror.store.knit import Knitter, Place
+
+NAME: Final = "mirror-index.json"
+
+
+def knit(session: Session, knitter: Knitter, tree: Tree, home: str) -> None:
+    """Adds to restored pages how they hang together, as far as an index is there to tell."""
+    name = f"{home}/{NAME}"
+    if not tree.exists(name):
+        return
+    try:
+        for piece in _pieces(tree.root / name):
+            _take(knitter, home, piece)
+    except (NotAnIndex, OSError) as error:
+        session.warn(f"{name} cannot be read ({error}); what it knew of links is found out anew")
+        return
+    for place in knitter.places():
+        _read_again(knitter, tree, place)
+
+
+def _pieces(path: Path) -> Iterator[Piece]:
+    try:
+        yield from by_line(path)
+    except OtherLayout:
+        yield from whole(path)  # from the beginning: taking a piece twice does no harm
+
+
+def _take(knitter: Knitter, home: str, piece: Piece) -> None:
+    match piece:
+        case Entry("meta", _, {"base_url": str(base_url), "run_id": str(run_id)}):
+            knitter.run(base_url, run_id)
+        case Entry("items", _, {"type": "file", "path": str(path), "source_url": str(url), "size": int(size), **more}):
+            _take_file(knitter, url, f"{home}/{path}", size, more)
+        case Entry("urls", str(url), {"kind": kind, **more}):
+            _take_url(knitter, url, kind == "asset", more)
+        case Links("graph.typed_out_edges", (source, attribute), values):
+            knitter.edges(source, 1 if attribute == "src" else 0, [value for value in values if isinstance(value, str)])
+        case Entry("skipped_urls", _, {"url": str(url), "ts": str(at)}):
+            knitter.cut_at(url, at.replace("+00:00", "Z"))
+        case _:
+            pass
+
+
+def _take_file(knitter: Knitter, url: str, path: str, size: int, more: dict[Any, Any]) -> None:
+    meta, digest = more.get("page_meta"), more.get("sha256")
+    knitter.file(
+        url,
+        path=path,
+        size=size,
+        sha256=digest if isinstance(digest, str) else None,
+        meta=_page_meta(meta) if isinstance(meta, dict) else None,
+    )
+
+
+def _page_meta(found: dict[Any, Any]) -> str | None:
+    """The index's object as the state keeps it; None where somebody has changed its shape."""
+    texts = {name: found.get(name) for name in ("title", "meta_description", "canonical_url", "robots")}
+    try:
+        meta = PageMeta(
+            **texts,
+            hreflang=tuple((pair["lang"], pair["href"]) for pair in found.get("hreflang", ())),
+            h1=tuple(found.get("h1", ())),
+            h2=tuple(found.get("h2", ())),
+            word_count=found.get("word_count", 0),
+        )
+        return dump_page_meta(meta).decode()
+    except (TypeError, KeyError):
+        return None
+
+
+def _take_url(knitter: Knitter, url: str, is_asset: bool, more: dict[Any, Any]) -> None:
+    depth, status, headers = more.get("depth"), more.get("http_status"), more.get("headers")
+    knitter.url(
+        url,
+        depth=depth if isinstance(depth, int) else None,
+        kind=2 if is_asset else 1,
+        http_status=status if isinstance(status, int) else None,
+        headers=orjson.dumps(headers).decode() if isinstance(headers, dict) else None,
+    )
+
+
+def _read_again(knitter: Knitter, tree: Tree, place: Place) -> None:
+    """What was saved is linked by its path if the file's links are local; what was not is linked by its URL always."""
+    if not tree.exists(place.path):
+        return
+    header = orjson.loads(place.headers).get("content-type", "") if place.headers else ""
+    read: Callable[..., PageLinks] = css_links if place.content_type == "text/css" else page_links
+    links = read(tree.read(place.path), url=place.url, charset=parse_content_type(header)[1])
+    known = knitter.targets(place.id)
+    found = {without_session(link.url): link for link in links.found}
+    knitter.localised(place.id, place.path if found.keys() - known else "")
+    for url, link in found.items():
+        if url in known:
+            knitter.deepen(url, place.depth + (0 if link.requisite else 1), 2 if link.kind is LinkKind.ASSET else 1)

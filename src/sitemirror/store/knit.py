@@ -1,0 +1,121 @@
+"""Puts links back into a state that lost them: depth, kind and headers of URLs, and who links to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sitemirror import urls
+from sitemirror.store.localities import Localities
+from sitemirror.store.schema import Row
+from sitemirror.store.state import RunInfo, State
+from sitemirror.store.survey import Survey
+
+_EARLIER: Final = 1
+"""The run that everything restored belongs to. The next one finds out what is still linked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A restored file that may hold links."""
+
+    id: int
+    url: str
+    path: str
+    depth: int
+    headers: str | None
+    content_type: str | None
+
+
+class Knitter:
+    """Adds to pages that are restored already. Does nothing twice that it has done before."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._db = state.db
+
+    def run(self, source_url: str, uuid: str) -> None:
+        """The run that published what is being restored."""
+        run = RunInfo(_EARLIER, source_url, 1, "", "", "", uuid, discovered=True, finished=True)
+        self._state.put("sources", [source_url])
+        self._state.save_run(run)
+
+    def file(self, url: str, *, path: str, size: int, sha256: str | None, meta: str | None) -> None:
+        """One of a page's files. What the manifest says of the main one stands."""
+        key = urls.key(url)
+        self._db.execute(
+            "UPDATE page SET html_size = :size, html_sha256 = coalesce(:sha256, sha256) "
+            "WHERE html_path = :path AND id = (SELECT id FROM url WHERE key = :key)",
+            {"size": size, "sha256": sha256, "path": path, "key": key},
+        )
+        self._db.execute("UPDATE page SET meta = ? WHERE id = (SELECT id FROM url WHERE key = ?)", (meta, key))
+
+    def url(self, url: str, *, depth: int | None, kind: int, http_status: int | None, headers: str | None) -> None:
+        key = urls.key(url)
+        self._db.execute(
+            "UPDATE url SET depth = ?, kind = ?, run = ?, source = 1 WHERE key = ?", (depth, kind, _EARLIER, key)
+        )
+        self._db.execute(
+            "UPDATE page SET http_status = ?, headers = ? WHERE id = (SELECT id FROM url WHERE key = ?)",
+            (http_status, headers, key),
+        )
+
+    def edges(self, source: str, attribute: int, targets: list[str]) -> None:
+        """Who is linked and not restored has not been fetched yet."""
+        keyed = [(urls.key(target), target) for target in targets]
+        self._db.executemany(
+            f"INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, {Row.QUEUED}, {_EARLIER}, 1, 0) "
+            "ON CONFLICT (key) DO UPDATE SET run = excluded.run, source = excluded.source",
+            keyed,
+        )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO edge SELECT source.id, target.id, ? FROM url AS source, url AS target "
+            "WHERE source.key = ? AND target.key = ?",
+            ((attribute, urls.key(source), key) for key, _ in keyed),
+        )
+
+    def cut_at(self, url: str, at: str) -> None:
+        """When it was decided that a URL is not wanted."""
+        self._db.execute(
+            f"UPDATE url SET at = ? WHERE key = ? AND status IN ({Row.OUTSIDE}, {Row.SKIPPED})", (at, urls.key(url))
+        )
+
+    def places(self) -> list[Place]:
+        """Files with links, those nearest to the start page first."""
+        rows = self._db.execute(
+            f"""
+            SELECT url.id, url.url, html_path, depth, headers, page.content_type FROM page JOIN url USING (id)
+            WHERE html_path IS NOT NULL AND depth IS NOT NULL AND status = {Row.SAVED} ORDER BY depth, url.id
+            """
+        )
+        return [Place(*row) for row in rows.fetchall()]
+
+    def targets(self, id: int) -> set[str]:
+        """The URLs that a page links to."""
+        rows = self._db.execute("SELECT url FROM url JOIN edge ON edge.dst = url.id WHERE edge.src = ?", (id,))
+        return {row[0] for row in rows}
+
+    def localised(self, id: int, at: str) -> None:
+        self._db.execute("UPDATE page SET local_at = ? WHERE id = ?", (at, id))
+
+    def deepen(self, url: str, depth: int, kind: int) -> None:
+        """A way to a URL that was not fetched, or not known how deep it is."""
+        self._db.execute(
+            f"UPDATE url SET depth = min(coalesce(depth, :depth), :depth), kind = coalesce(kind, :kind) "
+            f"WHERE key = :key AND status NOT IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.GONE})",
+            {"depth": depth, "kind": kind, "key": urls.key(url)},
+        )
+
+    def fill_depths(self) -> None:
+        """What no file shows any more is as deep as its links say."""
+        self._db.execute(
+            """
+            UPDATE url SET depth = (SELECT min(source.depth) + 1 FROM edge JOIN url AS source ON source.id = edge.src
+                                    WHERE edge.dst = url.id) WHERE depth IS NULL
+            """
+        )
+
+    def settle_places(self) -> None:
+        """Files link to each other by where they are."""
+        Survey(self._state)
+        Localities(self._state).settle()

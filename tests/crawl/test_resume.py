@@ -1,0 +1,219 @@
+"""A crawl goes on where it was: after a kill, with new pages on the site, and with its state lost."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli, StartCli
+from tests.crawl.conftest import Copy, Crawl, link, timeless
+from tests.site import Site, faults
+
+
+def _tangled(site: Site) -> int:
+    """Some 90 URLs with all that makes order matter. Says how many."""
+    paths = site.fill(40, "/leaf")
+    site.robots("User-agent: *\nDisallow: /secret\n")
+    groups = [f"/group/{number}" for number in range(8)]
+    site.html_page("/", "Home", link(*groups, "/old", "/data/x", "/missing", "/secret", "http://other.example/"))
+    for number, group in enumerate(groups):
+        near = link(*paths[number * 5 : number * 5 + 7], groups[(number + 3) % 8], "/p", "/p/", "/data", "/?page=2")
+        pictures = "".join(f'<img src="/i/{picture}.png">' for picture in range(number, number + 4))
+        site.html_page(group, group, f'<link rel="stylesheet" href="/css/{number % 3}.css">{near}{pictures}')
+    for number in range(12):
+        site.page(f"/i/{number}.png", bytes([number]) * 3000, type="image/png", etag=f"i{number}")
+    for number in range(3):
+        css = f'@import "{(number + 1) % 3}.css"; p {{ background: url(/i/{number}.png) }}'
+        site.page(f"/css/{number}.css", css, type="text/css")
+    site.html_page("/p", "P", "<p>bare</p>")
+    site.html_page("/p/", "P", "<p>slash</p>")
+    site.html_page("/?page=2", "Second", link(paths[-1]))
+    site.redirect("/old", paths[3])
+    site.page("/data", b"{}", type="application/json")
+    site.html_page("/data/x", "X", link("/data", "/end"))
+    site.html_page("/end", "End", "<p>end</p>")
+    return 40 + 8 + 12 + 3 + 9
+
+
+@pytest.mark.timeout(150)
+def test_killed_ten_times_the_copy_is_the_same(
+    site: Site, start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+) -> None:
+    """kill -9 at ten moments, each time resumed: same files, same index but for times, little fetched twice."""
+    count, concurrency = _tangled(site), 6
+    options = ("--rate-limit", 0, "--concurrency", concurrency, "--quiet")
+    assert run_cli("crawl", site.url, *options, "--output", tmp_path / "whole").returncode == 0
+    site.clear_log()
+    site.latency = 0.01
+    moments = [8 * kill for kill in range(1, 10)]
+    for moment in (*moments, 10_000):  # the tenth while the end is being written
+        process = start_cli("crawl", site.url, *options, "--output", tmp_path / "killed")
+        deadline = time.monotonic() + 20
+        while len(site.requests) < moment and process.poll() is None and time.monotonic() < deadline:
+            if moment == 10_000 and list((tmp_path / "killed").rglob("end/index.html")):
+                break
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=10)
+    finished = run_cli("crawl", site.url, *options, "--output", tmp_path / "killed")
+    assert finished.json["status"] == "partial"  # one page is missing on the site itself
+    host = f"127.0.0.1_{site.port}"
+    whole, killed = Copy(tmp_path / "whole" / host), Copy(tmp_path / "killed" / host)
+    assert killed.files == whole.files
+    assert timeless(killed.index) == timeless(whole.index)
+    assert timeless(killed.manifest) == timeless(whole.manifest)
+    assert not list((tmp_path / "killed").rglob("*.tmp"))
+    fetched = [path for path in site.paths() if path not in ("/", "/robots.txt", "/missing")]
+    assert len(fetched) - count <= 10 * (concurrency + 32)
+
+
+async def test_update_asks_and_takes_only_what_changed(site: Site, run: Crawl, copy: Copy) -> None:
+    """Unchanged pages answer 304 and keep their bytes; a changed one is replaced, and what it links to added."""
+    site.html_page("/", "Home", link("/same", "/changes") + '<img src="/i.png">', etag="h1")
+    site.html_page("/same", "Same", link("/changes", "/"), etag="s1")
+    site.html_page("/changes", "Old", link("/"), etag="c1")
+    site.page("/i.png", b"i", type="image/png", etag="i1")
+    await run()
+    before = copy.files
+    site.html_page("/changes", "New", link("/added"), etag="c2")
+    site.html_page("/added", "Added", link("/same"), etag="a1")
+    site.clear_log()
+    report = await run(update=True)
+    assert report.status == "ok"
+    assert {seen.path: seen.status for seen in site.requests if seen.method == "GET"} == {
+        "/robots.txt": 404, "/": 304, "/same": 304, "/i.png": 304, "/changes": 200, "/added": 200,
+    }  # fmt: skip
+    after = copy.files
+    assert {path for path in after if after[path] != before.get(path)} == {"changes/index.html", "added/index.html"}
+    assert b'href="../added/index.html"' in after["changes/index.html"]
+    assert copy.depths["/added"] == 2
+
+
+async def test_update_tells_what_is_gone(site: Site, run: Crawl, copy: Copy) -> None:
+    """What nobody links any more is gone with all that hangs on it; what fails keeps its copy and its links."""
+    site.html_page("/", "Home", link("/a", "/b"))
+    site.html_page("/a", "A", link("/a/child"))
+    site.html_page("/a/child", "Child", "<p>a child</p>")
+    site.html_page("/b", "B", link("/b/child"))
+    site.html_page("/b/child", "Child", "<p>b child</p>")
+    await run()
+    site.html_page("/", "Home", link("/b"))
+    site.fault("/b", faults.status(500))
+    site.clear_log()
+    await run(update=True)
+    assert {path for path in site.paths() if path.startswith("/a")} == set()
+    assert [row["url"].removeprefix(site.url) for row in copy.manifest["gone"]] == ["/a", "/a/child"]
+    assert sorted(page["url"].removeprefix(site.url) for page in copy.manifest["pages"]) == ["/", "/b", "/b/child"]
+    assert "a/child/index.html" in copy.files
+    site.html_page("/", "Home", link("/a", "/b"))
+    await run(update=True)
+    assert copy.manifest["gone"] == []
+    assert "/a" in site.paths()
+
+
+async def test_a_plain_second_run_asks_for_nothing_that_is_saved(site: Site, run: Crawl, copy: Copy) -> None:
+    """Saved pages are revalidated only with --update; what failed is tried again."""
+    site.html_page("/", "Home", link("/a", "/fails") + '<img src="/i.png">')
+    site.html_page("/a", "A", "<p>a</p>")
+    site.page("/i.png", b"i", type="image/png")
+    site.fault("/fails", faults.status(503))
+    site.html_page("/fails", "Fails", link("/behind"))
+    site.html_page("/behind", "Behind", "<p>behind</p>")
+    report = await run()
+    assert (report.status, report.failed) == ("partial", 1)
+    assert copy.index["errors"][0]["error"] == "HTTP 503"
+    site.heal("/fails")
+    site.clear_log()
+    report = await run()
+    assert report.status == "ok"
+    assert {path for path in site.paths() if path not in ("/", "/robots.txt")} == {"/fails", "/behind"}
+    assert copy.index["errors"] == []
+    assert not list((copy.folder / "_failed").glob("*"))
+    assert copy.depths == {"/": 0, "/a": 1, "/fails": 1, "/i.png": 0, "/behind": 2}
+
+
+async def test_re_download_all(site: Site, run: Crawl, copy: Copy) -> None:
+    """Everything is asked for anew, without conditions."""
+    _tangled(site)
+    await run(concurrency=4)
+    before, index = copy.files, copy.index
+    site.clear_log()
+    await run(concurrency=4, re_download_all=True)
+    asked = {seen.path for seen in site.requests if seen.method == "GET"} - {"/robots.txt"}
+    assert asked == {url.removeprefix(site.url) for url in index["urls"]} | {"/missing"}
+    assert not any("if-none-match" in seen.headers or "if-modified-since" in seen.headers for seen in site.requests)
+    assert copy.files == before
+
+
+@pytest.mark.parametrize("damage", ["lost", "damaged"])
+async def test_a_lost_state_loses_nothing(site: Site, run: Crawl, copy: Copy, damage: str) -> None:
+    """Without its state a finished crawl fetches nothing again, and says the same as before in every file."""
+    _tangled(site)
+    await run(concurrency=4)
+    files, index, manifest = copy.files, copy.index, copy.manifest
+    if damage == "lost":
+        (copy.folder / "_state.sqlite3").unlink()
+    else:
+        (copy.folder / "_state.sqlite3").write_bytes(b"no database" * 1000)
+    site.clear_log()
+    report = await run(concurrency=4)
+    assert {seen.path for seen in site.requests if seen.method == "GET"} <= {"/", "/robots.txt", "/missing"}
+    assert report.failed == 1
+    assert copy.files == files
+    assert timeless(copy.index) == timeless(index)
+    assert timeless(copy.manifest) == timeless(manifest)
+    site.html_page("/end", "End", link("/brand-new"))
+    site.html_page("/brand-new", "New", link("/data/x"))
+    await run(concurrency=4, update=True)
+    assert copy.manifest["gone"] == []
+    new = copy.text("end/index.html")
+    assert 'href="../brand-new/index.html"' in new or 'href="brand-new/index.html"' in new
+
+
+async def test_a_state_lost_in_the_middle_goes_on_from_the_files(
+    site: Site, run: Crawl, copy: Copy, tmp_path: Path
+) -> None:
+    """A crawl that was stopped half-way and lost its state reads the links of saved pages again, and finishes."""
+    count = _tangled(site)
+    await run(concurrency=1)
+    whole_files, whole_index = copy.files, timeless(copy.index)
+    for path in sorted(copy.folder.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    await run(concurrency=1, max_pages=25)
+    saved = len(copy.files)
+    (copy.folder / "_state.sqlite3").unlink()
+    site.clear_log()
+    await run(concurrency=1)
+    assert copy.files == whole_files
+    assert timeless(copy.index) == whole_index
+    fetched = {seen.path for seen in site.requests if seen.method == "GET"} - {"/", "/robots.txt", "/missing", "/old"}
+    assert len(fetched) <= count - saved + 2
+
+
+def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_cli: RunCli, tmp_path: Path) -> None:
+    """Nothing published yet, only files and `_processed.txt`: saved pages are read from disk, not fetched again."""
+    count = _tangled(site)
+    options = ("--rate-limit", 0, "--quiet")
+    assert run_cli("crawl", site.url, *options, "--output", tmp_path / "whole").returncode == 0
+    site.clear_log()
+    site.latency = 0.01
+    process = start_cli("crawl", site.url, *options, "--output", tmp_path / "killed")
+    site.wait_for(60, timeout=20)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=10)
+    host = f"127.0.0.1_{site.port}"
+    whole, killed = Copy(tmp_path / "whole" / host), Copy(tmp_path / "killed" / host)
+    processed = len((killed.folder / "_processed.txt").read_text("utf-8").splitlines())
+    assert processed > 20
+    for name in ("_state.sqlite3", "_state.sqlite3-wal", "_state.sqlite3-shm"):
+        (killed.folder / name).unlink(missing_ok=True)
+    site.clear_log()
+    assert run_cli("crawl", site.url, *options, "--output", tmp_path / "killed").returncode == 0
+    assert killed.files == whole.files
+    assert killed.depths == whole.depths
+    assert timeless(killed.index["graph"]) == timeless(whole.index["graph"])
+    fetched = {seen.path for seen in site.requests if seen.method == "GET"} - {"/robots.txt", "/missing"}
+    assert len(fetched) <= count - processed + 3
