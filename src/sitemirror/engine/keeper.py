@@ -155,7 +155,8 @@ class Keeper:
 
     def _before(self, known: Known) -> str | None:
         """The hash of what was received for the main file last time. In a mirror of both, that of the Markdown."""
-        return known.sha256 if self._plan.markdown else known.received
+        both = self._plan.markdown and self._plan.html
+        return known.sha256 if both else known.received or known.sha256
 
     def _beside(self, known: Known, saved: SavedPage, html: bytes, changed: bool) -> tuple[SavedPage, bool]:
         """The HTML of a page whose Markdown was saved: the same name with another ending."""

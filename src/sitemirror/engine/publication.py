@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sitemirror.engine.index import write_index
+from sitemirror.engine.local_links import link_locally
 from sitemirror.engine.localization import localize
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
@@ -17,10 +18,12 @@ from sitemirror.errors import OutputError
 from sitemirror.publish.contents import ContentsHeader, ContentsRow, write_contents
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
 from sitemirror.publish.report import RunStatus
+from sitemirror.settings import Links
 from sitemirror.store.files import Tree
 from sitemirror.store.listing import Listing
 from sitemirror.store.localities import Localities
 from sitemirror.store.moves import Move, finish_moves, start_moves
+from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
@@ -57,6 +60,8 @@ def publish(
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
         localize(tree, Localities(space.state))
+    if plan.markdown and session.settings.links is Links.LOCAL and complete:  # before that, paths may move yet
+        link_locally(tree, PagesByUrl(space.state))
     counts = survey.counts()
     if counts.refresh_failed:
         session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")

@@ -1,0 +1,78 @@
+"""Makes the links of a Markdown page lead to other pages of the mirror. What the page says stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from sitemirror.convert.markdown_inline import Form
+from sitemirror.convert.markdown_text import Destination, MarkdownText
+from sitemirror.convert.source import Edit, apply
+from sitemirror.urls import InvalidUrl, normalize
+
+_MAYBE: Final = re.compile(r"\]\(|\]:|<[A-Za-z]")
+# What would end a destination, or be read as something else in one; and what would be markup in the text of a link.
+_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f()<>\\|`]")
+_REFERENCE: Final = re.compile(r"&(?=#?[A-Za-z0-9]+;)")
+_ESCAPE: Final = r"\\\g<0>"
+_MARKUP: Final = re.compile(r"[\\`*_\[\]<>&~!|]")
+
+
+def localize_markdown(markdown: str, *, target: Callable[[str, str], str | None]) -> str:
+    """`markdown` with every link for which `target` has an answer leading there.
+
+    `target` is given the URL, absolute, normalised and without its fragment, and the fragment; the URL is empty for a
+    link within the page. It answers with the new destination, or with `None` to leave the link as it is. Pictures are
+    asked for like links; text, code and raw HTML are never touched, and what is rendered as text stays the same.
+    """
+    if _MAYBE.search(markdown) is None:
+        return markdown
+    edits: list[Edit] = []
+    for found in MarkdownText(markdown).destinations():
+        new = _asked(found.url, target)
+        if new is not None and new != found.url:
+            destination = _REFERENCE.sub("&amp;", _UNSAFE.sub(_encoded, new)) or "<>"
+            if found.form is not Form.AUTOLINK:
+                edits.append((found.start, found.end, destination))
+            elif (edit := _spelled_out(markdown, found, destination)) is not None:
+                edits.append(edit)
+    return apply(markdown, edits)
+
+
+def _asked(url: str, target: Callable[[str, str], str | None]) -> str | None:
+    address, _, fragment = url.partition("#")
+    if not address:
+        return target("", fragment) if fragment else None
+    try:
+        return target(normalize(address), fragment)
+    except InvalidUrl:
+        return None
+
+
+def _encoded(found: re.Match[str]) -> str:
+    return f"%{ord(found[0]):02X}"
+
+
+def _spelled_out(markdown: str, found: Destination, destination: str) -> Edit | None:
+    """An autolink as a link with a text; `None` where that cannot be, and the link has to stay as it is."""
+    start = found.start
+    text = f"[{_MARKUP.sub(_ESCAPE, found.url)}]({destination})"
+    if markdown.endswith("!", 0, start) and not _is_escaped(markdown, start - 1):
+        return start - 1, found.end, rf"\!{text}"  # or it would be a picture
+    before = start
+    while before and markdown[before - 1] in " \t\n>":
+        before -= 1
+    # Brackets that follow brackets are a label, and what is no destination in pointed brackets would become one.
+    return (
+        None
+        if markdown.endswith(("](", "]:"), 0, before) or markdown.endswith("]", 0, start)
+        else (start, found.end, text)
+    )
+
+
+def _is_escaped(markdown: str, place: int) -> bool:
+    start = place
+    while start and markdown[start - 1] == "\\":
+        start -= 1
+    return (place - start) % 2 == 1
