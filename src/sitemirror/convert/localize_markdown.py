@@ -60,19 +60,21 @@ def _spelled_out(markdown: str, found: Destination, destination: str) -> Edit | 
     text = f"[{_MARKUP.sub(_ESCAPE, found.url)}]({destination})"
     if markdown.endswith("!", 0, start) and not _is_escaped(markdown, start - 1):
         return start - 1, found.end, rf"\!{text}"  # or it would be a picture
-    before = start
-    while before and markdown[before - 1] in " \t\n>":
-        before -= 1
-    # Brackets that follow brackets are a label, and what is no destination in pointed brackets would become one.
-    return (
-        None
-        if markdown.endswith(("](", "]:"), 0, before) or markdown.endswith("]", 0, start)
-        else (start, found.end, text)
-    )
+    # Brackets that follow brackets are a label, what is no destination in pointed brackets would become one, and what
+    # stands after a pointed bracket would get what it lacks.
+    gap = _back_to(markdown, start, " \t\n>".__contains__)
+    word = _back_to(markdown, start, lambda char: char not in " \t\n<>")
+    if markdown.endswith("]", 0, start) or markdown.endswith(("](", "]:"), 0, gap) or markdown.endswith("<", 0, word):
+        return None
+    return start, found.end, text
+
+
+def _back_to(markdown: str, place: int, passed: Callable[[str], bool]) -> int:
+    """Where the characters begin that stand before `place` and are `passed` over."""
+    while place and passed(markdown[place - 1]):
+        place -= 1
+    return place
 
 
 def _is_escaped(markdown: str, place: int) -> bool:
-    start = place
-    while start and markdown[start - 1] == "\\":
-        start -= 1
-    return (place - start) % 2 == 1
+    return (place - _back_to(markdown, place, "\\".__eq__)) % 2 == 1

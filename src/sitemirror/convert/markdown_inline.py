@@ -64,6 +64,7 @@ class _Bracket(NamedTuple):
     is_image: bool
     marks: int  # found before it
     pairs: int
+    links: int
 
 
 class Inline:
@@ -96,7 +97,7 @@ class Inline:
                 return self._pointed(here)
             case "]":
                 return self._close(here)
-        self._brackets.append(_Bracket(here, special == "![", len(self._marks), len(self._pairs)))
+        self._brackets.append(_Bracket(here, special == "![", len(self._marks), len(self._pairs), len(self.links)))
         self._last_bracket = here
         return here + len(special)
 
@@ -175,6 +176,8 @@ class Inline:
             self._marks += (_Mark(opener.start, opener.start + 1, ""), _Mark(here, end, ""))
             self._pairs.append((opener.start, here))
             self._in_link = len(self._brackets)
+            # A link in a link is possible in this one form only, so it has to keep it.
+            self.links[opener.links :] = [link for link in self.links[opener.links :] if link.form is not Form.AUTOLINK]
         return end
 
     def _inline_target(self, opener: _Bracket, here: int) -> int | None:
