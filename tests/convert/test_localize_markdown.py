@@ -89,6 +89,9 @@ REWRITTEN = {
     "definition over lines": ("[x]\n\n[x]:\n  <https://e.x/a>\n", "[x]\n\n[x]:\n  ../a/index.md\n"),
     "autolink": ("<https://e.x/a>", "[https://e.x/a](../a/index.md)"),
     "autolink, marked": ("*<https://e.x/b_c>*", "*[https://e.x/b\\_c](b%281%29.md)*"),
+    "autolink, pointed out": (r"a \<<https://e.x/a>>", r"a \<[https://e.x/a](../a/index.md)>"),
+    "autolink, in brackets": (r"\[a\](<https://e.x/a>)", r"\[a\]([https://e.x/a](../a/index.md))"),
+    "autolink, called out": ("a!<https://e.x/a>", r"a\![https://e.x/a](../a/index.md)"),
     "heading": ("## [x](https://e.x/a) ##", "## [x](../a/index.md) ##"),
     "item": ("1. [x](https://e.x/a)\n   - [y](https://e.x/a)", "1. [x](../a/index.md)\n   - [y](../a/index.md)"),
     "cell": ("| a |\n|---|\n| [x\\|y](https://e.x/a) |", "| a |\n|---|\n| [x\\|y](../a/index.md) |"),
@@ -157,7 +160,7 @@ def test_any_answer_is_a_destination() -> None:
 
 
 INDENTED = re.compile(r"\n[> \t]*(?:\t|    )")
-AFTER_BRACKETS = re.compile(r"\](?:[(:][\s>]*)?<|<[^\s<>]*<")
+AFTER_BRACKETS = re.compile(r"\](?:[(:][\s>]*)?<|<[^\s<>]+<")
 QUOTE_IN_CODE = re.compile(r"(?:\t|    )[ \t]*>")
 PIECES = st.sampled_from(
     """

@@ -1,31 +1,189 @@
-"""The anchors that a Markdown file has: those that GitHub and most renderers make from its headings."""
+"""The anchors of Markdown pages: what a heading is called in a link, and which heading an id of the HTML page became.
+
+A renderer makes anchors from headings alone, and HTML pages are linked by the ids of any element. So that local links
+lead where the page's own did, each id is mapped to the heading that stands there, or else to the last one before it.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from sitemirror.convert.markdown_text import MarkdownText
+from turbohtml import Comment, Element, Node, Text
 
-_DROPPED: Final = re.compile(r"[^\w\- ]")
-_NAMED: Final = re.compile(r"<[a-z][^>]*?\s(?:id|name)\s*=\s*[\"']?([^\"'\s>]+)", re.I)
+from sitemirror.convert import content as parts
+from sitemirror.convert.document import parse
+from sitemirror.convert.generators import recognise
+from sitemirror.convert.links import Resolver, make_absolute, read_links
+from sitemirror.convert.markdown import render
+from sitemirror.convert.markdown_text import MarkdownText
+from sitemirror.convert.metadata import read_metadata
+from sitemirror.convert.shape import shape
+from sitemirror.convert.tables import square
+from sitemirror.settings import Content
+
+_HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"
+_SHOWN: Final = frozenset(("img", "hr"))  # something to see, without any text
+_NAMED: Final = "[id], a[name]"
+
+# How a heading is found again in the Markdown: by its number, between noncharacters, at its end.
+_MARK: Final = "\ufdd5"
+_NUMBER: Final = re.compile(" ?\ufdd5([0-9]+)\ufdd6")
+
+_IDS: Final = re.compile(r"""<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))""", re.I)
+# Letters by their nature, symbols by their category.
+_CIRCLED: Final = (range(0x24B6, 0x24EA), range(0x1F130, 0x1F14A), range(0x1F150, 0x1F16A), range(0x1F170, 0x1F18A))
+
+
+class _Letters(dict[int, int | str | None]):
+    """What becomes of each character of a heading: kept, turned into a hyphen or dropped. As GitHub does it."""
+
+    def __missing__(self, code: int) -> int | str | None:
+        category = unicodedata.category(chr(code))
+        kept = category[0] in "LM" or category in ("Nd", "Nl", "Pc", "Cs") or any(code in part for part in _CIRCLED)
+        found = self[code] = code if kept else None
+        return found
+
+
+_LETTERS: Final = _Letters({ord(" "): "-", ord("-"): "-"})
+
+
+class Slugs:
+    """Gives headings their anchors, in order; the second of the same name is `name-1`."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def slug(self, heading: str) -> str:
+        """The anchor of the next heading."""
+        plain = found = heading.lower().translate(_LETTERS)
+        while found in self._seen:
+            self._seen[plain] += 1
+            found = f"{plain}-{self._seen[plain]}"
+        self._seen[found] = 0
+        return found
 
 
 def anchors(markdown: str) -> frozenset[str]:
-    """Every fragment that leads somewhere in the file."""
+    """Every anchor that a link into the file may name: its headings', and the ids of its raw HTML."""
     text = MarkdownText(markdown)
-    found: dict[str, int] = {}
-    for heading in text.headings():
-        name = slug(heading)
-        again = name
-        while again in found:  # the second "Usage" is usage-1
-            found[name] += 1
-            again = f"{name}-{found[name]}"
-        found[again] = 0
-    named = (match[1] for tag in text.tags() for match in _NAMED.finditer(tag))
-    return frozenset((*found, *named))
+    slugs = Slugs()
+    found = {slugs.slug(heading) for heading in text.headings()}
+    for tag in text.tags():
+        found.update(match[1] or match[2] or match[3] or "" for match in _IDS.finditer(tag))
+    return frozenset(found - {""})
 
 
-def slug(heading: str) -> str:
-    """What GitHub makes of a heading's words."""
-    return _DROPPED.sub("", heading.strip().lower()).replace(" ", "-")
+def fragment_map(
+    html: bytes | str, *, url: str, charset: str | None = None, content: Content | str = Content.AUTO
+) -> Mapping[str, str]:
+    """For every id in the part of a page that is converted: the anchor of the heading it belongs to.
+
+    That is the heading that has the id or holds it, the heading that follows if nothing but markup stands between them,
+    else the last one before it. An id before the first heading is left out: the top of the file is its place. A link's
+    fragment has to be percent-decoded to be looked up here.
+    """
+    document = parse(html, url=url, charset=charset)
+    body = document.body
+    if body is None:
+        return {}
+    pins = _pin(body)
+    if not pins or _MARK in body.text:
+        return {}
+    urls = Resolver(document.base)
+    signature = read_metadata(document).signature
+    parts.drop_no_content(body)
+    read_links(body, urls)
+    parts.drop_chrome(body)
+    elements = parts.choose(body, Content(content), recognise(signature))
+    slugs = _numbered(elements, urls)
+    if slugs is None:
+        # As the conversion does with a page that is all navigation.
+        body = parse(html, url=url, charset=charset).body
+        assert body is not None
+        elements, pins = [body], _pin(body)
+        parts.drop_no_content(body)
+        read_links(body, urls)
+        slugs = _numbered(elements, urls) or {}
+    return _places(elements, pins, slugs) if slugs else {}
+
+
+def _pin(body: Element) -> dict[Node, str]:
+    """Puts a comment at every place that has a name, which stays there whatever becomes of the element."""
+    pins: dict[Node, str] = {}
+    for element in [body, *body.select(_NAMED)]:
+        for name in (element.attr("id"), element.attr("name") if element.tag == "a" else None):
+            if name:
+                pin = Comment("")
+                pins[pin] = name
+                if len(element) or element is body:
+                    element.insert(0, pin)
+                else:
+                    element.insert_before(pin)
+    return pins
+
+
+def _numbered(elements: list[Element], urls: Resolver) -> dict[Element, str] | None:
+    """Shapes the page as the conversion does, and finds the anchor of each heading. `None` if there is no text."""
+    for element in elements:
+        make_absolute(element, urls)
+        shape(element, urls)
+    headings = [heading for element in elements for heading in element.iter_elements(_HEADINGS, include_self=True)]
+    for number, heading in enumerate(headings):
+        heading.append(Text(f" {_MARK}{number}\ufdd6"))
+    markdown = render(elements)
+    if not markdown:
+        return None
+    if "<table" in markdown:
+        for element in elements:
+            for table in element.iter_elements("table", include_self=True):
+                square(table)
+        markdown = render(elements)
+    slugs = Slugs()
+    found: dict[Element, str] = {}
+    for text in MarkdownText(markdown).headings():
+        slug = slugs.slug(_NUMBER.sub("", text))
+        if slug:
+            found.update((headings[int(number)], slug) for number in _NUMBER.findall(text))
+    return found
+
+
+def _places(elements: list[Element], pins: Mapping[Node, str], slugs: Mapping[Element, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    current = ""
+    waiting: list[str] = []
+    for node in _nodes(elements):
+        if isinstance(node, Comment):
+            if (name := pins.get(node)) is not None:
+                heading = node.parent.closest(_HEADING_SELECTOR) if isinstance(node.parent, Element) else None
+                if heading is not None and heading in slugs:
+                    found.setdefault(name, slugs[heading])
+                else:
+                    waiting.append(name)
+        elif isinstance(node, Element) and node in slugs:
+            current = slugs[node]
+            _settle(waiting, current, found)
+        elif waiting and _is_seen(node):
+            _settle(waiting, current, found)
+    _settle(waiting, current, found)
+    return found
+
+
+def _nodes(elements: Iterable[Element]) -> Iterator[Node]:
+    for element in elements:
+        yield element
+        yield from element.descendants
+
+
+def _is_seen(node: Node) -> bool:
+    return not node.data.isspace() if isinstance(node, Text) else isinstance(node, Element) and node.tag in _SHOWN
+
+
+def _settle(waiting: list[str], slug: str, found: dict[str, str]) -> None:
+    if slug:
+        for name in waiting:
+            found.setdefault(name, slug)
+    waiting.clear()

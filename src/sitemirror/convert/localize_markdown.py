@@ -58,23 +58,30 @@ def _spelled_out(markdown: str, found: Destination, destination: str) -> Edit | 
     """An autolink as a link with a text; `None` where that cannot be, and the link has to stay as it is."""
     start = found.start
     text = f"[{_MARKUP.sub(_ESCAPE, found.url)}]({destination})"
-    if markdown.endswith("!", 0, start) and not _is_escaped(markdown, start - 1):
+    if _stands(markdown, "!", start):
         return start - 1, found.end, rf"\!{text}"  # or it would be a picture
-    # Brackets that follow brackets are a label, what is no destination in pointed brackets would become one, and what
-    # stands after a pointed bracket would get what it lacks.
-    gap = _back_to(markdown, start, " \t\n>".__contains__)
-    word = _back_to(markdown, start, lambda char: char not in " \t\n<>")
-    if markdown.endswith("]", 0, start) or markdown.endswith(("](", "]:"), 0, gap) or markdown.endswith("<", 0, word):
+    gap = _back_over(markdown, start, " \t\n>".__contains__)
+    word = _back_over(markdown, start, lambda char: char not in " \t\n<>")
+    if (
+        _stands(markdown, "]", start)  # Brackets after brackets are a label.
+        or _stands(markdown, "](", gap)  # What is no destination in pointed brackets would become one.
+        or _stands(markdown, "]:", gap)
+        or (word < start and _stands(markdown, "<", word))  # It would be an autolink up to our end.
+    ):
         return None
     return start, found.end, text
 
 
-def _back_to(markdown: str, place: int, passed: Callable[[str], bool]) -> int:
+def _stands(markdown: str, mark: str, end: int) -> bool:
+    """Whether `mark` stands before `end`, and is not escaped."""
+    place = end - len(mark)
+    if not markdown.endswith(mark, 0, end):
+        return False
+    return (place - _back_over(markdown, place, "\\".__eq__)) % 2 == 0
+
+
+def _back_over(markdown: str, place: int, passed: Callable[[str], bool]) -> int:
     """Where the characters begin that stand before `place` and are `passed` over."""
     while place and passed(markdown[place - 1]):
         place -= 1
     return place
-
-
-def _is_escaped(markdown: str, place: int) -> bool:
-    return (place - _back_to(markdown, place, "\\".__eq__)) % 2 == 1
