@@ -20,7 +20,7 @@ def _tangled(site: Site) -> int:
     groups = [f"/group/{number}" for number in range(8)]
     site.html_page("/", "Home", link(*groups, "/old", "/data/x", "/missing", "/secret", "http://other.example/"))
     for number, group in enumerate(groups):
-        near = link(*paths[number * 5 : number * 5 + 7], groups[(number + 3) % 8], "/p", "/p/", "/data", "/?page=2")
+        near = link(*paths[number * 5 : number * 5 + 7], groups[(number + 3) % 8], "/p", "/p/", "/d.json", "/?page=2")
         pictures = "".join(f'<img src="/i/{picture}.png">' for picture in range(number, number + 4))
         site.html_page(group, group, f'<link rel="stylesheet" href="/css/{number % 3}.css">{near}{pictures}')
     for number in range(12):
@@ -32,8 +32,8 @@ def _tangled(site: Site) -> int:
     site.html_page("/p/", "P", "<p>slash</p>")
     site.html_page("/?page=2", "Second", link(paths[-1]))
     site.redirect("/old", paths[3])
-    site.page("/data", b"{}", type="application/json")
-    site.html_page("/data/x", "X", link("/data", "/end"))
+    site.page("/d.json", b"{}", type="application/json")
+    site.html_page("/data/x", "X", link("/d.json", "/end"))
     site.html_page("/end", "End", "<p>end</p>")
     return 40 + 8 + 12 + 3 + 9
 
