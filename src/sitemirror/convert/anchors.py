@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
@@ -111,19 +111,28 @@ def fragment_map(
     return _places(elements, pins, slugs) if slugs else {}
 
 
-def _pin(body: Element) -> dict[Node, str]:
+def _pin(body: Element) -> list[tuple[Comment, str]]:
     """Puts a comment at every place that has a name, which stays there whatever becomes of the element."""
-    pins: dict[Node, str] = {}
+    pins: list[tuple[Comment, str]] = []
     for element in [body, *body.select(_NAMED)]:
         for name in (element.attr("id"), element.attr("name") if element.tag == "a" else None):
             if name:
-                pin = Comment("")
-                pins[pin] = name
+                pin = Comment(f"{_MARK}{len(pins)}")
+                pins.append((pin, name))
                 if len(element) or element is body:
                     element.insert(0, pin)
                 else:
                     element.insert_before(pin)
     return pins
+
+
+def _pinned(comment: Comment, pins: Sequence[tuple[Comment, str]]) -> str | None:
+    """The name that a comment stands for; those of the page itself stand for none."""
+    number = comment.data[1:]
+    if not comment.data.startswith(_MARK) or not number.isdecimal() or len(number) > 9 or int(number) >= len(pins):
+        return None
+    pin, name = pins[int(number)]
+    return name if pin == comment else None
 
 
 def _numbered(elements: list[Element], urls: Resolver) -> dict[Element, str] | None:
@@ -151,13 +160,15 @@ def _numbered(elements: list[Element], urls: Resolver) -> dict[Element, str] | N
     return found
 
 
-def _places(elements: list[Element], pins: Mapping[Node, str], slugs: Mapping[Element, str]) -> dict[str, str]:
+def _places(
+    elements: list[Element], pins: Sequence[tuple[Comment, str]], slugs: Mapping[Element, str]
+) -> dict[str, str]:
     found: dict[str, str] = {}
     current = ""
     waiting: list[str] = []
     for node in _nodes(elements):
         if isinstance(node, Comment):
-            if (name := pins.get(node)) is not None:
+            if (name := _pinned(node, pins)) is not None:
                 heading = node.parent.closest(_HEADING_SELECTOR) if isinstance(node.parent, Element) else None
                 if heading is not None and heading in slugs:
                     found.setdefault(name, slugs[heading])

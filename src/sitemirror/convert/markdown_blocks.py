@@ -294,6 +294,7 @@ class Blocks:
         if not paragraph.lines:
             return False
         self._stack.pop()
+        paragraph.lines[-1] = _trimmed(self._source, *paragraph.lines[-1])
         self.leaves.append(Leaf(Kind.HEADING, self._source, paragraph.lines))
         return True
 

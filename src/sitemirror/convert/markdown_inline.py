@@ -19,8 +19,8 @@ from sitemirror.convert.markdown_spots import (
     destination,
     label,
     normalized,
-    resolved,
     skip_gap,
+    spoken,
     title_end,
 )
 
@@ -225,9 +225,9 @@ class Inline:
         pieces: list[str] = []
         here = 0
         for start, end, says in sorted([*marks, *(_Mark(index, index + 1, "") for index in silent)]):
-            pieces += (resolved(self._text[here:start]), says)
+            pieces += (spoken(self._text[here:start]), says)
             here = end
-        return "".join((*pieces, resolved(self._text[here:])))
+        return "".join((*pieces, spoken(self._text[here:])))
 
     def _gaps(self, marks: list[_Mark]) -> Iterator[list[tuple[int, int]]]:
         """What stands between the marks: in each link, then in the rest, since emphasis crosses no bracket."""

@@ -20,6 +20,7 @@ _TITLE: Final = re.compile(r"\"(?:[^\"\\]++|\\[\s\S])*+\"|'(?:[^'\\]++|\\[\s\S])
 _LABEL: Final = re.compile(r"\[((?:[^\\\[\]]|\\[\s\S]){0,999}+)\]")
 _LINE_END: Final = re.compile(r"[ \t]*+(?:\n|\Z)")
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,40});")
+_SPOKEN: Final = re.compile(rf"{_ESCAPED.pattern}|(?:\\|[ \t]+)\n")
 _MAX_PARENTHESES: Final = 32  # within each other; more are no link in any renderer, and would take long to find out
 
 
@@ -41,6 +42,11 @@ class Definition(NamedTuple):
 def resolved(text: str) -> str:
     """`text` without backslash escapes and character references."""
     return _ESCAPED.sub(lambda found: found[1] or html.unescape(found[0]), text)
+
+
+def spoken(text: str) -> str:
+    """The same for text that is read: what makes a line break is no part of it."""
+    return _SPOKEN.sub(lambda found: "\n" if found[0][-1] == "\n" else found[1] or html.unescape(found[0]), text)
 
 
 def normalized(label: str) -> str:
