@@ -87,7 +87,7 @@ def headings(markdown: str) -> list[str]:
 
 
 WORDS = r"""
-    # ## a b_c _ __ * ** *** a* *b _a a_ __a a__ _a_ *b* . ! ( ) [ ] [x] [y](z) ![i](j) ` `c` ``c`` \_ \* \ &amp; &#42;
+    # ## a b_c _ __ * ** *** a* *b _a a_ __a a__ _a_ *b* . ! ) [ ] [x] [y](z) ![i](j) ` `c` ``c`` \_ \* \ &amp; &#42;
     & <b> </b> <a@b.c> <https://e.x/_a_> é « " _* *_ '
 """
 LINES = st.lists(st.sampled_from([*WORDS.split(), " ", "\n"]), max_size=14).map("".join)

@@ -50,7 +50,7 @@ def emphasis(text: str, gaps: Iterable[tuple[int, int]]) -> list[int]:
 def _close(run: _Run, openers: list[_Run], hopeless: dict[tuple[str, bool, int], int], used: list[int]) -> None:
     while run.start < run.end:
         key = (run.char, run.can_open, run.length % 3)
-        bottom = min(hopeless.get(key, 0), len(openers))
+        bottom = hopeless.get(key, 0)
         place = len(openers) - 1
         while place >= bottom and not _fits(openers[place], run):
             place -= 1
@@ -64,6 +64,8 @@ def _close(run: _Run, openers: list[_Run], hopeless: dict[tuple[str, bool, int],
         opener.end -= count
         run.start += count
         del openers[place + (opener.start < opener.end) :]
+        for known, depth in hopeless.items():
+            hopeless[known] = min(depth, len(openers))
 
 
 def _fits(opener: _Run, closer: _Run) -> bool:
