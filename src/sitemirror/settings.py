@@ -6,56 +6,18 @@ all made from these fields.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from sitemirror.choices import Content, Format, Links, OnError, Source
 from sitemirror.version import __version__
+
+__all__ = ["MEGABYTE", "PROJECT_URL", "Content", "Format", "Links", "OnError", "Settings", "Source"]
 
 PROJECT_URL: Final = "https://github.com/sitemirror/sitemirror"
 MEGABYTE: Final = 1024 * 1024
-
-
-class OnError(StrEnum):
-    """What a page's failure does to the run."""
-
-    SKIP = "skip"
-    RETRY = "retry"
-    ABORT = "abort"
-
-
-class Content(StrEnum):
-    """How much of a page is kept."""
-
-    AUTO = "auto"
-    MAIN = "main"
-    FULL = "full"
-
-
-class Format(StrEnum):
-    """What is written. `list` prints json or md; mirror and crawl save markdown, html or both."""
-
-    JSON = "json"
-    MD = "md"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    BOTH = "both"
-
-
-class Links(StrEnum):
-    """How links in Markdown to other pages are written."""
-
-    ABSOLUTE = "absolute"
-    LOCAL = "local"
-
-
-class Source(StrEnum):
-    """Where URLs come from."""
-
-    SITEMAP = "sitemap"
-    LINKS = "links"
 
 
 class Settings(BaseModel):

@@ -13,6 +13,7 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
+from sitemirror.choices import Content
 from sitemirror.convert import content as parts
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import recognise
@@ -22,7 +23,6 @@ from sitemirror.convert.markdown_text import MarkdownText
 from sitemirror.convert.metadata import read_metadata
 from sitemirror.convert.shape import shape
 from sitemirror.convert.tables import square
-from sitemirror.settings import Content
 
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"

@@ -12,8 +12,8 @@ from typing import Final
 
 from turbohtml import Element
 
+from sitemirror.choices import Content
 from sitemirror.convert.generators import Generator
-from sitemirror.settings import Content
 
 _NO_CONTENT: Final = "script, style, template"
 # Everything that may have to go is found in one look over the tree, and judged one by one.

@@ -9,6 +9,7 @@ from typing import Final
 
 from turbohtml import Element, Text
 
+from sitemirror.choices import Content
 from sitemirror.convert import content as parts
 from sitemirror.convert.characters import without_controls
 from sitemirror.convert.document import Document, decode, parse
@@ -20,7 +21,6 @@ from sitemirror.convert.refresh import refresh_target
 from sitemirror.convert.shape import shape
 from sitemirror.convert.tables import square
 from sitemirror.model import Link, Page
-from sitemirror.settings import Content
 
 
 class PageKind(StrEnum):
@@ -53,8 +53,11 @@ def convert_html(
     html: bytes | str, *, url: str, content: Content | str = Content.AUTO, charset: str | None = None
 ) -> Page:
     """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise."""
-    content = Content(content)
-    document = parse(html, url=url, charset=charset)
+    return convert_document(parse(html, url=url, charset=charset), html, content=Content(content), charset=charset)
+
+
+def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:
+    """Converts a page that is parsed already, and takes its tree apart. `html` is what it was parsed from."""
     metadata = read_metadata(document)
     body = document.body
     if body is None:
@@ -69,7 +72,7 @@ def convert_html(
     markdown = _markdown(parts.choose(body, content, recognise(metadata.signature)), urls)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
-        markdown = _whole_body(parse(html, url=url, charset=charset), urls)
+        markdown = _whole_body(parse(html, url=document.url, charset=charset), urls)
     return _page(document, metadata, title, markdown, links, refresh)
 
 

@@ -65,7 +65,12 @@ _URL_EQUALS: Final = re.compile(rf"url{_BLANK}*+={_BLANK}*+", re.IGNORECASE)
 
 def page_links(html: bytes, *, url: str, charset: str | None = None) -> PageLinks:
     """The links of the page at `url`, which is normalised. `charset` is the header's. Never raises; linear time."""
-    elements = _walk(_parse(html, charset))
+    return tree_links(_parse(html, charset), url=url)
+
+
+def tree_links(tree: turbohtml.Document, *, url: str) -> PageLinks:
+    """The same for a page that is parsed already, with its shadow roots as templates. Takes templates out of it."""
+    elements = _walk(tree)
     links = Collector(url=url, base=_base(elements, url))
     nofollow = False
     for element in elements:
