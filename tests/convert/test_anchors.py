@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from sitemirror.convert import convert_html
-from sitemirror.convert.anchors import Slugs, anchors, fragment_map
+from sitemirror.convert.anchors import Slugs, anchors, fragment_map, pack_fragments, unpack_fragments
 from sitemirror.convert.markdown_text import MarkdownText
 from tests.convert.pages import URL
 from tests.convert.test_robustness import SOUPS
@@ -98,8 +98,6 @@ def test_headings_say_what_a_renderer_shows(line: str, form: str) -> None:
     """Emphasis, code, links, escapes and references are read as CommonMark reads them."""
     # The renderer keeps the indentation of lines in code, and takes more than the standard for a label.
     assume("\n " not in line and "][[" not in line)
-    # The renderer keeps the indentation of lines in code, and takes more than the standard for a label.
-    assume("\n " not in line and "][[" not in line)
     text = form.format(line) + "\n\n[x]: y\n"
     assert [said for said in MarkdownText(text).headings() if said] == [said for said in headings(text) if said]
 
@@ -124,6 +122,11 @@ CASES = {
     "heading in a cell": ('<h2>Two</h2><table><tr><th>a</th></tr><tr><td><h3 id="x">b</h3></td></tr></table>', "two"),
     "heading in a heading": ('<h2 id="x">Two <h3>Three</h3></h2>', "two"),
     "empty heading": ('<h2>Two</h2><h3 id="x"></h3><p>a</p>', "two"),
+    "heading in an item": ('<h2>Two</h2><ul><li><h3 id="x">b</h3></li></ul>', "b"),
+    "heading in a quote": ('<h2>Two</h2><blockquote id="x"><h3>b</h3></blockquote>', "b"),
+    "heading in code": ('<h2>Two</h2><pre id="x"># a <h3>b</h3></pre>', "two"),
+    "heading over two lines": ('<h2 id="x">Two<br>lines</h2>', "two-lines"),
+    "empty, before another": ('<h2>Two</h2><p>a</p><a id="x"></a><a id="y"></a> <h3>b</h3>', "b"),
     "signs only": ('<h2>Two</h2><h3 id="x">?!</h3><p>a</p>', "two"),
 }
 
@@ -169,6 +172,18 @@ def test_marks_of_the_pages_own_do_no_harm() -> None:
     assert fragment_map('<h1 id="x">One \ufdd50\ufdd6</h1>', url=URL) == {}
     comments = "<!--\ufdd50--><!--\ufdd5999999999999--><!--\ufdd5x-->"
     assert fragment_map(f'{comments}<h1>One</h1><p id="x">a', url=URL) == {"x": "one"}
+
+
+def test_a_map_is_kept_in_few_bytes() -> None:
+    """What is packed comes back, in much less than it is; where nothing is named, nothing is kept."""
+    html = "".join(f'<h2 id="a{n}">Größe <a name="b &amp;\t{n}"></a></h2><p id="p{n}">' for n in range(300))
+    packed = pack_fragments(html, url=URL)
+    found = fragment_map(html, url=URL)
+    assert unpack_fragments(packed) == found
+    assert found["b &\t299"] == found["p299"] == "größe-299"
+    assert len(packed) < 6000
+    assert pack_fragments("<h1>One</h1>", url=URL) == b""
+    assert unpack_fragments(b"") == {}
 
 
 NAMED = SOUPS.map(
@@ -218,4 +233,6 @@ def test_time_grows_with_size_only() -> None:
     start = time.process_time()
     assert len(fragment_map(html, url=URL)) == 30_000
     assert len(anchors(convert_html(html, url=URL).markdown)) == 10_000
+    names = "".join(f'<a id="a{number}"></a><i id="i{number}"></i>' for number in range(10_000))
+    assert len(fragment_map(f"{names}<h2>Same</h2>", url=URL)) == 20_000
     assert time.process_time() - start < 10

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from turbohtml import Comment, Element, Node, Text
+import orjson
+from turbohtml import Comment, Element, Text
 
 from sitemirror.choices import Content
 from sitemirror.convert import content as parts
@@ -19,6 +21,7 @@ from sitemirror.convert.document import parse
 from sitemirror.convert.generators import recognise
 from sitemirror.convert.links import Resolver, make_absolute, read_links
 from sitemirror.convert.markdown import render
+from sitemirror.convert.markdown_inline import Inline
 from sitemirror.convert.markdown_text import MarkdownText
 from sitemirror.convert.metadata import read_metadata
 from sitemirror.convert.shape import shape
@@ -28,10 +31,12 @@ _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"
 _SHOWN: Final = frozenset(("img", "hr"))  # something to see, without any text
 _NAMED: Final = "[id], a[name]"
+_STOPS: Final = " | ".join(f"descendant-or-self::{kind}" for kind in ("comment()", *sorted(_HEADINGS)))
 
 # How a heading is found again in the Markdown: by its number, between noncharacters, at its end.
 _MARK: Final = "\ufdd5"
 _NUMBER: Final = re.compile(" ?\ufdd5([0-9]+)\ufdd6")
+_ATX: Final = re.compile("#{1,6} +")
 
 _IDS: Final = re.compile(r"""<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))""", re.I)
 # Letters by their nature, symbols by their category.
@@ -111,6 +116,22 @@ def fragment_map(
     return _places(elements, pins, slugs) if slugs else {}
 
 
+def pack_fragments(
+    html: bytes | str, *, url: str, charset: str | None = None, content: Content | str = Content.AUTO
+) -> bytes:
+    """A page's `fragment_map` in few bytes, to be kept with the page."""
+    ids: dict[str, list[str]] = {}
+    for name, anchor in fragment_map(html, url=url, charset=charset, content=content).items():
+        ids.setdefault(anchor, []).append(name)
+    return zlib.compress(orjson.dumps(ids)) if ids else b""
+
+
+def unpack_fragments(packed: bytes) -> dict[str, str]:
+    """The map that was packed."""
+    found = orjson.loads(zlib.decompress(packed)) if packed else {}
+    return {name: anchor for anchor, names in found.items() for name in names}
+
+
 def _pin(body: Element) -> list[tuple[Comment, str]]:
     """Puts a comment at every place that has a name, which stays there whatever becomes of the element."""
     pins: list[tuple[Comment, str]] = []
@@ -126,13 +147,12 @@ def _pin(body: Element) -> list[tuple[Comment, str]]:
     return pins
 
 
-def _pinned(comment: Comment, pins: Sequence[tuple[Comment, str]]) -> str | None:
-    """The name that a comment stands for; those of the page itself stand for none."""
+def _pinned(comment: Comment, pins: Sequence[tuple[Comment, str]]) -> int | None:
+    """The number of a pin; the page's own comments have none."""
     number = comment.data[1:]
     if not comment.data.startswith(_MARK) or not number.isdecimal() or len(number) > 9 or int(number) >= len(pins):
         return None
-    pin, name = pins[int(number)]
-    return name if pin == comment else None
+    return int(number) if pins[int(number)][0] == comment else None
 
 
 def _numbered(elements: list[Element], urls: Resolver) -> dict[Element, str] | None:
@@ -153,48 +173,69 @@ def _numbered(elements: list[Element], urls: Resolver) -> dict[Element, str] | N
         markdown = render(elements)
     slugs = Slugs()
     found: dict[Element, str] = {}
-    for text in MarkdownText(markdown).headings():
+    for text in _said(markdown, headings):
         slug = slugs.slug(_NUMBER.sub("", text))
         if slug:
             found.update((headings[int(number)], slug) for number in _NUMBER.findall(text))
     return found
 
 
+def _said(markdown: str, headings: Sequence[Element]) -> Iterator[str]:
+    """What the headings of the rendered page say, their numbers included."""
+    numbered = [line for line in markdown.split("\n") if _MARK in line]
+    # In a cell a heading is none. In a quote, an item or code only the whole structure of the file can tell.
+    lines = [line for line in numbered if not line.startswith("|")]
+    if not all(map(_ATX.match, lines)) or any(heading.closest("pre") is not None for heading in headings):
+        yield from MarkdownText(markdown).headings()
+        return
+    for line in lines:
+        yield Inline(_ATX.sub("", line, count=1), frozenset()).plain()
+
+
 def _places(
     elements: list[Element], pins: Sequence[tuple[Comment, str]], slugs: Mapping[Element, str]
 ) -> dict[str, str]:
+    stops: list[Element | int] = []
+    for element in elements:
+        for node in element.xpath_iter(_STOPS):
+            if isinstance(node, Element):
+                stops.append(node)
+            elif isinstance(node, Comment) and (number := _pinned(node, pins)) is not None:
+                stops.append(number)
+    ahead: dict[int, str] = {}
+    for stop in reversed(stops):
+        if isinstance(stop, int):
+            ahead[stop] = _holder(pins[stop][0], slugs) or _next(pins, stop, slugs, ahead)
     found: dict[str, str] = {}
     current = ""
-    waiting: list[str] = []
-    for node in _nodes(elements):
-        if isinstance(node, Comment):
-            if (name := _pinned(node, pins)) is not None:
-                heading = node.parent.closest(_HEADING_SELECTOR) if isinstance(node.parent, Element) else None
-                if heading is not None and heading in slugs:
-                    found.setdefault(name, slugs[heading])
-                else:
-                    waiting.append(name)
-        elif isinstance(node, Element) and node in slugs:
-            current = slugs[node]
-            _settle(waiting, current, found)
-        elif waiting and _is_seen(node):
-            _settle(waiting, current, found)
-    _settle(waiting, current, found)
+    for stop in stops:
+        if isinstance(stop, Element):
+            current = slugs.get(stop, current)
+        elif slug := ahead[stop] or current:
+            found.setdefault(pins[stop][1], slug)
     return found
 
 
-def _nodes(elements: Iterable[Element]) -> Iterator[Node]:
-    for element in elements:
-        yield element
-        yield from element.descendants
+def _holder(pin: Comment, slugs: Mapping[Element, str]) -> str:
+    """The anchor of the heading that a pin stands in."""
+    heading = pin.parent.closest(_HEADING_SELECTOR) if isinstance(pin.parent, Element) else None
+    return "" if heading is None else slugs.get(heading, "")
 
 
-def _is_seen(node: Node) -> bool:
-    return not node.data.isspace() if isinstance(node, Text) else isinstance(node, Element) and node.tag in _SHOWN
-
-
-def _settle(waiting: list[str], slug: str, found: dict[str, str]) -> None:
-    if slug:
-        for name in waiting:
-            found.setdefault(name, slug)
-    waiting.clear()
+def _next(
+    pins: Sequence[tuple[Comment, str]], number: int, slugs: Mapping[Element, str], ahead: Mapping[int, str]
+) -> str:
+    """The anchor of the heading that follows a pin, if there is nothing to see in between."""
+    for node in pins[number][0].following:
+        if isinstance(node, Text):
+            if not node.data.isspace():
+                return ""
+        elif isinstance(node, Element):
+            if node in slugs:
+                return slugs[node]
+            if node.tag in _SHOWN:
+                return ""
+        elif isinstance(node, Comment) and (later := _pinned(node, pins)) in ahead:
+            assert later is not None
+            return ahead[later]  # so that no part of the page is gone through twice
+    return ""
