@@ -153,6 +153,36 @@ async def test_a_second_run_says_the_same(small_site: Site, run: Crawl, copy: Co
     assert again == first
 
 
+async def test_what_was_not_modified_is_marked(site: Site, run: Crawl, copy: Copy) -> None:
+    """A 304 is told of page, asset and alias, as long as it is the last answer: also by a run that asks for nothing,
+    and after the state was lost; not once the page came anew or could not be had."""
+    site.html_page("/", "Home", link("/changes", "/fails", "/old") + '<img src="/i.png">', etag="h")
+    for path in ("/changes", "/fails", "/moved"):
+        site.html_page(path, path, f"<p>{path}</p>", etag="v1")
+    site.page("/i.png", b"i", type="image/png", etag="i")
+    site.redirect("/old", "/moved")
+
+    def marked() -> set[str]:
+        rows = _check(copy)["urls"].items()
+        assert {row["http_status"] for _, row in rows} == {200}
+        assert all(row.get("not_modified", True) is True for _, row in rows)
+        return {url.removeprefix(site.url) for url, row in rows if "not_modified" in row}
+
+    await run()
+    assert marked() == set()
+    await run(update=True)
+    assert marked() == {"/", "/changes", "/fails", "/i.png", "/old", "/moved"}
+    await run()
+    assert "/changes" in marked()
+    (copy.folder / "_state.sqlite3").unlink()
+    await run()
+    assert marked() == {"/", "/changes", "/fails", "/i.png", "/old", "/moved"}
+    site.html_page("/changes", "New", "<p>new</p>", etag="v2")
+    site.fault("/fails", faults.status(500))
+    await run(update=True)
+    assert marked() == {"/", "/i.png", "/old", "/moved"}
+
+
 async def test_no_hash(small_site: Site, run: Crawl, copy: Copy) -> None:
     """--no-hash leaves sha256 out of every item."""
     await run(hash=False)

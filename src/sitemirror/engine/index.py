@@ -107,7 +107,7 @@ class _Rows:
             )
 
     def urls(self) -> Iterator[UrlRow]:
-        for id, url, path, kind, status, headers, fetched_at, depth, final_url in self._graph.urls():
+        for id, url, path, kind, status, headers, unchanged, fetched_at, depth, final_url in self._graph.urls():
             yield UrlRow(
                 url=url,
                 local_path=self._here(path),
@@ -119,6 +119,7 @@ class _Rows:
                 referers=list(self._graph.referers(id)),
                 depth=depth,
                 redirect_chain=(url, final_url) if url != final_url else (),
+                not_modified=bool(unchanged),
             )
 
     def skipped(self) -> Iterator[SkippedRow]:

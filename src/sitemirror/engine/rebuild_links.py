@@ -99,6 +99,7 @@ def _take_url(knitter: Knitter, url: str, is_asset: bool, more: dict[Any, Any]) 
         kind=2 if is_asset else 1,
         http_status=status if isinstance(status, int) else None,
         headers=orjson.dumps(headers).decode() if isinstance(headers, dict) else None,
+        not_modified=int(more.get("not_modified") is True),
     )
 
 

@@ -35,14 +35,14 @@ class Graph:
         yield from self._db.execute(_FILES)
 
     def urls(self) -> Iterator[tuple[Any, ...]]:
-        """(id, url, path, kind, http_status, headers, fetched_at, depth, final_url) of all that lead to a file."""
+        """(id, url, path, kind, http_status, headers, not_modified, fetched_at, depth, final_url) of names of files."""
         yield from self._db.execute(
             f"""
             SELECT url.id, url.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
-                   page.fetched_at, url.depth, url.url FROM page JOIN url USING (id) WHERE {_SAVED}
+                   page.not_modified, page.fetched_at, url.depth, url.url FROM page JOIN url USING (id) WHERE {_SAVED}
             UNION ALL
             SELECT alias.id, alias.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
-                   page.fetched_at, alias.depth, url.url
+                   page.not_modified, page.fetched_at, alias.depth, url.url
             FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
             JOIN page ON page.id = final WHERE {_SAVED}
             ORDER BY 2

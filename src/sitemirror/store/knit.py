@@ -50,14 +50,24 @@ class Knitter:
         )
         self._db.execute("UPDATE page SET meta = ? WHERE id = (SELECT id FROM url WHERE key = ?)", (meta, key))
 
-    def url(self, url: str, *, depth: int | None, kind: int, http_status: int | None, headers: str | None) -> None:
+    def url(
+        self,
+        url: str,
+        *,
+        depth: int | None,
+        kind: int,
+        http_status: int | None,
+        headers: str | None,
+        not_modified: int,
+    ) -> None:
         key = urls.key(url)
         self._db.execute(
             "UPDATE url SET depth = ?, kind = ?, run = ?, source = 1 WHERE key = ?", (depth, kind, _EARLIER, key)
         )
         self._db.execute(
-            "UPDATE page SET http_status = ?, headers = ? WHERE id = (SELECT id FROM url WHERE key = ?)",
-            (http_status, headers, key),
+            "UPDATE page SET http_status = ?, headers = ?, not_modified = ? "
+            "WHERE id = (SELECT id FROM url WHERE key = ?)",
+            (http_status, headers, not_modified, key),
         )
 
     def edges(self, source: str, attribute: int, targets: list[str]) -> None:

@@ -268,11 +268,11 @@ class Ledger:
         self._settled(id, Row.SAVED, at)
 
     def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:
-        """The server, or equal content, said that what we have is what there is."""
+        """The server said that what we have is what there is."""
         self._begin()
         self._db.execute(
             "UPDATE page SET fetched_at = ?, etag = coalesce(?, etag), last_modified = coalesce(?, last_modified), "
-            "error = NULL WHERE id = ?",
+            "error = NULL, not_modified = 1 WHERE id = ?",
             (fetched_at, validators.etag, validators.last_modified, id),
         )
         self.checked(id)
@@ -285,7 +285,7 @@ class Ledger:
     def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
         """A page that is on disk could not be brought up to date; the copy stays."""
         self._begin()
-        self._db.execute("UPDATE page SET error = ? WHERE id = ?", (error, id))
+        self._db.execute("UPDATE page SET error = ?, not_modified = 0 WHERE id = ?", (error, id))
         self._set(id, seen=self._run.number, at=at, transient=int(transient))
         self._count()
 

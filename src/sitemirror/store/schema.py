@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 class Row(IntEnum):
@@ -84,7 +84,8 @@ CREATE TABLE page (
   error TEXT,
   durable INTEGER NOT NULL DEFAULT 0,
   -- The HTML that was saved (in an HTML mirror the same as `path`), the hash of what the server sent, and where its
-  -- links were made local ('' = they are as received).
+  -- links were made local ('' = they are as received). `not_modified`: the last answer was 304, `http_status` and
+  -- `headers` are those of the one before.
   html_path TEXT,
   html_size INTEGER,
   html_sha256 TEXT,
@@ -92,6 +93,7 @@ CREATE TABLE page (
   local_at TEXT NOT NULL DEFAULT '',
   http_status INTEGER,
   headers TEXT,
+  not_modified INTEGER NOT NULL DEFAULT 0,
   meta TEXT,
   anchors TEXT
 );
