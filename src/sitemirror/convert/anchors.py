@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -118,17 +117,17 @@ def fragment_map(
 
 def pack_fragments(
     html: bytes | str, *, url: str, charset: str | None = None, content: Content | str = Content.AUTO
-) -> bytes:
-    """A page's `fragment_map` in few bytes, to be kept with the page."""
+) -> str:
+    """A page's `fragment_map` in few letters, to be kept with the page. Empty if nothing is named."""
     ids: dict[str, list[str]] = {}
     for name, anchor in fragment_map(html, url=url, charset=charset, content=content).items():
         ids.setdefault(anchor, []).append(name)
-    return zlib.compress(orjson.dumps(ids)) if ids else b""
+    return orjson.dumps(ids).decode() if ids else ""
 
 
-def unpack_fragments(packed: bytes) -> dict[str, str]:
+def unpack_fragments(packed: str) -> dict[str, str]:
     """The map that was packed."""
-    found = orjson.loads(zlib.decompress(packed)) if packed else {}
+    found = orjson.loads(packed) if packed else {}
     return {name: anchor for anchor, names in found.items() for name in names}
 
 
