@@ -1,66 +1,76 @@
 """A crawl that keeps HTML and assets and makes the links local, against wget and HTTrack on the same site.
 
 The site is Debian's PostgreSQL manual behind nginx on loopback. All three take every page, the style sheet and the
-drawings, and rewrite links; rounds alternate, so that what else the machine does falls on all of them. Each ratio is
-taken within its round. wget has one connection, as it always has; HTTrack and sitemirror have --slots of them, and
-HTTrack's limits on speed are lifted as it allows. CPU time is told too: it says more on a busy machine.
+drawings, and rewrite links, and they take turns. wget has one connection, as it always has; HTTrack and sitemirror have
+--slots of them, and HTTrack's limits on speed are lifted as it allows. CPU time is told too: it says more on a busy
+machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Final
 
-from bench import record
-from bench.program import Ended, Ran, expect, run, run_other
+from bench import chart, record
+from bench.corpus import Page
+from bench.kept import Saves, check
+from bench.peers import Program
+from bench.program import Ended, expect, run, run_other
+from bench.rounds import Contender, Outcome, Rounds, busy, shown, take_turns
+from sitemirror import __version__
 from tests.manual.server import SOURCE, Manual, nginx
 
-NOT_HERE: Final = 77
+_OURS: Final = "sitemirror"
 _GOALS: Final = {"wget": 1.0, "httrack": 3.0}
 _SERVER_ERROR: Final = 8  # wget's; the manual has a mail address for a link, which wget asks for in vain
+_LINK: Final = re.compile(rb'(href=")([^"#:]+\.html)')
 
-Crawler = Callable[[Manual, int, Path], Ended | Ran]
+Crawler = Callable[[Manual, int, Path], Outcome]
 
 
-def sitemirror(manual: Manual, slots: int, out: Path) -> Ran:
+def sitemirror(manual: Manual, slots: int, out: Path) -> Outcome:
     """Our own, with every default but its politeness."""
     limits = ("--rate-limit", 0, "--concurrency", slots, "--max-pages", 0)
     ran = run("crawl", f"{manual.url}/", *limits, "--output", out, "--quiet")
     expect("status", ran.report["status"], "ok")
-    found = (out / f"127.0.0.1_{manual.port}").rglob("*")
-    saved = {path.relative_to(out / f"127.0.0.1_{manual.port}").as_posix() for path in found}
+    home = out / f"127.0.0.1_{manual.port}"
     # By our map of paths every page has its folder; the start page has /index.html's.
-    pages = {page.removesuffix(".html") + "/index.html" for page in manual.pages if page != "index.html"}
-    complete("sitemirror", saved, {*pages, "index.html", *assets(manual)})
-    return ran
+    places = {name: home / name.removesuffix(".html") / "index.html" for name in manual.pages if name != "index.html"}
+    return outcome(_OURS, manual, ran, places | {"index.html": home / "index.html"}, home)
 
 
-def wget(manual: Manual, _: int, out: Path) -> Ended:
+def wget(manual: Manual, _: int, out: Path) -> Outcome:
     """`wget -r -p -k`, of any depth."""
     options = ("-q", "-r", "-l", "inf", "-p", "-k", "-np", "--no-config", "--no-proxy")
     ended = run_other(["wget", *options, "-P", str(out), f"{manual.url}/"], good=(0, _SERVER_ERROR))
-    complete("wget", names(out / f"127.0.0.1:{manual.port}"), {*manual.pages, *assets(manual)})
-    return ended
+    home = out / f"127.0.0.1:{manual.port}"
+    return outcome("wget", manual, ended, {name: home / name for name in manual.pages}, home)
 
 
-def httrack(manual: Manual, slots: int, out: Path) -> Ended:
+def httrack(manual: Manual, slots: int, out: Path) -> Outcome:
     """HTTrack without its own brakes: connections a second, bandwidth, robots.txt."""
     options = ("-q", "-s0", "--disable-security-limits", "-%c0", "-A0", f"-c{slots}", "-I0")
     ended = run_other(["httrack", f"{manual.url}/", "-O", str(out), *options])
-    complete("httrack", names(out / f"127.0.0.1_{manual.port}"), {*manual.pages, *assets(manual)})
-    return ended
+    home = out / f"127.0.0.1_{manual.port}"
+    return outcome("httrack", manual, ended, {name: home / name for name in manual.pages}, home)
 
 
-def names(folder: Path) -> set[str]:
-    """Every file below a folder."""
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+CRAWLERS: Final[dict[str, Crawler]] = {_OURS: sitemirror, "wget": wget, "httrack": httrack}
+
+
+def outcome(who: str, manual: Manual, ended: Ended, places: dict[str, Path], home: Path) -> Outcome:
+    """What it took, once it is seen that every page and asset is there and that a sample still says what it said."""
+    pages = {name: Page(name, manual.html / name) for name in manual.pages}
+    files = {pages[name]: place for name, place in places.items()}
+    kept = check(who, Saves.REWRITTEN, list(pages.values()), files)
+    expect(f"assets that {who} did not save", [name for name in assets(manual) if not (home / name).is_file()], [])
+    return Outcome(len(pages) + len(assets(manual)), ended.seconds, ended, kept)
 
 
 def assets(manual: Manual) -> list[str]:
@@ -68,64 +78,97 @@ def assets(manual: Manual) -> list[str]:
     return [path.name for ending in ("*.css", "*.svg") for path in manual.html.glob(ending)]
 
 
-def complete(who: str, saved: set[str], wanted: Iterable[str]) -> None:
-    """A crawler that saved less was not faster."""
-    expect(f"files that {who} did not save", sorted(set(wanted) - saved), [])
-
-
-def times(crawlers: dict[str, Crawler], manual: Manual, rounds: int, slots: int) -> dict[str, list[Ended | Ran]]:
-    """So many rounds; each begins with another of them."""
-    took: dict[str, list[Ended | Ran]] = {name: [] for name in crawlers}
-    order = list(crawlers)
-    for _ in range(rounds):
-        for name in order:
-            with tempfile.TemporaryDirectory() as out:
-                took[name].append(crawlers[name](manual, slots, Path(out)))
-        order.append(order.pop(0))
-    return took
+def trim(manual: Manual, count: int) -> None:
+    """Leaves so many pages, and none that links to one that is gone. 0 = all of them."""
+    if not count:
+        return
+    drawn = [name for name in manual.pages if b".svg" in (manual.html / name).read_bytes()]
+    kept = list(dict.fromkeys(["index.html", *drawn, *manual.pages]))[:count]
+    for name in set(manual.pages) - set(kept):
+        (manual.html / name).unlink()
+    manual.pages = sorted(kept)
+    here = {name.encode() for name in kept}
+    for name in kept:
+        path = manual.html / name
+        text = _LINK.sub(lambda link: link[0] if link[2] in here else link[1] + b"index.html", path.read_bytes())
+        path.write_bytes(text)
+    # The contents page reaches every page, as it does in the whole manual.
+    links = b"".join(b'<a href="%s">%s</a>\n' % (name, name) for name in sorted(here))
+    start = manual.html / "index.html"
+    start.write_bytes(start.read_bytes().replace(b"</body>", b"<p>" + links + b"</p></body>"))
 
 
 def measure(options: argparse.Namespace) -> record.Record:
-    """All that are installed, side by side."""
-    crawlers: dict[str, Crawler] = {"sitemirror": sitemirror}
-    for name, crawler in (("wget", wget), ("httrack", httrack)):
-        if shutil.which(name):
-            crawlers[name] = crawler
-        else:
-            print(f"note: {name} is not installed and not compared with", file=sys.stderr)
-    load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else "unknown"
+    """All that are installed, in turns."""
+    here = [name for name in CRAWLERS if name == _OURS or shutil.which(name)]
+    for name in set(CRAWLERS) - set(here):
+        print(f"note: {name} is not installed and not compared with", file=sys.stderr)
+    load = busy()
     with tempfile.TemporaryDirectory() as folder, Manual(Path(folder)) as manual:
+        trim(manual, options.pages)
         files = len(manual.pages) + len(assets(manual))
-        took = times(crawlers, manual, options.rounds, options.slots)
+
+        def contender(crawler: Crawler) -> Contender:
+            return lambda out: crawler(manual, options.slots, out)
+
+        contenders = {name: contender(CRAWLERS[name]) for name in here}
+        done = take_turns(contenders, options.rounds, ours=(_OURS,))
     found = record.Record(
         "crawl", {"files": files, "rounds": options.rounds, "slots": options.slots, "load before": load}
     )
-    for name, runs in took.items():
-        found.add(
-            record.Figure(name, median(ran.seconds for ran in runs), "s"),
-            record.Figure(f"{name}, a second", median(files / ran.seconds for ran in runs), "files"),
-            record.Figure(f"{name}, CPU", _cpu(runs), "s"),
-        )
-    for name in [name for name in crawlers if name in _GOALS]:
-        ratios = [other.seconds / ours.seconds for other, ours in zip(took[name], took["sitemirror"], strict=True)]
-        found.add(
-            record.at_least(f"speed against {name}", median(ratios), "×", _GOALS[name]),
-            record.Figure(f"speed against {name}, least", min(ratios), "×"),
-            record.Figure(f"speed against {name}, most", max(ratios), "×"),
-            record.Figure(f"CPU of {name} against ours", _cpu(took[name]) / _cpu(took["sitemirror"]), "×"),
-        )
+    versions = {name: __version__ if name == _OURS else Program(name).version() for name in done.outcomes}
+    found.details = {"rounds": done.raw(), "left out": done.left_out, "versions": versions}
+    _add_figures(found, done)
+    _add_files(found, done, versions, files)
     return found
 
 
-def _cpu(runs: list[Ended | Ran]) -> float:
-    return median(ran.cpu_seconds for ran in runs)
+def _add_figures(found: record.Record, done: Rounds) -> None:
+    for name in done.outcomes:
+        found.add(
+            record.Figure(f"{name}: files a second", done.rates(name).median, ""),
+            record.Figure(f"{name}: CPU for 1,000 files", done.cpu(name), "s"),
+            record.Figure(f"{name}: peak memory, all processes (PSS)", done.memory(name), "MB"),
+        )
+    for name in [name for name in done.outcomes if name in _GOALS]:
+        ratio = done.faster(_OURS, name)
+        found.add(
+            record.at_least(f"speed against {name}", ratio.median, "×", _GOALS[name]),
+            record.Figure(f"speed against {name}, least", ratio.least, "×"),
+            record.Figure(f"speed against {name}, most", ratio.most, "×"),
+            record.Figure(f"CPU of {name} against ours", done.cpu(name) / done.cpu(_OURS), "×"),
+        )
+
+
+def _add_files(found: record.Record, done: Rounds, versions: dict[str, str], files: int) -> None:
+    order = sorted(done.outcomes, key=lambda name: -done.rates(name).median)
+    bars = [
+        chart.Bar(name, f"version {versions[name]}", done.rates(name), "ours" if name == _OURS else "peer")
+        for name in order
+    ]
+    title = f"A manual of {files:,} files, crawled with assets and local links"
+    found.beside["crawl.svg"] = chart.bars(title, "files a second; more is better", bars, found.footnotes())
+    lines = ["| | files/s | sitemirror ÷ it | CPU s for 1,000 | peak memory |", "| --- | ---: | ---: | ---: | ---: |"]
+    for name in order:
+        ratio = "1×" if name == _OURS else f"{done.faster(_OURS, name)}×"
+        cells = (f"{name} {versions[name]}", str(done.rates(name)), ratio)
+        lines.append(f"| {' | '.join(cells)} | {shown(done.cpu(name))} | {done.memory(name):,.0f} MB |")
+    found.beside["crawl.md"] = "\n".join([*lines, "", *found.footnotes(), ""])
 
 
 if __name__ == "__main__":
     if nginx() is None or not SOURCE.is_dir():
         print("bench.crawl: not run: it needs nginx and Debian's postgresql-doc-15", file=sys.stderr)
-        raise SystemExit(NOT_HERE)
+        raise SystemExit(record.NOT_HERE)
     record.main(
         measure,
-        record.parser("crawl", __doc__, [("--rounds", 5, "runs of each"), ("--slots", 8, "requests in flight")]),
+        record.parser(
+            "crawl",
+            __doc__,
+            [
+                ("--rounds", 5, "runs of each"),
+                ("--slots", 8, "requests in flight"),
+                ("--pages", 0, "pages of the manual; 0 = all"),
+            ],
+        ),
     )

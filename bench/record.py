@@ -6,6 +6,8 @@ import argparse
 import json
 import os
 import platform
+import re
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from bench.program import DidNotWork
 from sitemirror import __version__
 
 RESULTS: Final = Path(__file__).parent / "results"
+NOT_HERE: Final = 77  # exit code of a benchmark that was not run for want of programs or manuals
 _LIBRARIES: Final = ("aiohttp", "uvloop", "turbohtml", "ada-url", "orjson", "pydantic")
 
 
@@ -48,11 +51,16 @@ def at_most(name: str, value: float, unit: str, goal: float) -> Figure:
 
 @dataclass(slots=True)
 class Record:
-    """What one benchmark found out, under which conditions."""
+    """What one benchmark found out, under which conditions.
+
+    `details` go into the JSON file as they are; `beside` are files to write next to it, by name.
+    """
 
     name: str
     conditions: dict[str, Any]
     figures: list[Figure] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
 
     def add(self, *figures: Figure) -> None:
         self.figures += figures
@@ -66,8 +74,17 @@ class Record:
             goal = f"   goal {figure.goal:>8}  {verdict}" if figure.goal else ""
             print(f"  {figure.name:<{width}}  {figure.shown:>12} {figure.unit:<6}{goal}".rstrip())
 
+    def footnotes(self) -> list[str]:
+        """Where and when, for tables and pictures."""
+        on, used = machine(), versions()
+        return [
+            f"{on.get('cpu', on['system'])}, {on['cores']} cores, {on.get('memory_gb', '?')} GB; {on['system']}; "
+            f"Python {used['python']}",
+            f"{datetime.now(UTC):%Y-%m-%d}; {', '.join(f'{name} {value}' for name, value in self.conditions.items())}",
+        ]
+
     def save(self, folder: Path) -> Path:
-        """The JSON file. A later run of the same benchmark replaces it."""
+        """The JSON file and what belongs beside it. A later run of the same benchmark replaces them."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.name}.json"
         found = {
@@ -81,7 +98,10 @@ class Record:
                 {"name": f.name, "value": round(f.value, 4), "unit": f.unit, "goal": f.goal or None, "met": f.met}
                 for f in self.figures
             ],
+            **({"details": self.details} if self.details else {}),
         }
+        for name, text in self.beside.items():
+            (folder / name).write_text(text, encoding="utf-8")
         path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         return path
 
@@ -92,11 +112,20 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count(),
     }
+    if found := re.search(r"^model name\s*: (.+)$", _read("/proc/cpuinfo"), re.MULTILINE):
+        described["cpu"] = found[1]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         described["memory_gb"] = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9)
     if hasattr(os, "getloadavg"):
         described["load"] = round(os.getloadavg()[0], 1)
     return described
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def versions() -> dict[str, str]:
@@ -114,6 +143,8 @@ def main(measure: Callable[[argparse.Namespace], Record], parser: argparse.Argum
     """Runs one benchmark from its command line. Ends with 1 when it did not work, never because a figure is poor."""
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON goes (default: bench/results)")
     options = parser.parse_args()
+    # Servers and programs that were started are ended on the way out, however it is taken.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         record = measure(options)
     except DidNotWork as problem:

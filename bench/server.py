@@ -41,6 +41,7 @@ http {{
   log_format timed '$msec $request_time $server_addr $status $request_uri';
   {log}
   client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp; uwsgi_temp_path tmp; scgi_temp_path tmp;
+  charset utf-8;
   sendfile on;
   tcp_nodelay on;
   keepalive_requests 1000000;
