@@ -15,12 +15,13 @@ from sitemirror.engine import Session, run_crawl, run_list, run_mirror
 from sitemirror.engine import verify as _verify
 from sitemirror.engine import where as _where
 from sitemirror.errors import UsageError
-from sitemirror.events import Event, Listener
+from sitemirror.events import Event, Listener, Warned
 from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.pace import Clock, Pace, SystemClock
 from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
 from sitemirror.settings import Settings
 from sitemirror.text import printable
+from sitemirror.workers.pool import Pool
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
@@ -94,16 +95,21 @@ class Run(Generic[R]):
             on_event=self._emit,
             resolver=self._parts.resolver,
         ) as fetcher:
+            pool = Pool(workers=self._settings.workers, warn=lambda message: self._emit(Warned(message)))
             session = Session(
                 settings=self._settings,
                 clock=clock,
                 pace=pace,
                 fetcher=fetcher,
+                pool=pool,
                 emit=self._emit,
                 stop=self._stop,
                 started=clock.monotonic(),
             )
-            return await self._job(session, self._url)
+            try:
+                return await self._job(session, self._url)
+            finally:
+                await pool.close()
 
 
 class _Parts:

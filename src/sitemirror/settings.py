@@ -38,6 +38,10 @@ class Settings(BaseModel):
     concurrency: Annotated[int, Field(ge=1, le=256)] = 1
     """Requests in flight at once (slots)."""
 
+    workers: Annotated[int, Field(ge=0, le=64)] = 0
+    """Processes that convert pages. 0 = as many as are of use, started when they are: not for a small site, a slow one
+    or a low rate limit."""
+
     timeout: Annotated[float, Field(gt=0)] = 30.0
     """Seconds a request may take: to connect, between two reads, and in total."""
 

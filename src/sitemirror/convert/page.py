@@ -76,6 +76,20 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     return _page(document, metadata, title, markdown, links, refresh)
 
 
+def describe_document(document: Document) -> Page:
+    """All that is known of a parsed page but its Markdown, which is left empty. May take scripts out of the tree."""
+    metadata = read_metadata(document)
+    body = document.body
+    heading = body.find("h1") if body is not None and metadata.title is None else None
+    title = metadata.title if heading is None else one_line(heading.text)
+    refresh = None
+    if document.tree.meta_refresh(document.base) is not None:
+        if body is not None:
+            parts.drop_no_content(body)
+        refresh = refresh_target(document)
+    return _page(document, metadata, title, "", (), refresh)
+
+
 def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
     """Keeps a plain text or Markdown page as it is, in UTF-8 with LF line ends."""
     text = without_controls(decode(body, charset)).rstrip("\n")

@@ -89,12 +89,13 @@ class Keeper:
 
     def keep(self, known: Known, taken: Taken) -> Kept:
         """Saves what was taken of `known`'s URL. Equal bytes are left alone, but count as seen today."""
+        reading = taken.reading
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
         if taken.asset is not None:
             saved, changed = self._asset(taken.asset), True
-        elif taken.markdown is not None:
-            saved, changed = self._main_file(known, taken.markdown, self.wanted(known.url, ".md"))
+        elif reading.markdown is not None:
+            saved, changed = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"))
             if taken.html is not None:
                 saved, changed = self._beside(known, saved, taken.html, changed)
         else:
@@ -109,15 +110,16 @@ class Keeper:
             replace(
                 saved,
                 fetched_at=taken.fetched_at,
-                title=taken.title,
-                body=taken.body or None,
+                title=reading.title,
+                body=reading.digest or None,
                 etag=taken.validators.etag,
                 last_modified=taken.validators.last_modified,
                 content_type=taken.content_type,
-                canonical=taken.canonical,
+                canonical=reading.canonical,
                 http_status=taken.status,
                 headers=orjson.dumps(dict(taken.headers)).decode() if keep_headers else None,
-                meta=taken.meta,
+                meta=reading.meta,
+                anchors=reading.anchors,
             ),
             taken.fetched_at,
         )

@@ -6,55 +6,59 @@ links by is kept with each target, so that a page saved later, or moved, is link
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from hashlib import sha256
 
 import orjson
 
-from sitemirror.convert.localize import localize_html, relink_html
-from sitemirror.convert.localize_css import localize_css, relink_css
+from sitemirror.convert.localize import relink_html
+from sitemirror.convert.localize_css import relink_css
 from sitemirror.convert.relative import relative_link
 from sitemirror.fetch.media import parse_content_type
-from sitemirror.frontier.traps import without_session
 from sitemirror.store.files import Tree
 from sitemirror.store.localities import Localities, Place
+from sitemirror.workers.jobs import Source
+from sitemirror.workers.pool import JobFailed, Pool
 
 
-def localize(tree: Tree, places: Localities) -> int:
-    """Rewrites what needs it; says how many files."""
-    count = 0
+async def localize(tree: Tree, places: Localities, pool: Pool) -> None:
+    """Rewrites what needs it."""
     outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
-    for place in places.received():
-        count += _localize(tree, places, place)
-    for place in outdated:
-        count += _relink(tree, places, place)
+    received = places.received()
+    with places.batches():
+        await asyncio.gather(*(_localize_all(tree, places, pool, received) for _ in range(pool.width)))
+        for place in outdated:
+            _relink(tree, places, place)
     places.settle()
-    return count
 
 
-def _localize(tree: Tree, places: Localities, place: Place) -> bool:
+async def _localize_all(tree: Tree, places: Localities, pool: Pool, received: Iterator[Place]) -> None:
+    """Takes one file after the other from those that nobody has taken."""
+    for place in received:
+        if tree.exists(place.path):
+            await _localize(tree, places, pool, place)
+
+
+async def _localize(tree: Tree, places: Localities, pool: Pool, place: Place) -> None:
     """Links as the site wrote them become links between files."""
-    data = tree.read(place.path) if tree.exists(place.path) else None
-    if data is None:
-        return False
+    data = tree.read(place.path)
     if sha256(data).hexdigest() == place.sha256:  # else a run that was killed has done it already
-        targets = {url: there for url, _, there in places.links(place.id)}
-
-        def target(url: str) -> str:
-            there = targets.get(without_session(url))
-            return relative_link(place.path, there) if there else url
-
-        rewrite = localize_css if place.is_css else localize_html
-        data = rewrite(data, url=place.url, charset=_charset(place), target=target)
+        found = places.links(place.id)
+        targets = {url: relative_link(place.path, there) for url, _, there in found if there}
+        source = Source(data, place.url, _charset(place))
+        try:
+            data = await pool.localize(source, css=place.is_css, targets=targets)
+        except JobFailed:
+            return  # It stays as received, and the next run tries again.
         tree.write(place.path, data)
     places.done(place, size=len(data), sha256=sha256(data).hexdigest())
-    return True
 
 
-def _relink(tree: Tree, places: Localities, place: Place) -> bool:
+def _relink(tree: Tree, places: Localities, place: Place) -> None:
     """Links between files that lead elsewhere by now are changed; the others stay."""
     if not tree.exists(place.path):
-        return False
+        return
     changes = dict(_changes(places, place))
     data = tree.read(place.path)
     if place.is_css:
@@ -64,7 +68,6 @@ def _relink(tree: Tree, places: Localities, place: Place) -> bool:
     if changed != data:
         tree.write(place.path, changed)
     places.done(place, size=len(changed), sha256=sha256(changed).hexdigest())
-    return changed != data
 
 
 def _changes(places: Localities, place: Place) -> Iterator[tuple[str, str]]:

@@ -146,7 +146,7 @@ class Mirror:
             status = RunStatus.INTERRUPTED
         except SitemirrorError as error:
             status, trouble = RunStatus.ERROR, error
-        report = self._finish(status, trouble)
+        report = await self._finish(status, trouble)
         if trouble is not None:
             trouble.report = report
             raise trouble
@@ -179,11 +179,11 @@ class Mirror:
 
     # --- the end -----------------------------------------------------------------------------------------------
 
-    def _finish(self, status: RunStatus, trouble: SitemirrorError | None) -> MirrorReport:
+    async def _finish(self, status: RunStatus, trouble: SitemirrorError | None) -> MirrorReport:
         """Publishes what there is. Also after an interruption, and as far as a full disk lets us."""
         self._ledger.commit()
         self._space.state.put("pace", self._session.pace.snapshot())
-        outcome = publish(self._session, self._space, self._plan, self._run, self._listing, status)
+        outcome = await publish(self._session, self._space, self._plan, self._run, self._listing, status)
         try:
             self._notes.write_last()
         except OutputError as refusal:  # The disk is really full; the state knows all the same.

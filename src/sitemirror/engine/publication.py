@@ -45,7 +45,7 @@ class Published:
     incomplete: bool  # a sitemap could not be read, or an old copy had to stay
 
 
-def publish(
+async def publish(
     session: Session, space: Workspace, plan: Plan, run: RunInfo, listing: Listing, status: RunStatus
 ) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
@@ -59,7 +59,7 @@ def publish(
         _settle(session, space.state, tree)
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
-        localize(tree, Localities(space.state))
+        await localize(tree, Localities(space.state), session.pool)
     if plan.markdown and session.settings.links is Links.LOCAL and complete:  # before that, paths may move yet
         link_locally(tree, PagesByUrl(space.state))
     counts = survey.counts()

@@ -12,6 +12,7 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.queue import Queue
 from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.tally import Tally
+from sitemirror.engine.turns import BEYOND, Turn
 from sitemirror.engine.visit import Result, Visitor
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import Aborted
@@ -63,6 +64,7 @@ class Rounds:
         self._notes = notes
         self._reserved = 0  # pages in flight that may each turn out to be new
         self._freed = asyncio.Event()
+        self._ended = False
         self._put_off: dict[int, tuple[Known, Failed]] = {}  # failures that are tried again after the main round
 
     def look_ahead(self, counts: Counts) -> None:
@@ -130,9 +132,10 @@ class Rounds:
         """Visits all of a selection once."""
         queue = Queue(self._ledger, due)
         self._visitor.begin_round()
+        turns = asyncio.Semaphore(self._settings.concurrency)
         slots = [
-            asyncio.create_task(self._slot(queue, will_retry=retries_left > 0))
-            for _ in range(self._settings.concurrency)
+            asyncio.create_task(self._slot(queue, Turn(turns), will_retry=retries_left > 0))
+            for _ in range(self._settings.concurrency + BEYOND)
         ]
         stop = asyncio.create_task(self._session.stop.wait())
         try:
@@ -154,51 +157,61 @@ class Rounds:
             clerk.result()
         self._session.check_stop()
 
-    async def _slot(self, queue: Queue, *, will_retry: bool) -> None:
-        while await self._admitted():
-            known = queue.next()
-            if known is None:
-                return
-            if self._visitor.handled(known.id):  # a redirect led to it before its turn came
-                self._count(Result())
-                continue
-            if reason := self._scope.reason(known.url):  # listed by a command with another scope
-                self._leave_out(known, reason)
-                continue
-            freshness = self._visitor.freshness(known)
-            if freshness is Freshness.FRESH:
-                self._ledger.checked(known.id)
-                self._count(Result())
-                await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
-                continue
-            self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
-            self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
-            self._reserved += 1
-            try:
-                result = await self._visitor.visit(known, freshness)
-                if result.failure is None:
-                    self._put_off.pop(known.id, None)
-            finally:
-                self._reserved -= 1
-                self._freed.set()
-            if self._judge(result, will_retry=will_retry):
-                self._count(result)
+    async def _slot(self, queue: Queue, turn: Turn, *, will_retry: bool) -> None:
+        try:
+            while await self._admitted():
+                try:
+                    await turn.take()
+                    known = queue.next()
+                    if known is None or self._ended or self._session.stop.is_set():
+                        return
+                    result = await self._visit(known, turn)
+                finally:
+                    self._reserved -= 1
+                    self._freed.set()
+                if self._judge(result, will_retry=will_retry):
+                    self._count(result)
+        except Exception:
+            self._ended = True  # No other slot begins anything more.
+            raise
+        finally:
+            turn.give_back()
+
+    async def _visit(self, known: Known, turn: Turn) -> Result:
+        if self._visitor.handled(known.id):  # a redirect led to it before its turn came
+            return Result()
+        if reason := self._scope.reason(known.url):  # listed by a command with another scope
+            self._leave_out(known, reason)
+            return Result()
+        freshness = self._visitor.freshness(known)
+        if freshness is Freshness.FRESH:
+            self._ledger.checked(known.id)
+            await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
+            return Result()
+        self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
+        self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
+        result = await self._visitor.visit(known, freshness, turn)
+        if result.failure is None:
+            self._put_off.pop(known.id, None)
+        return result
 
     def _leave_out(self, known: Known, reason: str) -> None:
         if known.status in (Row.QUEUED, Row.FAILED):
             self._ledger.outside(known.id, reason, self._session.now())
         else:
             self._ledger.checked(known.id)
-        self._count(Result())
 
     async def _admitted(self) -> bool:
-        """Waits while --max-pages has room only for the pages in flight; False when no more are wanted."""
+        """Reserves room under --max-pages, waiting while pages in flight have it all; False when there is none."""
         while self._settings.max_pages and self._tally.new + self._reserved >= self._settings.max_pages:
             if not self._room():
                 return False
             self._freed.clear()
             await self._freed.wait()
-        return not self._session.stop.is_set()
+        if self._session.stop.is_set():
+            return False
+        self._reserved += 1
+        return True
 
     def _room(self) -> bool:
         """Whether --max-pages allows another page."""

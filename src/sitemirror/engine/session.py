@@ -14,6 +14,7 @@ from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.retry import Backoff
 from sitemirror.settings import Settings
 from sitemirror.text import printable
+from sitemirror.workers.pool import Pool
 
 _WARNINGS_KEPT: Final = 100
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Session:
     clock: Clock
     pace: Pace
     fetcher: Fetcher
+    pool: Pool
     emit: Listener
     stop: asyncio.Event
     started: float

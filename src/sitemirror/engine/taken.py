@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sitemirror.discover.links import PageLinks
 from sitemirror.model import Validators
+from sitemirror.workers.jobs import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,13 @@ class Taken:
     content_type: str
     charset: str | None
     fetched_at: str
-    body: bytes  # 16 bytes that equal pages have in common; empty for assets, which are never one page
-    title: str | None = None
-    canonical: str | None = None
-    markdown: bytes | None = None  # the whole file
+    reading: Reading
     html: bytes | None = None  # as received; also a stylesheet's bytes
     asset: Asset | None = None
-    links: PageLinks | None = None
-    meta: str | None = None  # JSON
 
     @property
     def is_page(self) -> bool:
-        return bool(self.body)
+        return bool(self.reading.digest)
 
     @property
     def validators(self) -> Validators:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from mimetypes import guess_type
 
-from sitemirror.convert import PageKind, convert_html, convert_text, page_kind, with_front_matter
-from sitemirror.convert.page_meta import page_meta
-from sitemirror.discover.links import page_links
-from sitemirror.discover.stylesheet import css_links
+from sitemirror.choices import Links
+from sitemirror.convert import page_kind
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
+from sitemirror.engine.turns import Turn
 from sitemirror.fetch.client import TOO_LARGE, Stream
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import sniff
-from sitemirror.model import Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped, Validators
-from sitemirror.publish.mirror_index import dump_page_meta
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.store.ledger import Known
 from sitemirror.store.restore import RESCUED
+from sitemirror.workers.jobs import Reading, Source, Wishes
+from sitemirror.workers.pool import JobFailed
 
 CSS = "text/css"
 
@@ -36,23 +36,32 @@ class Taker:
         self._plan = plan
         self._keeper = keeper
         self._limit = session.settings.max_file_bytes
+        self._wishes = Wishes(
+            content=session.settings.content,
+            front_matter=session.settings.front_matter,
+            markdown=plan.markdown,
+            links=plan.html or plan.follows_links,
+            meta=plan.index,
+            anchors=plan.markdown and session.settings.links is Links.LOCAL,
+        )
         self.first: Fetched | None = None
         """The start page, where arriving had to fetch it: no need to ask twice."""
 
-    async def take(self, known: Known, validators: Validators) -> Answer:
-        """One request, and what became of it."""
+    async def take(self, known: Known, validators: Validators, turn: Turn) -> Answer:
+        """One request, and what became of it. The turn is given back when the request is over."""
         first = self.first
         if first is not None and first.url == known.url and page_kind(first.content_type):
             self.first = None
-            return self._page(known, first)
+            return await self._read(known, first, turn)
         if self._plan.html:
-            return self._rescued(known) or await self._take_anything(known, validators)
-        outcome = await self._session.fetcher.get(
-            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page
-        )
-        return self._page(known, outcome) if isinstance(outcome, Fetched) else outcome
+            outcome = self._rescued(known) or await self._anything(known, validators)
+        else:
+            outcome = await self._session.fetcher.get(
+                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page
+            )
+        return await self._read(known, outcome, turn) if isinstance(outcome, Fetched) else outcome
 
-    def _rescued(self, known: Known) -> Answer | None:
+    def _rescued(self, known: Known) -> Answer | Fetched | None:
         """A file that was saved as received, and of which nothing else is known: read from disk, not asked for."""
         path = known.html_path or known.path
         if known.received != RESCUED or path is None or not self._keeper.has(path):
@@ -60,49 +69,32 @@ class Taker:
         kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
         found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())
         if kind not in ("text/html", CSS):
-            return replace(_taken(found, None), asset=self._keeper.in_place(known, path))
+            return _taken(found, Reading(), asset=self._keeper.in_place(known, path))
         found = replace(found, body=self._keeper.read(path))
         try:
             found.body.decode("utf-8")
         except UnicodeDecodeError:
             return None  # The header may have named its charset; only the server knows.
-        return self._stylesheet(found) if kind == CSS else self._html(known, found)
+        return found
 
-    # --- pages -------------------------------------------------------------------------------------------------
-
-    def _page(self, known: Known, fetched: Fetched) -> Answer:
-        match page_kind(fetched.content_type):
-            case PageKind.HTML:
-                return self._html(known, fetched)
-            case PageKind.TEXT if not self._plan.html:
-                return self._text(fetched)
-            case _:
-                return _other_type(fetched.url, fetched.content_type, len(fetched.body))
-
-    def _text(self, fetched: Fetched) -> Taken:
-        page = convert_text(fetched.body, url=fetched.url, charset=fetched.charset)
-        return _taken(fetched, page.markdown.encode("utf-8", "replace"), page)
-
-    def _html(self, known: Known, fetched: Fetched) -> Taken | Redirect:
-        settings, url, charset = self._session.settings, fetched.url, fetched.charset
-        page = convert_html(fetched.body, url=url, content=settings.content, charset=charset)
-        if page.refresh and page.refresh != known.url:
-            return Redirect(known.url, fetched.status, page.refresh)
-        taken = replace(_taken(fetched, page.markdown.encode("utf-8", "replace"), page), markdown=None)
-        if self._plan.markdown:
-            text = with_front_matter(page) if settings.front_matter else page.markdown
-            taken = replace(taken, markdown=text.encode("utf-8", "replace"))
-        if self._plan.html:
-            taken = replace(taken, html=fetched.body)
-        if self._plan.html or self._plan.follows_links:
-            taken = replace(taken, links=page_links(fetched.body, url=url, charset=charset))
-        if self._plan.index:
-            taken = replace(taken, meta=dump_page_meta(page_meta(fetched.body, url=url, charset=charset)).decode())
-        return taken
+    async def _read(self, known: Known, fetched: Fetched, turn: Turn) -> Answer:
+        """Turns bytes into a page, here or in a worker."""
+        turn.give_back()
+        kind = _kind(fetched.content_type)
+        if kind is None or (kind == "text" and self._plan.html) or (kind == "css" and not self._plan.html):
+            return _other_type(fetched.url, fetched.content_type, len(fetched.body))
+        source = Source(fetched.body, fetched.url, fetched.charset)
+        try:
+            reading = await self._session.pool.read(kind, source, self._wishes)
+        except JobFailed as error:
+            return Failed(known.url, f"could not be converted: {error}", transient=False)
+        if reading.refresh and reading.refresh != known.url:
+            return Redirect(known.url, fetched.status, reading.refresh)
+        return _taken(fetched, reading, html=fetched.body if self._plan.html else None)
 
     # --- anything ----------------------------------------------------------------------------------------------
 
-    async def _take_anything(self, known: Known, validators: Validators) -> Answer:
+    async def _anything(self, known: Known, validators: Validators) -> Answer | Fetched:
         """Pages and stylesheets are read whole, for their links; everything else goes to disk as it comes."""
         stream = self._session.fetcher.stream(known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators)
         async with stream as answer:
@@ -114,12 +106,9 @@ class Taker:
             chunks = answer.chunks()
             begun = await anext(chunks, b"")
             head = replace(head, content_type=head.content_type or sniff(begun))
-            if page_kind(head.content_type) is PageKind.HTML or head.content_type == CSS:
-                pieces = [begun, *[piece async for piece in chunks]]
-                if answer.error:
-                    return _cut_short(known.url, head, answer.error)
-                fetched = self._fetched(head, b"".join(pieces))
-                return self._html(known, fetched) if head.content_type != CSS else self._stylesheet(fetched)
+            if _kind(head.content_type) in ("html", "css"):
+                body = b"".join([begun, *[piece async for piece in chunks]])
+                return _cut_short(known.url, head, answer.error) if answer.error else self._fetched(head, body)
             digest, size = sha256(begun), len(begun)
             with self._keeper.draft(known) as draft:
                 draft.write(begun)
@@ -132,28 +121,31 @@ class Taker:
             if answer.error:
                 return _cut_short(known.url, head, answer.error)
             asset = Asset(draft.path, draft.wanted, size, digest.hexdigest())
-            return replace(_taken(self._fetched(head, b""), None), asset=asset)
-
-    def _stylesheet(self, fetched: Fetched) -> Taken:
-        links = css_links(fetched.body, url=fetched.url, charset=fetched.charset)
-        return replace(_taken(fetched, None), html=fetched.body, links=links)
+            return _taken(self._fetched(head, b""), Reading(), asset=asset)
 
     def _fetched(self, head: Head, body: bytes) -> Fetched:
         return Fetched(head.url, head.status, head.headers, body, head.content_type, head.charset, self._session.now())
 
 
-def _taken(fetched: Fetched, markdown: bytes | None, page: Page | None = None) -> Taken:
+def _taken(fetched: Fetched, reading: Reading, *, html: bytes | None = None, asset: Asset | None = None) -> Taken:
     return Taken(
         status=fetched.status,
         headers=fetched.headers,
         content_type=fetched.content_type,
         charset=fetched.charset,
         fetched_at=fetched.fetched_at,
-        body=b"" if markdown is None else blake2b(markdown, digest_size=16).digest(),
-        title=page.title if page else None,
-        canonical=page.canonical if page else None,
-        markdown=markdown,
+        reading=reading,
+        html=html,
+        asset=asset,
     )
+
+
+def _kind(content_type: str) -> str | None:
+    """How a body is read: as html, text or css. None: not at all."""
+    if content_type == CSS:
+        return "css"
+    kind = page_kind(content_type)
+    return None if kind is None else kind.value
 
 
 def _cut_short(url: str, head: Head, error: str) -> Failed | Skipped:

@@ -14,6 +14,7 @@ from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session, unstamp
 from sitemirror.engine.taken import Taken
 from sitemirror.engine.taker import Answer, Taker
+from sitemirror.engine.turns import Turn
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
@@ -89,7 +90,7 @@ class Visitor:
 
     # --- doing -------------------------------------------------------------------------------------------------
 
-    async def visit(self, known: Known, freshness: Freshness) -> Result:
+    async def visit(self, known: Known, freshness: Freshness, turn: Turn) -> Result:
         """Fetches a URL, and where it leads, until something is settled."""
         chain = [known]
         ask = freshness is Freshness.ASK
@@ -97,7 +98,7 @@ class Visitor:
             current = chain[-1]
             self._in_flight.add(current.id)
             try:
-                following = self._settle(chain, await self._take(current, ask))
+                following = self._settle(chain, await self._take(current, ask, turn))
             finally:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):
@@ -105,12 +106,13 @@ class Visitor:
             chain.append(following)
             ask = following.path is not None and following.status is Row.SAVED
 
-    async def _take(self, known: Known, ask: bool) -> Answer:
+    async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
+        await turn.take()
         if self._plan.respect_robots:
             refused = await self._robots.reason(known.url)
             if refused:
                 return Skipped(known.url, refused)
-        return await self._taker.take(known, known.validators if ask and known.path else Validators())
+        return await self._taker.take(known, known.validators if ask and known.path else Validators(), turn)
 
     def _settle(self, chain: list[Known], answer: Answer) -> Result | Known:
         """Records what was found out; gives the URL to go on with where a redirect leads to one."""
@@ -136,8 +138,9 @@ class Visitor:
 
     def _saved(self, chain: list[Known], taken: Taken) -> Result:
         known = chain[-1]
-        if taken.links is not None:  # Before the page counts as saved: from then on nobody would read its links.
-            self._follow.links(known, taken.links)
+        links = taken.reading.links
+        if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
+            self._follow.links(known, links)
         kept = self._keeper.keep(known, taken)
         for earlier, later in itertools.pairwise(chain):
             if _has_copy(earlier):

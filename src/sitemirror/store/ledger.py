@@ -76,6 +76,7 @@ class SavedPage:
     http_status: int | None = None
     headers: str | None = None
     meta: str | None = None
+    anchors: str | None = None  # where the ids of the page are in its Markdown; None if nobody asked
 
 
 @dataclass(frozen=True, slots=True)

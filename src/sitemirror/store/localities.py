@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
+
+BATCH: Final = 64
+"""Files that may have local links without their rows saying so. Their hashes tell, if a kill comes between."""
 
 # Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's.
 _PLACES = f"""
@@ -48,12 +53,24 @@ class Localities:
     def __init__(self, state: State) -> None:
         self._state = state
         self._db = state.db
+        self._pending = 0
         self._db.execute("DROP TABLE IF EXISTS temp.place")
         self._db.executescript(_PLACES)
 
+    @contextmanager
+    def batches(self) -> Iterator[None]:
+        """What is done within is written in batches; the last when it ends."""
+        try:
+            yield
+        finally:
+            self._commit()
+
     def received(self) -> Iterator[Place]:
-        """Files whose links are as the site wrote them."""
-        return self._places("AND local_at = '' ORDER BY page.id")
+        """Files whose links are as the site wrote them, a few at a time: their rows change meanwhile."""
+        last = 0
+        while found := list(self._places("AND local_at = '' AND page.id > ? ORDER BY page.id LIMIT 256", last)):
+            yield from found
+            last = found[-1].id
 
     def outdated(self) -> Iterator[Place]:
         """Files that stand elsewhere now, or that link to something which does."""
@@ -63,9 +80,9 @@ class Localities:
                  WHERE dst.linked_as != coalesce(place.path, ''))) ORDER BY page.id"""
         )
 
-    def _places(self, condition: str) -> Iterator[Place]:
+    def _places(self, condition: str, *values: object) -> Iterator[Place]:
         # Read whole: the rows are changed while they are gone through.
-        for row in self._db.execute(f"{_PLACE} {condition}").fetchall():
+        for row in self._db.execute(f"{_PLACE} {condition}", values).fetchall():
             yield Place(*row)
 
     def links(self, src: int) -> list[tuple[str, str, str]]:
@@ -80,12 +97,22 @@ class Localities:
 
     def done(self, place: Place, *, size: int, sha256: str) -> None:
         """The file's links lead where things are now."""
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN")
         self._db.execute(
             "UPDATE page SET local_at = html_path, html_size = :size, html_sha256 = :sha, "
             "size = CASE WHEN path = html_path THEN :size ELSE size END, "
             "sha256 = CASE WHEN path = html_path THEN :sha ELSE sha256 END WHERE id = :id",
             {"size": size, "sha": sha256, "id": place.id},
         )
+        self._pending += 1
+        if self._pending >= BATCH:
+            self._commit()
+
+    def _commit(self) -> None:
+        self._pending = 0
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
 
     def settle(self) -> None:
         """All files link to everything by the path it has now."""

@@ -1,0 +1,329 @@
+"""Gives each page to whoever should read it: this process at first, workers once reading takes a share of the time.
+
+A run that waits for its server most of the time never pays for processes it has no use for, and a small one is over
+before they would have started. Nothing here decides how many pages may be on their way: whoever asks waits for the
+answer, so there are never more than askers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, TypeVar, cast
+
+from sitemirror.workers.jobs import (
+    READERS,
+    Message,
+    Reading,
+    Source,
+    Wishes,
+    do,
+    error_in,
+    localize,
+    localizing_wanted,
+    reading_from,
+    reading_wanted,
+)
+from sitemirror.workers.process import HEADER, framed
+
+LOOK_EVERY: Final = 24
+"""Jobs after which this process asks itself whether it should go on alone."""
+
+TOO_BUSY: Final = 0.15
+"""Share of the time spent on jobs that calls for workers."""
+
+MOST: Final = 8
+"""Workers that are started by themselves: one process that fetches and writes cannot feed more."""
+
+LONGEST: Final = 60.0
+"""Seconds that a job may take in a worker, which is then replaced."""
+
+TRIES: Final = 2
+"""Workers that may die of one page. The first may have died of something else."""
+
+_TICK: Final = 1.0
+_GRACE: Final = 2.0
+_BOOT: Final = "import sys; sys.path[:] = sys.argv[1:]; from sitemirror.workers.process import main; main()"
+
+
+T = TypeVar("T")
+
+
+class JobFailed(Exception):
+    """A page that could not be read. The message says why."""
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A job on its way."""
+
+    message: Message
+    result: asyncio.Future[Message | str]
+    deaths: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.message[1])
+
+    def answer(self, answer: Message | str) -> None:
+        """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
+        if not self.result.done():
+            self.result.set_result(answer)
+
+
+class Pool:
+    """Reads pages for one run, or for several at once. `close` ends its workers."""
+
+    def __init__(self, *, workers: int = 0, warn: Callable[[str], None]) -> None:
+        """`workers` = 0 starts as many as are of use, when they are."""
+        self._asked_for = workers
+        self._count = workers or suitable_workers()
+        self._warn = warn
+        self._workers: list[_Worker] = []
+        self._waiting: deque[_Job] = deque()  # for a worker that is up
+        self._starting: set[asyncio.Task[None]] = set()
+        self._alone = self._count == 0
+        self._closed = False
+        self._jobs = 0
+        self._busy = 0.0
+        self._since = time.perf_counter()
+        self._ticking: asyncio.TimerHandle | None = None
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    async def read(self, kind: str, source: Source, wishes: Wishes) -> Reading:
+        """What a page's bytes come to. Raises `JobFailed`."""
+        if self._here():
+            return self._try(lambda: READERS[kind](source, wishes))
+        return reading_from(await self._ask(reading_wanted(kind, source, wishes)))
+
+    async def localize(self, source: Source, *, css: bool, targets: dict[str, str]) -> bytes:
+        """A file with its links made local. Raises `JobFailed`."""
+        if self._here():
+            return self._try(lambda: localize(source, css=css, targets=targets))
+        return (await self._ask(localizing_wanted(source, css=css, targets=targets)))[1]
+
+    @property
+    def width(self) -> int:
+        """How many jobs are worth asking for at once."""
+        return 1 if self._alone else 2 * self._count + 2
+
+    def _here(self) -> bool:
+        """Whether the next job is done in this process."""
+        if self._alone:
+            return True
+        if not self._workers and not self._starting and (self._asked_for or self._is_too_busy()):
+            self._start()
+        return not any(worker.is_up for worker in self._workers) and not self._waiting
+
+    def _is_too_busy(self) -> bool:
+        self._jobs += 1
+        if self._jobs % LOOK_EVERY:
+            return False
+        now = time.perf_counter()
+        share = self._busy / max(now - self._since, 1e-6)
+        self._busy, self._since = 0.0, now
+        return share > TOO_BUSY
+
+    def _try(self, job: Callable[[], T]) -> T:
+        begun = time.perf_counter()
+        try:
+            return job()
+        except Exception as error:
+            raise JobFailed(f"{type(error).__name__}: {error}") from error
+        finally:
+            self._busy += time.perf_counter() - begun
+
+    async def _ask(self, message: Message) -> Message:
+        job = _Job(message, asyncio.get_running_loop().create_future())
+        self._give(job)
+        answer = await job.result
+        error = answer if isinstance(answer, str) else error_in(answer)
+        if error:
+            raise JobFailed(error)
+        return cast(Message, answer)
+
+    def _give(self, job: _Job) -> None:
+        """To the worker with the least before it."""
+        up = [worker for worker in self._workers if worker.is_up]
+        if up:
+            min(up, key=lambda worker: worker.load).do(job)
+        else:
+            self._waiting.append(job)
+
+    # --- workers -----------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        for _ in range(self._count - len(self._workers)):
+            task = asyncio.create_task(self._start_one())
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
+        if self._ticking is None:
+            self._tick()
+
+    async def _start_one(self) -> None:
+        worker = _Worker(self)
+        self._workers.append(worker)
+        command = (sys.executable, "-S", "-c", _BOOT, *sys.path)
+        quiet = asyncio.subprocess.DEVNULL
+        try:
+            await asyncio.get_running_loop().subprocess_exec(lambda: worker, *command, stderr=quiet)
+        except (OSError, NotImplementedError, ValueError) as error:
+            self._workers.remove(worker)
+            self._go_on_alone(str(error) or type(error).__name__)
+
+    def up(self, worker: _Worker) -> None:
+        """A worker has said that it is there."""
+        while self._waiting:
+            worker.do(self._waiting.popleft())
+
+    def lost(self, worker: _Worker) -> None:
+        """A worker has ended. What it was doing is done by another, unless that is what it died of."""
+        if worker not in self._workers:
+            return
+        self._workers.remove(worker)
+        jobs = worker.jobs
+        if self._closed:
+            for job in jobs:
+                job.result.cancel()
+            return
+        if not worker.is_up:
+            self._go_on_alone("a worker could not be started")
+        elif jobs:
+            first = jobs[0]
+            first.deaths += 1
+            if worker.timed_out or first.deaths >= TRIES:
+                jobs.popleft()
+                first.answer(f"took longer than {LONGEST:.0f} s" if worker.timed_out else "the worker died of it")
+        for job in jobs:
+            self._give(job)
+        if not self._alone:
+            self._start()
+
+    def _go_on_alone(self, reason: str) -> None:
+        """Without workers it is slower, but it works."""
+        if any(worker.is_up for worker in self._workers):
+            return  # fewer of them will do
+        self._alone = True
+        if self._asked_for:
+            self._warn(f"no workers: {reason}; pages are converted in the main process")
+        for job in self._waiting:
+            job.answer(do(job.message))
+        self._waiting.clear()
+
+    def _tick(self) -> None:
+        """Replaces workers that hang."""
+        for worker in list(self._workers):
+            worker.check()
+        self._ticking = asyncio.get_running_loop().call_later(_TICK, self._tick)
+
+    async def close(self) -> None:
+        """Ends all workers. What is still being read is given up."""
+        self._closed = True
+        if self._ticking is not None:
+            self._ticking.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        workers = list(self._workers)
+        for worker in workers:
+            worker.end()
+        if workers:
+            await asyncio.wait([worker.ended for worker in workers], timeout=_GRACE)
+        for worker in workers:
+            worker.kill()
+        for job in self._waiting:
+            job.result.cancel()
+
+
+@dataclass(slots=True, eq=False)
+class _Worker(asyncio.SubprocessProtocol):
+    """One worker process, seen from here. It does its jobs in the order they are given."""
+
+    pool: Pool
+    jobs: deque[_Job] = field(default_factory=deque)
+    is_up: bool = False
+    timed_out: bool = False
+    load: int = 0  # bytes it has been given and not answered
+    ended: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    _transport: asyncio.SubprocessTransport | None = None
+    _received: bytearray = field(default_factory=bytearray)
+    _began: float = 0.0
+
+    def do(self, job: _Job) -> None:
+        if not self.jobs:
+            self._began = time.monotonic()
+        self.jobs.append(job)
+        self.load += job.size
+        assert self._transport is not None
+        cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0)).write(framed(job.message))
+
+    def check(self) -> None:
+        """Ends the process if it is stuck; `lost` hears of it."""
+        if self.jobs and not self.timed_out and time.monotonic() - self._began > LONGEST:
+            self.timed_out = True
+            self.kill()
+
+    def end(self) -> None:
+        """Asks the process to end: it does when nothing more can come."""
+        if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
+            pipe.close()
+
+    def kill(self) -> None:
+        if self._transport is not None:
+            with suppress(ProcessLookupError):
+                self._transport.kill()
+            self._transport.close()
+
+    # --- what asyncio tells ------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        received = self._received
+        received += data
+        start = 0
+        while len(received) - start >= HEADER.size:
+            told, body = HEADER.unpack_from(received, start)
+            begin = start + HEADER.size
+            end = begin + told + body
+            if end > len(received):
+                break
+            self._answered((bytes(received[begin : begin + told]), bytes(received[begin + told : end])))
+            start = end
+        del received[:start]
+
+    def _answered(self, answer: Message) -> None:
+        if not self.is_up:  # The first word only says that it is there.
+            self.is_up = True
+            self.pool.up(self)
+            return
+        job = self.jobs.popleft()
+        self.load -= job.size
+        self._began = time.monotonic()
+        job.answer(answer)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:  # It answers no more, whatever else it does.
+            self.kill()
+
+    def process_exited(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+        if not self.ended.done():
+            self.ended.set_result(None)
+        self.pool.lost(self)
+
+
+def suitable_workers() -> int:
+    """None on one core; otherwise as many as the cores that fetching and writing leave."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS, Windows
+        cores = os.cpu_count() or 1
+    return min(cores - 1, MOST)

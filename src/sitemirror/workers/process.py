@@ -1,0 +1,59 @@
+"""A worker: takes jobs from its standard input, one after the other, and answers on its standard output.
+
+Started as a program of its own and not forked: whoever uses the library may have threads, and a fork of those hangs.
+It knows no network, no state and no folder. It ends when its input does, so also when its parent is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from struct import Struct
+from typing import BinaryIO, Final
+
+from sitemirror.workers.jobs import Message, do
+
+HEADER: Final = Struct("<II")
+"""The lengths of a message's two parts, which follow."""
+
+_BUFFER: Final = 1 << 18
+
+
+def main() -> None:
+    """Works until there is nothing more to read."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C reaches the whole group; the parent says when to end
+    with os.fdopen(os.dup(0), "rb", _BUFFER) as jobs, os.fdopen(os.dup(1), "wb", _BUFFER) as results:
+        # Nothing that a library prints may get among the answers.
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(2, 1)
+        send(results, (b"", b""))
+        while (job := receive(jobs)) is not None:
+            send(results, do(job))
+
+
+def framed(message: Message) -> bytes:
+    """A message as it goes over a pipe."""
+    told, body = message
+    return b"".join((HEADER.pack(len(told), len(body)), told, body))
+
+
+def send(file: BinaryIO, message: Message) -> None:
+    file.write(framed(message))
+    file.flush()
+
+
+def receive(file: BinaryIO) -> Message | None:
+    """The next message; None when there is none."""
+    header = file.read(HEADER.size)
+    if len(header) < HEADER.size:
+        return None
+    told, body = HEADER.unpack(header)
+    return file.read(told), file.read(body)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BrokenPipeError:  # the parent is gone
+        sys.exit(1)
