@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
 from sitemirror.engine.plan import Plan
-from sitemirror.engine.session import Session
+from sitemirror.frontier.chains import TENTH, WHOLE, WINDOW, Way
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session
+from sitemirror.settings import Settings
 from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.linkbook import LinkBook, Linked, Undecided
 
@@ -19,11 +20,23 @@ NOT_FOLLOWED: Final = "link not followed"
 TRAP: Final = "trap:"
 NOT_A_LINK: Final = (NOT_HTTP, FILE, INVALID)
 
+_LONG_CHAIN: Final = 50 * WHOLE
+"""From here on it is worth finding out whether a chain's pages bear fruit. Nearly no page of a real site is so far."""
+
+
+class Circumstances(Protocol):
+    """What links are judged by beside the scope; every session has it."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    def now(self) -> str: ...
+
 
 class Follow:
     """Judges links for one run and writes them to the state."""
 
-    def __init__(self, session: Session, plan: Plan, scope: Scope, ledger: Ledger, book: LinkBook) -> None:
+    def __init__(self, session: Circumstances, plan: Plan, scope: Scope, ledger: Ledger, book: LinkBook) -> None:
         self._session = session
         self._settings = session.settings
         self._plan = plan
@@ -59,7 +72,10 @@ class Follow:
 
     def links(self, known: Known, links: PageLinks) -> None:
         """Takes in what a page, or a stylesheet, links to."""
-        linked = [one for found in links.found if (one := self._judge(known, found, links.nofollow)) is not None]
+        way = Way([known.url, *self._book.led_by(known.id, WINDOW - 1)])
+        step = WHOLE if known.chain < _LONG_CHAIN else self._step(known, way, links)
+        judged = (self._judge(known, found, links.nofollow, way, step) for found in links.found)
+        linked = [one for one in judged if one is not None]
         linked += [Linked(refused.text, 0, (known.depth or 0) + 1, 0, 1, refused.reason) for refused in links.refused]
         self._ledger.within_batch()
         self._book.replace(known.id, linked, self._session.now())
@@ -69,14 +85,20 @@ class Follow:
         self._ledger.within_batch()
         self._book.still_linked(known.id)
 
-    def _judge(self, known: Known, found: Found, page_nofollow: bool) -> Linked | None:
+    def _step(self, known: Known, way: Way, links: PageLinks) -> int:
+        """What a link on this page counts in a chain."""
+        here = (without_session(found.url) for found in links.found if self._plan.html or not found.requisite)
+        inside = (url for url in here if not self._scope.reason(url))
+        return TENTH if way.bears_fruit(inside, self._book.links_before(known.id, WINDOW)) else WHOLE
+
+    def _judge(self, known: Known, found: Found, page_nofollow: bool, way: Way, step: int) -> Linked | None:
         depth = known.depth or 0
         attribute = 1 if found.attribute == "src" else 0
         kind = 2 if found.kind is LinkKind.ASSET else 1
         url = without_session(found.url)
         if found.requisite and not self._plan.html:
             return None  # A Markdown mirror leaves assets where they are.
-        chain = self._traps.chain(known.url, known.chain, url)
+        chain = self._traps.chain(way, known.chain, url, step=step)
         reason = self._scope.reason(url)
         if not found.requisite:
             reason = reason or self._not_followed(known, found, page_nofollow)

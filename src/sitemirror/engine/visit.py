@@ -162,7 +162,7 @@ class Visitor:
             return self._failed(known, Failed(known.url, "redirect loop", transient=False))
         if len(chain) > MAX_REDIRECTS:
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
-        target = self._ledger.find_or_add(location, known.depth)
+        target = self._ledger.find_or_add(location, known)
         self._session.emit(PageRedirected(known.url, location))
         settings = self._session.settings
         waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it

@@ -11,24 +11,15 @@ import re
 from array import array
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
+from sitemirror.frontier.chains import WHOLE, Way
 from sitemirror.urls import InvalidUrl, normalize
 
 _ROWS: Final = 4
 _WIDTH: Final = 1 << 17
 
-_ID_OR_WORD: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Za-z]+")
-_DIGITS: Final = re.compile(r"[0-9]+")
-_HEX: Final = re.compile(r"[0-9A-Fa-f]{8,}")
-_MONTH: Final = re.compile(
-    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?",
-    re.IGNORECASE,
-)
-_LONG_ID: Final = 20  # letters and digits mixed: no name is that long
 _MAX_RUN: Final = 16  # segments; longer runs cannot repeat often in a path that `max_depth` lets through
 
 # Names that nothing but a session has; and names that a conference's or a newspaper's pages have too, so that only a
@@ -72,8 +63,9 @@ class Limits:
     of one list."""
 
     max_chain: int = 200
-    """Links in a row to URLs that differ only in numbers, ids or months. A calendar leads from month to month without
-    end; 200 pages of an archive, one behind the other, are allowed."""
+    """Links in a row to URLs that differ from those before them only in numbers, ids or months, also where several such
+    rows take turns. A calendar leads from month to month without end. From the fiftieth on, a link on a page that
+    leads elsewhere too counts as a tenth: 1,500 pages of an archive, one behind the other, are allowed."""
 
 
 class Traps:
@@ -98,7 +90,7 @@ class Traps:
         limits = self._limits
         if 0 < limits.max_url < len(url):
             return f"trap: URL longer than {limits.max_url} characters"
-        if 0 < limits.max_chain < chain:
+        if 0 < limits.max_chain * WHOLE < chain:
             return f"trap: more than {limits.max_chain} links in a row to URLs of the same shape"
         path, mark, _ = url.partition("?")
         segments = path.split("/")[3:]
@@ -119,20 +111,15 @@ class Traps:
             for row, place in zip(self._rows, _places(path), strict=True):
                 row[place] += 1
 
-    def chain(self, parent_url: str, parent_chain: int, url: str) -> int:
-        """How many links in a row, the one from `parent_url` to `url` last, led to a URL of the same shape."""
-        if parent_url.count("/") != url.count("/"):  # Nearly all that are not alike are told apart by this already.
-            return 0
-        return parent_chain + 1 if shape(parent_url) == shape(url) else 0
+    def chain(self, way: Way, chain: int, url: str, *, step: int = WHOLE) -> int:
+        """How long a row of like URLs is, the link from the end of `way`, whose own number is `chain`, to `url` last.
+
+        Not in links, but in what they count: `step`.
+        """
+        return chain + step if way.leads_on_to(url) else 0
 
     def _queries(self, path: str) -> int:
         return min(row[place] for row, place in zip(self._rows, _places(path), strict=True))
-
-
-@lru_cache(maxsize=256)  # enough for a page and its links; URLs can be long
-def shape(url: str) -> str:
-    """A URL with its numbers, ids and months made equal: `/cal/2031/05` and `/cal/2031/06` are one shape."""
-    return _ID_OR_WORD.sub(_blurred, url)
 
 
 def without_session(url: str) -> str:
@@ -158,18 +145,6 @@ def without_session(url: str) -> str:
     except InvalidUrl:
         return url
     return again if again == url else without_session(again)
-
-
-def _blurred(match: re.Match[str]) -> str:
-    text = match[0]
-    if len(text) == 36 and "-" in text:
-        return "0"
-    digits = _DIGITS.search(text) is not None
-    if digits and (_HEX.fullmatch(text) is not None or len(text) >= _LONG_ID):
-        return "0"
-    if digits:
-        return _DIGITS.sub("0", text)
-    return "0" if len(text) <= len("september") and _MONTH.fullmatch(text) is not None else text
 
 
 def _repeats(segments: list[str], limit: int) -> bool:

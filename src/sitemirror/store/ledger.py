@@ -190,9 +190,9 @@ class Ledger:
         found = self._db.execute(query, which.values).fetchone()[0]
         return None if found is None else int(found)
 
-    def find_or_add(self, url: str, depth: int | None = None) -> Known:
-        """The row of a URL that a redirect led to; made if nobody ever listed or linked it."""
-        found = self.find(url)
+    def find_or_add(self, url: str, source: Known) -> Known:
+        """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
+        found, depth = self.find(url), source.depth
         if found is not None and (depth is None or (found.depth is not None and found.depth <= depth)):
             return found
         self._begin()
@@ -202,8 +202,9 @@ class Ledger:
             self._db.execute("UPDATE url SET depth = ?, status = ? WHERE id = ?", (depth, status, found.id))
             return replace(found, depth=depth, status=status)
         self._db.execute(
-            "INSERT INTO url (key, url, status, run, source, sitemap, depth) VALUES (?, ?, ?, 0, ?, 0, ?)",
-            (urls.key(url), url, Row.QUEUED, self._run.source, depth),
+            "INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, found_on)"
+            " VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?)",
+            (urls.key(url), url, Row.QUEUED, self._run.source, depth, source.chain, source.id),
         )
         added = self.find(url)
         assert added is not None

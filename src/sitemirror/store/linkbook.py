@@ -53,6 +53,15 @@ ON CONFLICT (key) DO UPDATE SET
     ELSE status END
 """
 
+# The pages that led to a page, nearest first, and how far back.
+_UP = """
+WITH RECURSIVE up (id, n) AS (
+  SELECT found_on, 1 FROM url WHERE id = :id AND found_on IS NOT NULL
+  UNION ALL
+  SELECT found_on, n + 1 FROM url JOIN up USING (id) WHERE found_on IS NOT NULL AND n < :steps
+)
+"""
+
 
 class LinkBook:
     """Writes links as pages are read. Belongs to the ledger's batches: it begins none and ends none."""
@@ -101,6 +110,17 @@ class LinkBook:
         """Whether nobody has decided yet to fetch this URL."""
         row = self._db.execute("SELECT status FROM url WHERE key = ?", (urls.key(url),)).fetchone()
         return row is None or row[0] == Row.OUTSIDE
+
+    def led_by(self, id: int, steps: int) -> list[str]:
+        """The URLs of the pages that led to a page, nearest first, as far back as `steps`."""
+        rows = self._db.execute(f"{_UP} SELECT url FROM up JOIN url USING (id) ORDER BY n", {"id": id, "steps": steps})
+        return [row[0] for row in rows]
+
+    def links_before(self, id: int, steps: int) -> Iterator[str]:
+        """What the pages that led to a page link to."""
+        query = f"{_UP} SELECT url.url FROM up JOIN edge ON edge.src = up.id JOIN url ON url.id = edge.dst"
+        for row in self._db.execute(query, {"id": id, "steps": steps}):
+            yield row[0]
 
     def accepted_queries(self) -> Iterator[str]:
         """Pages with a query that are fetched or will be: traps count them."""

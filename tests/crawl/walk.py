@@ -1,0 +1,82 @@
+"""Walks through a site that exists as a function only: its links are judged and kept as in a crawl, nothing is fetched.
+
+Sites of thousands of pages are walked in a second or two, endless ones as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sitemirror.discover.found import Found, LinkKind, PageLinks
+from sitemirror.engine.follow import Follow
+from sitemirror.engine.plan import plan_for
+from sitemirror.engine.queue import Queue
+from sitemirror.frontier.scope import CrawlScope
+from sitemirror.settings import Settings
+from sitemirror.store.files import Tree
+from sitemirror.store.ledger import Ledger, Selection
+from sitemirror.store.linkbook import LinkBook
+from sitemirror.store.processed import ProcessedLog
+from sitemirror.store.state import State
+from sitemirror.urls import normalize
+
+HOME = "https://example.com/"
+Links = Callable[[str], Iterable[str]]
+"""From a page's path, with its query, to what it links to; `.png` is a picture on it."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Where a walk came: the paths that would be fetched, and those that were cut, with the reason."""
+
+    visited: list[str]
+    cut: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Now:
+    settings: Settings
+
+    def now(self) -> str:
+        return "2026-01-03T20:00:00Z"
+
+
+def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
+    """Breadth first from `/`, as a crawl to HTML goes; a site that has no end after `most` pages is a failure."""
+    settings = Settings()
+    tree = Tree(folder, min_free_mb=0)
+    tree.prepare()
+    state = State.open(folder / "state.sqlite3")
+    log = ProcessedLog(state, tree, "_processed.txt")
+    try:
+        run = state.begin_run(source_url=HOME, mode="links:html", scope="", started_at="")
+        ledger, book = Ledger(state, run, log), LinkBook(state, run)
+        scope = CrawlScope(settings, start_url=HOME)
+        follow = Follow(_Now(settings), plan_for("crawl", settings), scope, ledger, book)
+        ledger.within_batch()
+        book.start(HOME)
+        queue, visited = Queue(ledger, Selection.queued()), list[str]()
+        while (known := queue.next()) is not None:
+            path = known.url.removeprefix(HOME[:-1])
+            visited.append(path)
+            assert len(visited) <= most, "no end in sight"
+            if known.kind != 2:
+                follow.links(known, _page_links(links(path)))
+        rows = state.db.execute("SELECT url, reason FROM url WHERE reason IS NOT NULL").fetchall()
+        ledger.commit()
+        return Walk(visited, {url.removeprefix(HOME[:-1]): reason for url, reason in rows})
+    finally:
+        log.close()
+        state.close()
+
+
+def _page_links(links: Iterable[str]) -> PageLinks:
+    found = []
+    for link in dict.fromkeys(links):
+        there = normalize(HOME[:-1] + link)
+        picture = there.endswith(".png")
+        kind, attribute = (LinkKind.ASSET, "src") if picture else (LinkKind.PAGE, "href")
+        found.append(Found(there, kind, requisite=picture, attribute=attribute, nofollow=False))
+    return PageLinks(tuple(found), (), nofollow=False)
