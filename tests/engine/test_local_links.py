@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from hashlib import sha256
+
+import pytest
+
+import sitemirror
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
+
+USERS = """<h1>Users</h1><p id="intro">All of them.</p>
+    <section id="sec-17"><div><h2>Create a user</h2></div><p>Text. <b id="opt">name</b> is needed.</p></section>
+    <a name="old"></a><h2 id="x.y">Remove &amp; restore</h2><p>Text, and more: <i id="%C3%A9t%C3%A9">a</i>.</p>"""
+
+
+def links(text: str) -> dict[str, str]:
+    """Text of a link → where it leads."""
+    return dict(re.findall(r"\[([^\]]*)\]\(([^)]*)\)", text))
+
+
+def sound(copy: Copy) -> bool:
+    """Whether `verify` has nothing to say against the copy."""
+    return sitemirror.verify(copy.folder).problems == ()
 
 
 async def test_links_between_saved_pages_lead_from_file_to_file(site: Site, run: Mirror, copy: Copy) -> None:
@@ -33,8 +53,6 @@ async def test_links_between_saved_pages_lead_from_file_to_file(site: Site, run:
 
 async def test_the_manifest_knows_the_bytes_with_local_links(site: Site, run: Mirror, copy: Copy) -> None:
     """Hashes are of the files as they are, and a second run changes neither."""
-    from hashlib import sha256
-
     site.html_page("/a", "A", '<p><a href="/b">b</a></p>', etag='"1"')
     site.html_page("/b", "B", '<p><a href="/a">a</a></p>', etag='"1"')
     site.sitemap(urls=["/a", "/b"])
@@ -66,3 +84,188 @@ async def test_absolute_links_are_the_default(site: Site, run: Mirror, copy: Cop
     site.sitemap(urls=["/a", "/b"])
     await run()
     assert f"[b]({site.url}/b)" in copy.text("a/index.md")
+
+
+async def test_fragments_lead_to_the_heading_their_place_belongs_to(site: Site, run: Mirror, copy: Copy) -> None:
+    """An id on a section, in a text or before a heading becomes that heading's anchor, or else the file is meant."""
+    fragments = ["sec-17", "opt", "old", "x.y", "%25C3%25A9t%25C3%25A9", "intro", "Create-A-User", "gone", "top"]
+    body = " ".join(f'<a href="/users#{name}">{name}</a>' for name in fragments)
+    site.html_page(
+        "/start",
+        "Start",
+        f'<h1>Start</h1><p>{body} <a href="/moved#sec-17">moved</a> <a href="/users#old:~:text=x">text</a></p>',
+    )
+    site.html_page("/users", "Users", USERS)
+    site.redirect("/moved", "/users")
+    site.sitemap(urls=["/start", "/users", "/moved"])
+    await run(links="local")
+    found = links(copy.text("start/index.md"))
+    file = "../users/index.md"
+    assert found == {
+        "sec-17": f"{file}#create-a-user",
+        "opt": f"{file}#create-a-user",
+        "old": f"{file}#remove--restore",
+        "x.y": f"{file}#remove--restore",
+        "%25C3%25A9t%25C3%25A9": f"{file}#remove--restore",
+        "intro": f"{file}#users",
+        "Create-A-User": f"{file}#create-a-user",
+        "gone": file,
+        "top": file,
+        "moved": f"{file}#create-a-user",
+        "text": f"{file}#remove--restore",
+    }
+    assert sound(copy)
+
+
+async def test_links_within_a_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """They become anchors of the file's own headings, or lead to the file, whichever way the page wrote them."""
+    site.html_page(
+        "/a",
+        "A",
+        f"""<p id="first">Before all. <a href="#sec-2">two</a> <a href="/a#sec-2">whole</a> <a href="#first">up</a>
+        <a href="#nowhere">nowhere</a> <a href="/a">itself</a> <a href="#one">one</a> <a href="/b">b</a></p>
+        <h2>One</h2><p>x</p><h2 id="sec-2">Two</h2><p>x</p><h2 id="one">Three</h2><p>{"x " * 50}</p>""",
+    )
+    site.html_page("/b", "B", "<h1>B</h1><p>x</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await run(links="local")
+    expected = {
+        "two": "#two",
+        "whole": "#two",
+        "up": "index.md",
+        "nowhere": "index.md",
+        "itself": "index.md",
+        "one": "#three",  # although a heading has that very name
+        "b": "../b/index.md",
+    }
+    assert links(copy.text("a/index.md")) == expected
+    for options in ({}, {"update": True}):
+        await run(links="local", **options)
+        assert links(copy.text("a/index.md")) == expected
+    assert sound(copy)
+
+
+async def test_links_follow_what_becomes_of_their_target(site: Site, run: Mirror, copy: Copy) -> None:
+    """After an update a page that is as it was leads to the new heading, the new page, or back to the site."""
+    site.html_page(
+        "/a",
+        "A",
+        '<h1 id="t">A</h1><p><a href="/b#i">heading</a> <a href="/b#j">place</a> <a href="/c#i">moved</a> '
+        '<a href="/d#i">d</a> <a href="#t">here</a></p>',
+        etag='"1"',
+    )
+    for name in "bcd":
+        site.html_page(f"/{name}", name, f'<h1>{name}</h1><h2 id="i">Old name</h2><p id="j">x</p>', etag='"1"')
+    site.sitemap(urls=["/a", "/b", "/c", "/d"])
+    await run(links="local")
+    page = "a/index.md"
+    assert links(copy.text(page)) == {
+        "heading": "../b/index.md#old-name",
+        "place": "../b/index.md#old-name",
+        "moved": "../c/index.md#old-name",
+        "d": "../d/index.md#old-name",
+        "here": "#a",
+    }
+    site.html_page("/b", "b", '<h1>b</h1><h2 id="i">New name</h2><p>x</p><h2>Other</h2><p id="j">x</p>', etag='"2"')
+    site.redirect("/c", "/e")
+    site.html_page("/e", "e", '<h1>e</h1><p id="i">x</p>')
+    site.sitemap(urls=["/a", "/b", "/c"])
+    site.clear_log()
+    await run(links="local", update=True)
+    assert [seen.path for seen in site.requests_for("/a")] == ["/a"]  # answered 304
+    assert links(copy.text(page)) == {
+        "heading": "../b/index.md#new-name",
+        "place": "../b/index.md#other",
+        "moved": "../e/index.md#e",
+        "d": "../d/index.md#old-name",  # gone from the site, kept on disk
+        "here": "#a",
+    }
+    assert sound(copy)
+    (copy.folder / "d/index.md").unlink()
+    await run(links="local", update=True)
+    assert links(copy.text(page))["d"] == f"{site.url}/d#i"
+    assert sound(copy)
+
+
+async def test_a_copy_that_was_made_with_absolute_links(site: Site, run: Mirror, copy: Copy) -> None:
+    """Where the site's own ids are not known, a fragment is kept if a heading has that name."""
+    site.html_page("/a", "A", '<p><a href="/b#two-words">yes</a> <a href="/b#id">no</a> <a href="/b">b</a></p>')
+    site.html_page("/b", "B", '<h1>B</h1><h2 id="id">Two words</h2><p>x</p>')
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    site.clear_log()
+    await run(links="local")
+    assert not site.requests_for("/a")
+    assert links(copy.text("a/index.md")) == {
+        "yes": "../b/index.md#two-words",
+        "no": "../b/index.md",
+        "b": "../b/index.md",
+    }
+    assert sound(copy)
+
+
+@pytest.mark.parametrize("format", ["markdown", "both"])
+async def test_without_the_state_the_links_stay_good(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A state that is made anew knows no ids: links are left as they are, and less exact where that has to be."""
+    site.html_page("/a", "A", '<h1 id="t">A</h1><p><a href="/b#i">b</a> <a href="#t">here</a></p>')
+    site.html_page("/b", "B", '<h1>B</h1><h2 id="i">Two</h2><p>x</p>')
+    site.sitemap(urls=["/a", "/b"])
+    await run(links="local", format=format)
+    before = copy.files
+    assert links(copy.text("a/index.md")) == {"b": "../b/index.md#two", "here": "#a"}
+    (copy.folder / "_state.sqlite3").unlink()
+    await run(links="local", format=format)
+    assert copy.files == before
+    (copy.folder / "_state.sqlite3").unlink()
+    (copy.folder / "b/index.md").write_bytes(before["b/index.md"].replace(b"Two", b"Three"))
+    await run(links="local", format=format)
+    assert links(copy.text("a/index.md")) == {"b": "../b/index.md", "here": "#a"}
+    await run(links="local", format=format, update=True, re_download_all=True)
+    assert copy.files == before
+    assert sound(copy)
+
+
+async def test_a_kill_between_files_and_state(site: Site, run: Mirror, copy: Copy) -> None:
+    """Files that were linked by a run which could not note it are taken as they are."""
+    site.html_page(
+        "/a", "A", '<h1>T</h1><p><a href="#x">x</a> <a href="/b#i">b</a></p><h2 id="t">X</h2><h2 id="x">T</h2>'
+    )
+    site.html_page("/b", "B", '<h1>B</h1><h2 id="i">Two</h2><p>x</p>')
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    await run()
+    state = (copy.folder / "_state.sqlite3").read_bytes()
+    await run(links="local")
+    before = copy.files
+    assert links(copy.text("a/index.md"))["x"] == "#x"  # nothing is known of its ids but that a heading has the name
+    (copy.folder / "_state.sqlite3").write_bytes(state)
+    await run(links="local")
+    assert copy.files == before
+    await run(links="local", update=True, re_download_all=True)
+    assert links(copy.text("a/index.md")) == {"x": "#t-1", "b": "../b/index.md#two"}
+    assert sound(copy)
+
+
+async def test_awkward_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """Paths and anchors that need escaping are found again by a reader, by verify and by the next run."""
+    name = "/a%20(b)%26c"
+    site.html_page(
+        name,
+        "Odd",
+        '<h1>Odd</h1><h2 id="1">Größe (x) &amp; <code>a_b</code></h2><p><a href="#1">1</a> <a href="/z">z</a></p>',
+    )
+    site.html_page(
+        "/z",
+        "Z",
+        f'<h1>Z</h1><p>{site.url}{name}#1 <a href="{name}#1">{site.url}{name}#1</a> <a href="{name}">y</a></p>',
+    )
+    site.sitemap(urls=[name, "/z"])
+    await run(links="local")
+    before = copy.files
+    assert "(../a_\\(b\\)&c/index.md" not in copy.text("z/index.md")
+    assert links(copy.text("z/index.md"))["y"] == "../a_%28b%29%26c/index.md"
+    assert copy.text("z/index.md").count("%26c/index.md#größe-x--a_b") == 1
+    assert sound(copy)
+    assert sitemirror.verify(copy.folder).checked.anchors == 2
+    await run(links="local", update=True)
+    assert copy.files == before

@@ -18,12 +18,15 @@ Mirrored = Callable[[str], "Copy"]
 
 WAYS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "mirror": (sitemirror.mirror_sync, {}),
+    "mirror-local": (sitemirror.mirror_sync, {"links": "local"}),
     "mirror-both": (sitemirror.mirror_sync, {"format": "both"}),
     "mirror-indexed": (sitemirror.mirror_sync, {"index": True}),
     "mirror-html": (sitemirror.mirror_sync, {"format": "html"}),
     "crawl": (sitemirror.crawl_sync, {}),
     "crawl-both": (sitemirror.crawl_sync, {"format": "both"}),
     "crawl-markdown": (sitemirror.crawl_sync, {"format": "markdown"}),
+    "crawl-markdown-local": (sitemirror.crawl_sync, {"format": "markdown", "links": "local"}),
+    "crawl-both-local": (sitemirror.crawl_sync, {"format": "both", "links": "local"}),
     "crawl-as-received": (sitemirror.crawl_sync, {"post_process": False}),
     "crawl-unhashed": (sitemirror.crawl_sync, {"hash": False}),
     "crawl-cut-short": (sitemirror.crawl_sync, {"max_pages": 3}),

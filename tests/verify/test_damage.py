@@ -121,6 +121,57 @@ def test_a_dangling_anchor(mirrored: Mirrored, old: str, new: str) -> None:
     assert copy.problems() == [("anchor", "index.html")]
 
 
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[x](../index.md#house)",
+        "[x](#third)",
+        "[x](#Second)",
+        "[x](<index.md#third> 'title')",
+        "![x](index.md#third)",
+        "> - [x](../index.md#home_)",
+    ],
+)
+def test_a_dangling_anchor_in_markdown(mirrored: Mirrored, link: str) -> None:
+    """A heading that the other file, or the file itself, does not have."""
+    copy = mirrored("mirror-local")
+    copy.forget_what_was_saved()
+    page = copy.folder / "guide/index.md"
+    good = "[a](#second) [b](#first) [c](../index.md#home) [d](../index.md#%68ome) [e](#top) [f](../index.md#)"
+    page.write_text(page.read_text("utf-8") + f"\n{good}\n\n```\n[x](#no)\n```\n", "utf-8")
+    assert copy.problems() == []
+    page.write_text(page.read_text("utf-8") + f"\n{link}\n", "utf-8")
+    assert copy.problems() == [("anchor", "guide/index.md")]
+
+
+def test_a_heading_that_has_gone(mirrored: Mirrored) -> None:
+    """A heading that was renamed by hand is missed by the page that links to it."""
+    copy = mirrored("mirror-local")
+    copy.forget_what_was_saved()
+    rewrite(copy.folder / "guide/index.md", "## Second", "## Third")
+    (problem,) = copy.verify().problems
+    assert (problem.kind, copy.below(problem.where)) == ("anchor", "index.md")
+    assert "#second" in problem.message
+    assert "guide/index.md" in problem.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- ```\n" + "  code `\n" * 2000 + "  [x](no.md#y) [x](../../../../no.md)\n  ```",
+        "<div>\n[x](no.md) [x](../index.md#no)\n</div>",
+        "    [x](no.md) [x](#no)",
+    ],
+)
+def test_what_only_looks_like_a_link(mirrored: Mirrored, text: str) -> None:
+    """In code and raw HTML nothing is a link, however deep it stands."""
+    copy = mirrored("mirror-local")
+    copy.forget_what_was_saved()
+    page = copy.folder / "guide/index.md"
+    page.write_text(page.read_text("utf-8") + f"\n{text}\n", "utf-8")
+    assert copy.problems() == []
+
+
 def test_an_unaccounted_url(mirrored: Mirrored) -> None:
     """A URL that the state or the log knows and the manifest does not; a torn last line of the log is no URL."""
     copy = mirrored("mirror")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sitemirror.engine.linkcheck import html_links, markdown_links, target_of
+from sitemirror.engine.linkcheck import exact_markdown_links, html_links, markdown_links, target_of
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,15 @@ from sitemirror.engine.linkcheck import html_links, markdown_links, target_of
 def test_markdown(text: str, paths: set[str]) -> None:
     """Inline links and pictures are links; what stands in code, is escaped, or leaves the disk is not."""
     assert {path for path, _ in markdown_links(text).references} == paths
+
+
+def test_anchors_in_markdown() -> None:
+    """Fragments are read in files whose links were made local; elsewhere those within the page are the site's own."""
+    text = "[a](b.md#c) [d](#e) [f](#) [g](https://x/y#z)\n\n[h]: i.md#j\n"
+    assert markdown_links(text).references == {("b.md", "c"), ("", "e")}
+    assert exact_markdown_links(text).references == {("b.md", "c"), ("", "e"), ("i.md", "j")}
+    for read in (markdown_links, exact_markdown_links):
+        assert read("[d](#e) [g](https://x/y#z)").references == set()
 
 
 def test_html() -> None:
@@ -63,4 +72,5 @@ def test_hostile_markdown_takes_no_longer(text: str) -> None:
     """Many thousand beginnings of links and code are read in the time that as many links take."""
     started = time.process_time()
     markdown_links(text)
+    exact_markdown_links(text)
     assert time.process_time() - started < 5

@@ -38,9 +38,11 @@ def test_links_are_really_looked_at(mirrored: Mirrored) -> None:
     local, received = mirrored("crawl").verify().checked, mirrored("crawl-as-received").verify().checked
     assert local.links > received.links
     assert (local.anchors, received.anchors) == (3, 0)
+    assert mirrored("mirror-local").verify().checked.anchors == 3
+    assert mirrored("mirror").verify().checked.anchors == 0
 
 
-@pytest.mark.parametrize("way", ["mirror", "mirror-both", "crawl"])
+@pytest.mark.parametrize("way", ["mirror", "mirror-local", "mirror-both", "crawl"])
 def test_the_published_files_are_enough(mirrored: Mirrored, way: str) -> None:
     """A mirror that has lost its working state can be checked all the same."""
     copy = mirrored(way)

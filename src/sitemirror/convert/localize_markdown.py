@@ -26,18 +26,28 @@ def localize_markdown(markdown: str, *, target: Callable[[str, str], str | None]
     link within the page. It answers with the new destination, or with `None` to leave the link as it is. Pictures are
     asked for like links; text, code and raw HTML are never touched, and what is rendered as text stays the same.
     """
+    return relink_markdown(markdown, change=lambda destination: _asked(destination, target))
+
+
+def relink_markdown(markdown: str, *, change: Callable[[str], str | None]) -> str:
+    """The same; `change` is given each destination as the file names it, without escapes, in order."""
     if _MAYBE.search(markdown) is None:
         return markdown
     edits: list[Edit] = []
     for found in MarkdownText(markdown).destinations():
-        new = _asked(found.url, target)
+        new = change(found.url)
         if new is not None and new != found.url:
-            destination = _REFERENCE.sub("&amp;", _UNSAFE.sub(_encoded, new)) or "<>"
+            destination = _REFERENCE.sub("&amp;", as_named(new)) or "<>"
             if found.form is not Form.AUTOLINK:
                 edits.append((found.start, found.end, destination))
             elif (edit := _spelled_out(markdown, found, destination)) is not None:
                 edits.append(edit)
     return apply(markdown, edits)
+
+
+def as_named(destination: str) -> str:
+    """What a destination will read as when the file has it."""
+    return _UNSAFE.sub(_encoded, destination)
 
 
 def _asked(url: str, target: Callable[[str, str], str | None]) -> str | None:

@@ -56,6 +56,11 @@ class LinkBase:
         """(source, target, reference)."""
         yield from self._db.execute("SELECT source, target, reference FROM dangling ORDER BY rowid")
 
+    def unread(self) -> list[str]:
+        """Files with places that are linked, of which nobody has told what places they have."""
+        query = "SELECT path FROM file WHERE NOT parsed AND id IN (SELECT target FROM wanted) ORDER BY id"
+        return [path for (path,) in self._db.execute(query)]
+
     def unanchored(self) -> Iterator[tuple[str, str, str]]:
         """(source, target, name) of the places that no page has."""
         yield from self._db.execute(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
 import turbohtml
 
+from sitemirror.convert.markdown_text import MarkdownText
 from sitemirror.discover.srcset import candidates
 from sitemirror.discover.stylesheet import decode, references
 
@@ -102,12 +103,22 @@ def css_links(data: bytes) -> Linked:
 
 
 def markdown_links(text: str) -> Linked:
-    """The inline links and pictures of Markdown. Anchors are not read."""
+    """The inline links and pictures of Markdown, quickly: what is read as a link need not be one. No anchors."""
+    return _linked(_destinations(_FENCED.sub("", text)))
+
+
+def exact_markdown_links(text: str) -> Linked:
+    """All the links of Markdown, as the standard has them. No anchors."""
+    return _linked(found.url for found in MarkdownText(text).destinations())
+
+
+def _linked(destinations: Iterable[str]) -> Linked:
     found = Linked()
-    for destination in _destinations(_FENCED.sub("", text)):
-        path, _, _ = destination.partition("#")
-        if path:
-            found.add(path, leads=False)
+    for destination in destinations:
+        found.add(destination, leads=True)
+    if not any(path for path, _ in found.references):
+        # Its links were not made local. Those within the page are the site's own then, and name ids of its HTML.
+        found.references.clear()
     return found
 
 
@@ -115,6 +126,11 @@ def _destinations(text: str) -> Iterator[str]:
     for match in _QUIET.finditer(text):
         if match["link"] and (found := _DESTINATION.match(text, match.end())) is not None:
             yield _ESCAPED.sub(r"\1", found["angled"] if found["angled"] is not None else found["plain"])
+
+
+def is_local(reference: str) -> bool:
+    """Whether a reference stays on the disk."""
+    return not _ABSOLUTE.match(reference)
 
 
 def target_of(source: str, path: str) -> str | None:

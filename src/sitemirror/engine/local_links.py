@@ -1,74 +1,210 @@
-"""`--links local`: makes links between the Markdown pages of a mirror lead from file to file."""
+"""`--links local`: makes links between the Markdown pages of a mirror lead from file to file, to anchors that exist.
+
+What a link was is kept with the page, so that a later run can lead it elsewhere: the page it leads to may have come,
+gone or got other headings meanwhile, while the page with the link stays as it is.
+"""
 
 from __future__ import annotations
 
 import re
+import zlib
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import Final
+from typing import Final, Generic, NamedTuple, TypeVar
+from urllib.parse import unquote
 
-from sitemirror.convert.anchors import anchors
-from sitemirror.convert.localize_markdown import localize_markdown
+import orjson
+
+from sitemirror.convert.anchors import anchors, unpack_fragments
+from sitemirror.convert.localize_markdown import as_named, relink_markdown
 from sitemirror.convert.relative import relative_link
+from sitemirror.engine.linkcheck import is_local, target_of
 from sitemirror.store.files import Tree
-from sitemirror.store.pages_by_url import PagesByUrl
+from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
+from sitemirror.urls import InvalidUrl, normalize
 
-_FRONT_MATTER: Final = re.compile(r"---\n.*?\n---\n", re.S)
+_BATCH: Final = 16  # files that may be changed without their rows saying so: a kill then can have them fetched again
+_KNOWN_URLS: Final = 50_000
+_KNOWN_NAMES: Final = 50_000
+_PLAIN: Final = re.compile(r"[\s_.]+")
+
+K = TypeVar("K")
+V = TypeVar("V", bound=Collection[str])
 
 
 def link_locally(tree: Tree, pages: PagesByUrl) -> int:
     """Rewrites every page that links to another one; says how many. Doing it again, after a kill too, does no harm."""
     linker = _Linker(tree, pages)
-    changes = [change for page in pages.pages() if (change := linker.rewrite(*page)) is not None]
-    pages.rewritten(changes)
-    return len(changes)
+    count = 0
+    batch: list[Relinked] = []
+    try:
+        for page in pages.pages():
+            if (change := linker.rewrite(page)) is not None:
+                count += 1
+                batch.append(change)
+            if len(batch) >= _BATCH:
+                pages.relinked(batch)
+                batch.clear()
+    finally:
+        pages.relinked(batch)
+    return count
+
+
+class _Target(NamedTuple):
+    """Where a link leads."""
+
+    path: str
+    ids: tuple[int, ...]  # of pages that may know its fragment: the file's own, and the one that was linked
 
 
 class _Linker:
     def __init__(self, tree: Tree, pages: PagesByUrl) -> None:
         self._tree = tree
         self._pages = pages
-        self._path_of = lru_cache(maxsize=50_000)(pages.path_of)
-        self._anchors_in = lru_cache(maxsize=2_000)(self._read_anchors)
+        self._target = lru_cache(_KNOWN_URLS)(self._find)
+        self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
+        self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
 
-    def rewrite(self, id: int, path: str, recorded: str | None) -> tuple[int, int, str] | None:
-        """(id, size, sha256) of the file as it is now, or None when that is what is recorded."""
-        if not self._tree.exists(path):
+    def rewrite(self, page: LinkedPage) -> Relinked | None:
+        """What the file is now; None when that is what is recorded."""
+        if not self._tree.exists(page.path):
             return None
-        text = self._tree.read(path).decode("utf-8", "replace")
-        matter, body = _split(text)
+        before = self._tree.read(page.path)
+        digest = sha256(before).hexdigest()
+        relinker = _Relinker(self, page, digest)
+        text = before.decode("utf-8", "replace")
+        changed = relink_markdown(text, change=relinker.change)
+        if changed != text:
+            data = changed.encode()
+            self._tree.write(page.path, data)
+            digest = sha256(data).hexdigest()
+        else:
+            data = before
+        links = _pack(relinker.led)
+        if digest == page.sha256 and links == page.links and (not links or digest == page.linked):
+            return None
+        return Relinked(page.id, len(data), digest, links, relinker.is_vague)
 
-        def target(url: str, fragment: str) -> str | None:
-            there = self._path_of(url) if url else None
-            if there is None:
-                return None
-            anchor = self._anchor(there, fragment)
-            if there == path:
-                return f"#{anchor}" if anchor else None
-            return relative_link(path, there) + (f"#{anchor}" if anchor else "")
+    def find(self, url: str) -> _Target | None:
+        try:
+            return self._target(normalize(url))
+        except InvalidUrl:
+            return None
 
-        localized = matter + localize_markdown(body, target=target)
-        data = localized.encode()
-        if localized != text:
-            self._tree.write(path, data)
-        digest = sha256(data).hexdigest()
-        return (id, len(data), digest) if digest != recorded else None
+    def _find(self, url: str) -> _Target | None:
+        found = self._pages.find(url)
+        if found is None or not self._tree.exists(found[0]):
+            return None
+        path, page, own = found
+        return _Target(path, (page,) if page == own else (page, own))
 
-    def _anchor(self, path: str, fragment: str) -> str:
-        """The anchor of the target file that a fragment of the page means; empty where there is none."""
-        if not fragment:
+    def exists(self, path: str) -> bool:
+        return self._tree.exists(path)
+
+    def place(self, target: _Target, fragment: str) -> str:
+        """The anchor in the target file that a fragment of the site means; empty where the top of the file is meant."""
+        name = fragment.partition(":~:")[0]
+        for id in target.ids if name else ():
+            places = self._fragments[id]
+            if anchor := places.get(name) or places.get(unquote(name)):
+                return anchor
+        return self.named(target.path, unquote(name))
+
+    def named(self, path: str, name: str) -> str:
+        """The anchor of that name, or nearly, in a file; empty if there is none."""
+        if not name:
             return ""
-        there = self._anchors_in(path)
-        plain = re.sub(r"[\s_.]+", "-", fragment.lower()).strip("-")
-        return next((name for name in (fragment, fragment.lower(), plain) if name in there), "")
+        there = self._anchors[path]
+        plain = _PLAIN.sub("-", name.lower()).strip("-")
+        return next((each for each in (name, name.lower(), plain) if each in there), "")
 
     def _read_anchors(self, path: str) -> frozenset[str]:
-        if not self._tree.exists(path):
-            return frozenset()
-        return frozenset(anchors(_split(self._tree.read(path).decode("utf-8", "replace"))[1]))
+        return anchors(self._tree.read(path).decode("utf-8", "replace")) if self._tree.exists(path) else frozenset()
 
 
-def _split(text: str) -> tuple[str, str]:
-    """Front matter and the rest."""
-    found = _FRONT_MATTER.match(text)
-    return (found[0], text[found.end() :]) if found else ("", text)
+class _Relinker:
+    """The links of one file: what each was, and what it is from now on."""
+
+    def __init__(self, linker: _Linker, page: LinkedPage, digest: str) -> None:
+        self.led: list[tuple[str, str]] = []  # (destination now, destination on the site)
+        self.is_vague = False  # whether there are links of which nobody knows any more what they were
+        self._linker = linker
+        self._path = page.path
+        self._itself = _Target(page.path, (page.id,))
+        self._was: dict[str, deque[str]] = {}
+        # A file that is neither as it was saved nor as it was linked is from a run that was killed in between.
+        self._is_linked = digest != page.sha256
+        if digest == page.linked:
+            self._is_linked = True
+            for now, was in _unpack(page.links):
+                self._was.setdefault(now, deque()).append(was)
+
+    def change(self, destination: str) -> str | None:
+        """Where a link leads from now on."""
+        was = self._was.get(destination)
+        if was:
+            return self._lead(was.popleft())
+        if not is_local(destination):
+            return self._lead(destination)
+        path, _, fragment = destination.partition("#")
+        if path:
+            self.is_vague = True
+            return self._keep(path, fragment)
+        if not fragment:
+            return None
+        if self._is_linked and self._linker.named(self._path, unquote(fragment)) == unquote(fragment):
+            self.is_vague = True
+            return None
+        return self._lead(destination)
+
+    def _lead(self, original: str) -> str:
+        """To the file of a page, or to the site where there is none."""
+        url, _, fragment = original.partition("#")
+        target = self._linker.find(url) if url else self._itself
+        if target is None:
+            return original
+        anchor = self._linker.place(target, fragment)
+        if anchor and target.path == self._path:
+            found = f"#{anchor}"
+        else:
+            found = relative_link(self._path, target.path) + (f"#{anchor}" if anchor else "")
+        found = as_named(found)
+        self.led.append((found, original))
+        return found
+
+    def _keep(self, path: str, fragment: str) -> str | None:
+        """A link to a file leads there still, if only to the file."""
+        there = target_of(self._path, unquote(path))
+        if not fragment or there is None or not self._linker.exists(there):
+            return None
+        return None if unquote(fragment) == self._linker.named(there, unquote(fragment)) else path
+
+
+class _Shelf(Generic[K, V]):
+    """Collections of names as they were read last: as many as are of use, and not too much in all."""
+
+    def __init__(self, read: Callable[[K], V]) -> None:
+        self._read = read
+        self._kept: OrderedDict[K, V] = OrderedDict()
+        self._names = 0
+
+    def __getitem__(self, key: K) -> V:
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+            return found
+        found = self._kept[key] = self._read(key)
+        self._names += len(found) + 1
+        while self._names > _KNOWN_NAMES and len(self._kept) > 1:
+            self._names -= len(self._kept.popitem(last=False)[1]) + 1
+        return found
+
+
+def _pack(led: list[tuple[str, str]]) -> bytes:
+    return zlib.compress(orjson.dumps(led)) if led else b""
+
+
+def _unpack(packed: bytes) -> Iterator[tuple[str, str]]:
+    yield from orjson.loads(zlib.decompress(packed)) if packed else ()

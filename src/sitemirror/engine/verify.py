@@ -15,13 +15,22 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror import urls
+from sitemirror.convert.anchors import anchors
 from sitemirror.engine.accounts import Accounts
 from sitemirror.engine.filecheck import FileCheck
 from sitemirror.engine.findings import Findings, OnProblem
 from sitemirror.engine.indexcheck import NAME as INDEX
 from sitemirror.engine.indexcheck import check_index, makes_links_local
 from sitemirror.engine.linkbase import LinkBase
-from sitemirror.engine.linkcheck import Linked, css_links, html_links, is_anywhere, markdown_links, target_of
+from sitemirror.engine.linkcheck import (
+    Linked,
+    css_links,
+    exact_markdown_links,
+    html_links,
+    is_anywhere,
+    markdown_links,
+    target_of,
+)
 from sitemirror.engine.where import MANIFEST
 from sitemirror.engine.workspace import STATE_FILE
 from sitemirror.errors import UsageError
@@ -107,6 +116,7 @@ class _Check:
         self._named: set[str] = set()
         self._hosts: set[str] = set()  # folders of other hosts that have pages of this mirror
         self._html: dict[str, HtmlFile] = {}
+        self._exact: tuple[str, Linked] = ("", Linked())  # the file that was looked at closely last
         self._state_known = False
         self._local_links: bool | None = None
         self._saves_assets = False
@@ -126,7 +136,7 @@ class _Check:
             return
         if self._is_file("_index.md"):
             data = self._files.body(self._own("_index.md"), None, None, "")
-            self._follow(self._own("_index.md"), markdown_links((data or b"").decode("utf-8", "replace")))
+            self._follow(self._own("_index.md"), _markdown(data or b""))
         self._judge_links()
         if self._is_file(INDEX):
             name = self._own(INDEX)
@@ -243,9 +253,9 @@ class _Check:
         for path, fragment in sorted(linked.references):
             target = target_of(source, path)
             if target is None:
-                self._findings.add(
-                    ProblemKind.LINK, self._where(source), f"links to {path}, which is outside the mirror"
-                )
+                if self._is_meant(source, target):
+                    message = f"links to {path}, which is outside the mirror"
+                    self._findings.add(ProblemKind.LINK, self._where(source), message)
             elif not self._is_saved(target):
                 self._links.dangles(source, target, path)
             elif not is_anywhere(fragment):
@@ -259,13 +269,30 @@ class _Check:
 
     def _judge_links(self) -> None:
         for source, target, reference in self._links.dangling():
-            if target not in self._files.bad:  # that it is missing has been said
+            # That a file is missing has been said.
+            if target not in self._files.bad and self._is_meant(source, target):
                 self._findings.add(ProblemKind.LINK, self._where(source), f"links to {reference}, which is not there")
+        for path in self._links.unread():
+            data = self._files.body(path, None, None, MANIFEST) if path.endswith(".md") else None
+            if data is not None:
+                self._links.has(path, anchors(data.decode("utf-8", "replace")))
         for source, target, name in self._links.unanchored():
+            if not self._is_meant(source, target, name):
+                continue
             what = "itself" if source == target else self._where(target)
             self._findings.add(
                 ProblemKind.ANCHOR, self._where(source), f"links to #{name} in {what}, where no such place is"
             )
+
+    def _is_meant(self, source: str, target: str | None, name: str = "") -> bool:
+        """Whether a file really has a link that leads nowhere: looking closely at every Markdown file would be slow."""
+        if not source.endswith(".md"):
+            return True
+        if self._exact[0] != source:
+            data = self._files.body(source, None, None, MANIFEST)
+            self._exact = source, exact_markdown_links((data or b"").decode("utf-8", "replace"))
+        references = self._exact[1].references
+        return any(target_of(source, path) == target and name in ("", place) for path, place in references)
 
     # --- URLs and files that nobody tells of -------------------------------------------------------------------
 

@@ -1,12 +1,39 @@
-"""Where a URL's Markdown is, for links between the pages of a mirror."""
+"""Where a URL's Markdown is and which headings its ids lead to, for links between the pages of a mirror."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from sitemirror import urls
+from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
+
+_AT_ONCE: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPage:
+    """A page whose links may lead to files."""
+
+    id: int
+    path: str
+    sha256: str | None
+    linked: str | None  # the hash of the file as it was when its links were made local
+    links: bytes  # what those links were
+
+
+@dataclass(frozen=True, slots=True)
+class Relinked:
+    """What became of one."""
+
+    id: int
+    size: int
+    sha256: str
+    links: bytes
+    is_vague: bool  # what its links were is not known of all of them: when it is fetched again, it is written again
 
 
 class PagesByUrl:
@@ -16,35 +43,54 @@ class PagesByUrl:
         self._state = state
         self._db = state.db
 
-    def pages(self) -> Iterator[tuple[int, str, str | None]]:
-        """(id, path, sha256) of every page with links in it."""
-        # Read whole: the rows are changed while they are gone through.
-        yield from self._db.execute(
+    def pages(self) -> Iterator[LinkedPage]:
+        """Every page with links in it, a few at a time: the rows are changed while they are gone through."""
+        last = 0
+        while rows := self._db.execute(
             f"""
-            SELECT page.id, page.path, page.sha256 FROM page JOIN url USING (id)
-            WHERE url.status = {Row.SAVED} AND page.path LIKE '%.md' AND page.content_type LIKE '%html%'
-            ORDER BY page.id
-            """
-        ).fetchall()
+            SELECT page.id, page.path, page.sha256, local_link.sha256, coalesce(local_link.links, x'')
+            FROM page JOIN url USING (id) LEFT JOIN local_link USING (id)
+            WHERE url.status = {Row.SAVED} AND page.path LIKE '%.md' AND page.content_type LIKE '%html%' AND page.id > ?
+            ORDER BY page.id LIMIT {_AT_ONCE}
+            """,
+            (last,),
+        ).fetchall():
+            for row in rows:
+                yield LinkedPage(*row)
+            last = rows[-1][0]
 
-    def path_of(self, url: str) -> str | None:
-        """The file that a URL leads to, under any of its names."""
-        row = self._db.execute(
+    def find(self, url: str) -> tuple[str, int, int] | None:
+        """The file that a URL leads to under any of its names, the id of its page, and the id of the URL itself."""
+        found: tuple[str, int, int] | None = self._db.execute(
             f"""
-            SELECT page.path FROM url
+            SELECT page.path, page.id, url.id FROM url
             LEFT JOIN resolved ON resolved.id = url.id
-            JOIN url AS final ON final.id = coalesce(resolved.final, url.id) AND final.status = {Row.SAVED}
+            JOIN url AS final ON final.id = coalesce(resolved.final, url.id)
+              AND final.status IN ({Row.SAVED}, {Row.GONE})
             JOIN page ON page.id = final.id
             WHERE url.key = ? AND page.path LIKE '%.md'
             """,
             (urls.key(url),),
         ).fetchone()
-        return None if row is None else str(row[0])
+        return found
 
-    def rewritten(self, changes: list[tuple[int, int, str]]) -> None:
-        """(id, size, sha256) of files whose links were changed."""
+    def anchors(self, id: int) -> str:
+        """Which headings the ids of a page lead to, packed; empty if that is not known."""
+        row = self._db.execute("SELECT anchors FROM page WHERE id = ?", (id,)).fetchone()
+        return "" if row is None or row[0] is None else str(row[0])
+
+    def relinked(self, changes: Sequence[Relinked]) -> None:
+        """These files have their links made local."""
         with self._state.transaction() as db:
             db.executemany(
                 "UPDATE page SET size = ?, sha256 = ? WHERE id = ?",
-                ((size, digest, id) for id, size, digest in changes),
+                ((page.size, page.sha256, page.id) for page in changes),
+            )
+            db.executemany(
+                f"UPDATE page SET received = NULL WHERE id = ? AND received != '{RESCUED}'",
+                ((page.id,) for page in changes if page.is_vague),
+            )
+            db.executemany(
+                "INSERT OR REPLACE INTO local_link VALUES (?, ?, ?)",
+                ((page.id, page.sha256, page.links) for page in changes),
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 class Row(IntEnum):
@@ -103,6 +103,13 @@ CREATE INDEX page_elsewhere ON page (path) WHERE path != wanted;
 CREATE INDEX page_body ON page (body);
 CREATE INDEX page_fresh ON page (id) WHERE durable = 0;
 CREATE INDEX alias ON url (leads_to) WHERE leads_to IS NOT NULL;
+
+-- Markdown whose links lead to files: what each link was (packed), and the hash of the file that has them so.
+CREATE TABLE local_link (
+  id INTEGER PRIMARY KEY,
+  sha256 TEXT NOT NULL,
+  links BLOB NOT NULL
+);
 
 CREATE TABLE sitemap (
   id INTEGER PRIMARY KEY,
