@@ -348,10 +348,10 @@ async def test_ever_deeper_paths_end(site: Site, run: Crawl, copy: Copy) -> None
     ]
 
 
-async def test_query_permutations_end_also_when_resumed(site: Site, run: Crawl, copy: Copy) -> None:
-    """No more queries of one path are fetched than the limit, over all runs; every one that was cut is in the index."""
-    limit = Limits().max_queries
-    queries = [f"/list?q={number}" for number in range(limit + 50)]
+async def test_filters_end_also_when_resumed(site: Site, run: Crawl, copy: Copy) -> None:
+    """No more combinations of one path are fetched than the limit, over all runs; each that was cut is in the index."""
+    filters = ["&".join(f"f{bit}={number >> bit & 1}" for bit in range(10)) for number in range(600)]
+    queries = [f"/list?{query}" for query in filters]
     site.html_page("/", "Home", link(*queries[:400], "/more"))
     site.html_page("/more", "More", link(*queries))
     for query in queries:
@@ -359,12 +359,22 @@ async def test_query_permutations_end_also_when_resumed(site: Site, run: Crawl, 
     await run(concurrency=8, max_pages=20)
     await run(concurrency=8, max_pages=0)
     visited = {path for path in _pages(site) if path.startswith("/list")}
-    assert len(visited) == limit
-    assert len(copy.skipped) == 50
+    assert len(visited) == Limits().max_combinations + 20  # and one for each value
+    assert len(copy.skipped) == 80
     assert {"trap" in (detail or "") for _, detail in copy.skipped.values()} == {True}
     site.clear_log()
     await run(concurrency=8, max_pages=0)
     assert set(_pages(site)) <= {"/"}
+
+
+async def test_numbered_queries_are_read_whole(site: Site, run: Crawl) -> None:
+    """600 topics of a forum, by a number in the query: each is something new."""
+    queries = [f"/viewtopic.php?f=1&t={number}" for number in range(600)]
+    site.html_page("/", "Home", link(*queries))
+    for query in queries:
+        site.html_page(query, query, f"<p>{query}</p>")
+    report = await run(concurrency=8)
+    assert (report.successful, report.skipped) == (601, 0)
 
 
 async def test_frames_within_frames_end(site: Site, run: Crawl, copy: Copy) -> None:

@@ -44,8 +44,9 @@ class Follow:
         self._ledger = ledger
         self._book = book
         self._traps = Traps()
-        for url in book.accepted_queries():
-            self._traps.accept(url)
+        if plan.follows_links or plan.html:  # A Markdown mirror by sitemaps follows nothing, and may have a million.
+            for url in book.accepted_queries():
+                self._traps.accept(url)
 
     def judge_again(self) -> None:
         """What earlier runs left or cut is judged by this run's settings; their pages need not be read again."""

@@ -8,17 +8,13 @@ bound how far each kind of trap reaches; `--max-pages` bounds them all together.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Final
 
 from sitemirror.frontier.chains import WHOLE, Way
+from sitemirror.frontier.queries import Queries
 from sitemirror.urls import InvalidUrl, normalize
-
-_ROWS: Final = 4
-_WIDTH: Final = 1 << 17
 
 _MAX_RUN: Final = 16  # segments; longer runs cannot repeat often in a path that `max_depth` lets through
 
@@ -58,9 +54,17 @@ class Limits:
     leads to its own page. Segments of one or two characters, and numbers, may recur (`/1/12/1/7/1/3/1`), but
     not in unbroken runs."""
 
-    max_queries: int = 500
-    """Queries of one path. Filters, sortings and page sizes multiply: ten of them with two values each make 1,024 URLs
-    of one list."""
+    max_combinations: int = 500
+    """Queries of one path that bring no new value, only known ones together in a new way; or 20 for each value of the
+    parameter that has most, if that is more. Filters, sortings and page sizes multiply: ten of them with two values
+    each make 1,024 URLs of one list. A forum has a few such queries for each topic."""
+
+    max_orders: int = 4
+    """Orders in which the same parameters may come in queries of one path. Whoever puts a filter behind the others at
+    every click makes 24 URLs of four."""
+
+    max_queries: int = 100_000
+    """Queries of one path. What has more is no archive but a counter, or a new token in every link."""
 
     max_chain: int = 200
     """Links in a row to URLs that differ from those before them only in numbers, ids or months, also where several such
@@ -68,19 +72,18 @@ class Limits:
     leads elsewhere too counts as a tenth: 1,500 pages of an archive, one behind the other, are allowed."""
 
 
-class Traps:
-    """Judges URLs one by one, and remembers only how many queries of each path were accepted.
+_PER_VALUE: Final = 20
 
-    That memory is a count-min sketch: four rows of 131,072 counters, each path counted once in every row by a hash of
-    its own, its number being the smallest of the four. So it is 2 MB for any site, hostile ones too. It never counts
-    too little, and too much only by what other paths put on the same counter in all four rows: nothing for a site of
-    ordinary size, about five with a million query URLs accepted. The order of arrival does not matter, and nothing is
-    stored: a resumed run feeds the accepted URLs to `accept` again.
+
+class Traps:
+    """Judges URLs one by one, and remembers only what was counted of the queries that were accepted.
+
+    The order of arrival does not matter, and nothing is stored: a resumed run feeds what was accepted to it again.
     """
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 – frozen
         self._limits = limits
-        self._rows = [array("I", bytes(_WIDTH * array("I").itemsize)) for _ in range(_ROWS)]
+        self._queries = Queries()
 
     def reason(self, url: str, *, chain: int) -> str:
         """Why this URL is cut; empty if it is not. Ask once for each new URL, before `accept`.
@@ -92,7 +95,7 @@ class Traps:
             return f"trap: URL longer than {limits.max_url} characters"
         if 0 < limits.max_chain * WHOLE < chain:
             return f"trap: more than {limits.max_chain} links in a row to URLs of the same shape"
-        path, mark, _ = url.partition("?")
+        path, mark, query = url.partition("?")
         segments = path.split("/")[3:]
         if segments and not segments[-1]:
             segments.pop()  # A folder's last slash opens no further level.
@@ -100,16 +103,24 @@ class Traps:
             return f"trap: path deeper than {limits.max_depth} segments"
         if 0 < limits.max_repeats < len(segments) and _repeats(segments, limits.max_repeats):
             return f"trap: a part of the path stands in it more than {limits.max_repeats} times"
-        if mark and 0 < limits.max_queries <= self._queries(path):
+        return self._too_many(path, query) if mark else ""
+
+    def _too_many(self, path: str, query: str) -> str:
+        limits, found = self._limits, self._queries.look(path, query)
+        if 0 < limits.max_queries <= found.queries:
             return f"trap: more than {limits.max_queries} queries of one path"
+        if 0 < limits.max_orders < found.orders:
+            return f"trap: the same parameters in more than {limits.max_orders} orders"
+        most = max(limits.max_combinations, _PER_VALUE * found.richest)
+        if limits.max_combinations and found.is_combination and found.combinations >= most:
+            return "trap: too many combinations of the same values in queries of one path"
         return ""
 
     def accept(self, url: str) -> None:
         """Counts a URL that will be fetched. Once for each, in any order."""
-        path, mark, _ = url.partition("?")
+        path, mark, query = url.partition("?")
         if mark:
-            for row, place in zip(self._rows, _places(path), strict=True):
-                row[place] += 1
+            self._queries.add(path, query)
 
     def chain(self, way: Way, chain: int, url: str, *, step: int = WHOLE) -> int:
         """How long a row of like URLs is, the link from the end of `way`, whose own number is `chain`, to `url` last.
@@ -117,9 +128,6 @@ class Traps:
         Not in links, but in what they count: `step`.
         """
         return chain + step if way.leads_on_to(url) else 0
-
-    def _queries(self, path: str) -> int:
-        return min(row[place] for row, place in zip(self._rows, _places(path), strict=True))
 
 
 def without_session(url: str) -> str:
@@ -161,8 +169,3 @@ def _repeats(segments: list[str], limit: int) -> bool:
             if same >= length * limit:
                 return True
     return False
-
-
-def _places(path: str) -> list[int]:
-    digest = blake2b(path.encode("utf-8", "surrogatepass"), digest_size=4 * _ROWS).digest()
-    return [int.from_bytes(digest[i : i + 4], "big") % _WIDTH for i in range(0, 4 * _ROWS, 4)]
