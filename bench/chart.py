@@ -12,8 +12,8 @@ from bench.rounds import Spread, shown
 _WIDTH: Final = 860
 _LABELS: Final = 250  # the names' column
 _FIGURES: Final = 150  # the column of numbers, right of the longest bar
-_ROW: Final = 34
-_BAR: Final = 18
+_ROW: Final = 38
+_BAR: Final = 20
 _TOP: Final = 64
 
 _STYLE: Final = """
@@ -65,11 +65,11 @@ def bars(title: str, unit: str, rows: Sequence[Bar], footnotes: Sequence[str]) -
 def curve(title: str, across: str, points: Sequence[tuple[float, float]], footnotes: Sequence[str]) -> str:
     """Something that grows, or does not, from left to right; both scales begin at 0."""
     left, right, floor = 70, _WIDTH - 20, 300
-    most, last = max(value for _, value in points), points[-1][0]
+    most, last = max(value for _, value in points) * 1.1, max(1.0, points[-1][0])
     height = floor + 50 + 18 * len(footnotes)
 
     def place(x: float, y: float) -> str:
-        return f"{left + (right - left) * x / last:.1f},{floor - (floor - _TOP) * y / (most * 1.1):.1f}"
+        return f"{left + (right - left) * x / last:.1f},{floor - (floor - _TOP) * y / most:.1f}"
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
@@ -80,9 +80,10 @@ def curve(title: str, across: str, points: Sequence[tuple[float, float]], footno
         f'<polyline class="curve" fill="none" points="{" ".join(place(x, y) for x, y in points)}"/>',
         f'<text class="small" x="{right}" y="{floor + 18}" text-anchor="end">{escape(across)}: {last:,.0f}</text>',
     ]
-    for part in (0, 0.25, 0.5, 0.75, 1):
-        y = floor - (floor - _TOP) * part / 1.1
-        parts.append(f'<text class="small" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{most * part:,.0f}</text>')
+    step = next(size for size in (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, most) if most / size <= 6)
+    for mark in range(int(most / step) + 1):
+        y = floor - (floor - _TOP) * mark * step / most
+        parts.append(f'<text class="small" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{mark * step:,.0f}</text>')
     for number, line in enumerate(footnotes):
         parts.append(f'<text class="small" x="12" y="{floor + 48 + 18 * number}">{escape(line)}</text>')
     return "\n".join([*parts, "</svg>", ""])
@@ -95,7 +96,7 @@ def _bar(row: Bar, top: int, scale: float) -> list[str]:
     after = max(_LABELS + width, most) + 8
     return [
         f'<text x="{_LABELS - 10}" y="{middle + 1:g}" text-anchor="end">{escape(row.name)}</text>',
-        f'<text class="small" x="{_LABELS - 10}" y="{middle + 13:g}" text-anchor="end">{escape(row.note)}</text>',
+        f'<text class="small" x="{_LABELS - 10}" y="{middle + 15:g}" text-anchor="end">{escape(row.note)}</text>',
         f'<rect class="{row.style}" x="{_LABELS}" y="{top + 2}" width="{width:.1f}" height="{_BAR}" rx="2"/>',
         f'<line class="line" x1="{least:.1f}" y1="{middle:g}" x2="{most:.1f}" y2="{middle:g}"/>',
         f'<text class="figure" x="{after:.1f}" y="{middle + 5:g}">{shown(row.value.median)}</text>',

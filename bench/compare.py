@@ -148,7 +148,10 @@ def _table(found: record.Record, done: Rounds, rows: Sequence[Row]) -> str:
 
 def _picture(found: record.Record, done: Rounds, rows: Sequence[Row]) -> str:
     bars = [
-        chart.Bar(row.name, row.saves, done.rates(row.name), "ours" if row.name in _OURS else "peer") for row in rows
+        chart.Bar(
+            row.name, f"{row.version}, {row.saves}", done.rates(row.name), "ours" if row.name in _OURS else "peer"
+        )
+        for row in rows
     ]
     title = f"{rows_most(rows):,} documentation pages from nginx on loopback"
     return chart.bars(title, "pages a second, all processes on the same cores; more is better", bars, found.footnotes())
@@ -160,9 +163,8 @@ def rows_most(rows: Sequence[Row]) -> int:
 
 
 if __name__ == "__main__":
-    if server.program() is None or not corpus.installed():
-        print("bench.compare: not run: it needs nginx and at least one of the manuals", file=sys.stderr)
-        raise SystemExit(record.NOT_HERE)
+    if reason := server.missing():
+        record.not_run("compare", reason)
     parser = record.parser(
         "compare",
         __doc__,

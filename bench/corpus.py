@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urldefrag
 from xml.sax.saxutils import escape
 
 _NAMESPACE: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _PER_SITEMAP: Final = 10_000  # the protocol allows 50,000
-# rustdoc leaves a page at each name that moved: nothing but a refresh. No real page of the six is that short.
+# rustdoc leaves a page at each name that moved: nothing but a refresh. No real page with one is so short.
 _STUB_BYTES: Final = 4096
-_STUB_MARK: Final = b'http-equiv="refresh"'
+_CHAIN: Final = 5  # pages that lead to pages that lead elsewhere
+_REFRESH: Final = re.compile(r'http-equiv="refresh"\s+content="0;\s*url=\'?([^"\']+)', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,14 @@ class Book:
 
     def pages(self) -> list[Page]:
         """Every HTML file of it, in the corpus' order."""
-        found = (Page(f"{self.name}/{file.relative_to(self.folder).as_posix()}", file) for file in self._files())
-        return sorted(found, key=_order)
+        return sorted(self._found(), key=_order)
 
-    def _files(self) -> Iterable[Path]:
-        return (file for file in self.folder.rglob("*.html") if file.is_file())
+    def _found(self) -> Iterator[Page]:
+        for folder, _, names in os.walk(self.folder, followlinks=True):
+            below = Path(folder).relative_to(self.folder)
+            for name in names:
+                if name.endswith(".html"):
+                    yield Page((Path(self.name) / below / name).as_posix(), Path(folder, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,12 @@ class Page:
         return quote(self.path, safe="/!()+=~")
 
     @property
-    def is_stub(self) -> bool:
-        """Whether it only sends its readers elsewhere."""
-        return self.file.stat().st_size < _STUB_BYTES and _STUB_MARK in self.file.read_bytes()
+    def leads_to(self) -> str | None:
+        """The path that it only sends its readers to; `None` for a real page."""
+        if self.file.stat().st_size >= _STUB_BYTES:
+            return None
+        found = _REFRESH.search(self.file.read_text(encoding="utf-8", errors="replace"))
+        return normpath(join(dirname(self.path), unquote(urldefrag(found[1]).url))) if found else None
 
 
 BOOKS: Final = (
@@ -87,6 +97,11 @@ class Corpus:
     def first(self, count: int) -> Corpus:
         """A fair sample of so many pages; 0 = all of them."""
         return Corpus(self.pages[:count]) if count else self
+
+    @property
+    def forwarding(self) -> int:
+        """How many of the pages only send their readers to another one."""
+        return sum(page.leads_to is not None for page in self.pages)
 
     def described(self) -> dict[str, object]:
         """What a record tells of it."""
@@ -132,17 +147,38 @@ def installed() -> list[Book]:
 
 def mixed(books: Sequence[Book], count: int) -> Corpus:
     """So many real pages, as many from each manual as from the others, as far as they have them."""
-    turns = zip_longest(*([page for page in book.pages() if not page.is_stub] for book in books))
-    return Corpus(tuple(page for page in chain.from_iterable(turns) if page is not None)[:count])
+    turns = zip_longest(*((page for page in book.pages() if page.leads_to is None) for book in books))
+    return Corpus(tuple(islice((page for page in chain.from_iterable(turns) if page is not None), count)))
 
 
 def everything(books: Sequence[Book]) -> Corpus:
-    """Every file of every manual, with the pages that only send their readers elsewhere."""
-    return Corpus(tuple(sorted(chain.from_iterable(book.pages() for book in books), key=_order)))
+    """Every file of every manual, with the pages that only send their readers to another of them.
+
+    Those stand beside the pages they lead to, so that a sample has as many of them, and as much to do for them, as the
+    whole. The few that lead out of the corpus are left out.
+    """
+    pages = {page.path: page for book in books for page in book.pages()}
+    leads_to = {path: page.leads_to for path, page in pages.items()}
+
+    def end(path: str) -> str | None:
+        for _ in range(_CHAIN):
+            target = leads_to.get(path, "")
+            if target is None:
+                return path
+            path = target
+        return None
+
+    ends = {path: end(path) for path in pages}
+    kept = sorted((_hash(real), path) for path, real in ends.items() if real is not None)
+    return Corpus(tuple(pages[path] for _, path in kept))
 
 
 def _order(page: Page) -> bytes:
-    return hashlib.sha256(page.path.encode()).digest()
+    return _hash(page.path)
+
+
+def _hash(path: str) -> bytes:
+    return hashlib.sha256(path.encode()).digest()
 
 
 def _xml(root: str, item: str, urls: Iterable[str]) -> str:
@@ -153,8 +189,12 @@ def _xml(root: str, item: str, urls: Iterable[str]) -> str:
 def main() -> None:
     """Tells what there is to work on."""
     parser = argparse.ArgumentParser(prog="python -m bench.corpus", description=__doc__)
+    parser.add_argument("--packages", action="store_true", help="only print the names of the Debian packages")
     parser.add_argument("--serve", action="store_true", help="serve all of it with nginx until interrupted")
     options = parser.parse_args()
+    if options.packages:
+        print(*(book.package for book in BOOKS))
+        return
     books = installed()
     for title, corpus in (("comparison", mixed(books, 3000)), ("growth", everything(books))):
         print(f"{title}: {', '.join(f'{name} {value}' for name, value in corpus.described().items())}")

@@ -158,8 +158,7 @@ def _add_files(found: record.Record, done: Rounds, versions: dict[str, str], fil
 
 if __name__ == "__main__":
     if nginx() is None or not SOURCE.is_dir():
-        print("bench.crawl: not run: it needs nginx and Debian's postgresql-doc-15", file=sys.stderr)
-        raise SystemExit(record.NOT_HERE)
+        record.not_run("crawl", "it needs nginx and Debian's postgresql-doc-15")
     record.main(
         measure,
         record.parser(

@@ -9,7 +9,6 @@ server.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Final
 from bench import corpus, record
 from bench.program import Ended, expect, run_other, sitemirror
 from bench.rounds import busy
-from bench.server import Log, Nginx, Request, program
+from bench.server import Log, Nginx, Request, missing
 
 _STRETCH: Final = 10  # requests over which the rate is looked at
 
@@ -106,12 +105,10 @@ def sites_supported() -> bool:
 
 
 if __name__ == "__main__":
-    if program() is None or not corpus.installed() or sys.platform != "linux":
-        print("bench.hosts: not run: it needs Linux, nginx and at least one of the manuals", file=sys.stderr)
-        raise SystemExit(record.NOT_HERE)
+    if reason := missing():
+        record.not_run("hosts", reason)
     if not sites_supported():
-        print("bench.hosts: not run: this sitemirror has no mirror --sites", file=sys.stderr)
-        raise SystemExit(record.NOT_HERE)
+        record.not_run("hosts", "this sitemirror has no mirror --sites")
     record.main(
         measure,
         record.parser(

@@ -22,8 +22,8 @@ from bench.program import DidNotWork
 _SAMPLE: Final = 60
 _ENOUGH: Final = 0.5  # of all words, over all pages of the sample; extractors leave out what they take for noise
 _WORD: Final = re.compile(r"[A-Za-z]{5,}")
-_VOID: Final = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+_PHRASING: Final = re.compile(
+    "(?:a|abbr|acronym|b|big|br|cite|code|dfn|em|font|i|img|kbd|mark|q|s|samp|small|span|strong|su[bp]|tt|u|var|wbr)"
 )
 
 
@@ -67,28 +67,24 @@ def paragraph_words(file: Path) -> frozenset[str]:
 
 
 class _Paragraphs(HTMLParser):
-    """Text inside <p>, and inside Java's <div class="block">, which is its paragraph."""
+    """Text inside <p>, and inside Java's <div class="block">, which is its paragraph, up to what no paragraph has."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.text: list[str] = []
-        self._open: list[tuple[str, bool]] = []
+        self._inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "p":
-            self.handle_endtag("p")  # A paragraph ends where the next begins.
-        if tag not in _VOID:
-            self._open.append((tag, tag == "p" or (tag == "div" and dict(attrs).get("class") == "block")))
+        if tag == "p" or (tag == "div" and dict(attrs).get("class") == "block"):
+            self._inside = True
+            self.text.append(" ")
+        elif not _PHRASING.fullmatch(tag):
+            self._inside = False
 
     def handle_endtag(self, tag: str) -> None:
-        for depth in range(len(self._open) - 1, -1, -1):
-            if self._open[depth][0] == tag:
-                del self._open[depth:]
-                self.text.append(" ")
-                return
-            if tag == "p" and self._open[depth][1] is False and self._open[depth][0] in ("div", "td", "li", "dd"):
-                return
+        if not _PHRASING.fullmatch(tag):
+            self._inside = False
 
     def handle_data(self, data: str) -> None:
-        if any(inside for _, inside in self._open):
+        if self._inside:
             self.text.append(data)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from typing import Final
 _PROC: Final = Path("/proc")
 _PERIOD: Final = 0.1  # seconds
 _STRAGGLERS: Final = 3.0  # seconds that what a program left behind may take to end
-_PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -87,10 +87,11 @@ def adopt_orphans() -> None:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_with_us() -> None:
-    """For a new process, before it becomes the program: it is told to end if we do without having ended it."""
-    if _LIBC is not None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+def ending_with_us(command: Sequence[str]) -> list[str]:
+    """The command of a server, so that it is told to end even if we are killed before we can end it."""
+    # util-linux has it on every Linux; without it a server outlives a benchmark that was killed.
+    wrapper = shutil.which("setpriv")
+    return [wrapper, "--pdeathsig", "TERM", *command] if wrapper else list(command)
 
 
 def reap(group: int) -> float:

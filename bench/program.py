@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from bench.processes import MemoryWatch, Sample, adopt_orphans, end_with_us, kill_group, reap
+from bench.processes import MemoryWatch, Sample, adopt_orphans, kill_group, reap
 
 # ru_maxrss is in kilobytes on Linux and in bytes on macOS.
 _RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
@@ -75,7 +75,6 @@ class Running:
             stderr=self._err,
             env=self._environment,
             start_new_session=True,
-            preexec_fn=end_with_us,
         )
         self._watch = MemoryWatch(self._process.pid)
         self._watch.start()

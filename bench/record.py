@@ -9,18 +9,20 @@ import platform
 import re
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from bench.program import DidNotWork
 from sitemirror import __version__
 
 RESULTS: Final = Path(__file__).parent / "results"
 NOT_HERE: Final = 77  # exit code of a benchmark that was not run for want of programs or manuals
+_LINE: Final = 120  # characters that fit below a picture
 _LIBRARIES: Final = ("aiohttp", "uvloop", "turbohtml", "ada-url", "orjson", "pydantic")
 
 
@@ -77,11 +79,10 @@ class Record:
     def footnotes(self) -> list[str]:
         """Where and when, for tables and pictures."""
         on, used = machine(), versions()
-        return [
-            f"{on.get('cpu', on['system'])}, {on['cores']} cores, {on.get('memory_gb', '?')} GB; {on['system']}; "
-            f"Python {used['python']}",
-            f"{datetime.now(UTC):%Y-%m-%d}; {', '.join(f'{name} {value}' for name, value in self.conditions.items())}",
-        ]
+        where = f"{on.get('cpu', on['system'])}, {on['cores']} cores, {on.get('memory_gb', '?')} GB, {on['system']}"
+        under = "; ".join(f"{name}: {value}" for name, value in self.conditions.items())
+        lines = (f"{where}, Python {used['python']}, {datetime.now(UTC):%Y-%m-%d}", under)
+        return [part for line in lines for part in textwrap.wrap(line, _LINE)]
 
     def save(self, folder: Path) -> Path:
         """The JSON file and what belongs beside it. A later run of the same benchmark replaces them."""
@@ -152,6 +153,12 @@ def main(measure: Callable[[argparse.Namespace], Record], parser: argparse.Argum
         raise SystemExit(1) from None
     record.show()
     print(f"  {record.save(options.results)}")
+
+
+def not_run(name: str, reason: str) -> NoReturn:
+    """Ends a benchmark that cannot be run here."""
+    print(f"bench.{name}: not run: {reason}", file=sys.stderr)
+    raise SystemExit(NOT_HERE)
 
 
 def parser(name: str, description: str | None, arguments: Sequence[tuple[str, Any, str]]) -> argparse.ArgumentParser:

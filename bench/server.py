@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.error import URLError
 
-from bench.corpus import Book, Corpus
-from bench.processes import end_with_us
+from bench.corpus import BOOKS, Book, Corpus
+from bench.processes import ending_with_us
 from bench.program import DidNotWork
 
 _WAIT: Final = 10.0
@@ -80,6 +80,13 @@ def program() -> str | None:
     return shutil.which("nginx", path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin")
 
 
+def missing() -> str | None:
+    """What benchmarks that serve manuals cannot do without, if it is not here."""
+    if program() is None:
+        return "nginx is not installed"
+    return None if any(book.installed for book in BOOKS) else "none of the manuals is installed: python -m bench.corpus"
+
+
 def free_port(address: str = "127.0.0.1") -> int:
     """A port that nobody listens on, a moment ago at least."""
     with socket.socket() as probe:
@@ -117,7 +124,7 @@ class Nginx:
         found = program()
         assert found is not None
         command = [found, "-p", str(self.folder), "-c", "nginx.conf", "-e", "error.log"]
-        self._server = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=end_with_us)
+        self._server = subprocess.Popen(ending_with_us(command), stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + _WAIT
         try:
             while not self._answers():
@@ -127,6 +134,9 @@ class Nginx:
         except BaseException:
             self.__exit__()
             raise
+        # That request is logged a moment after it is answered; it is not to be taken for anybody else's.
+        while self._log.exists() and not self.answered() and time.monotonic() < deadline:
+            time.sleep(0.005)
         self.forget()
         return self
 
