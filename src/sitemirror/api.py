@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import ValidationError
-
 from sitemirror import urls
 from sitemirror.engine import Session, run_crawl, run_list, run_mirror
 from sitemirror.engine import verify as _verify
@@ -21,6 +19,7 @@ from sitemirror.fetch.pace import Clock, Pace, SystemClock
 from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
 from sitemirror.settings import Settings
 from sitemirror.text import printable
+from sitemirror.values import WrongValues
 from sitemirror.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -214,7 +213,7 @@ def _settings(settings: Settings | None, options: dict[str, Any]) -> Settings:
     try:
         base = settings or Settings()
         return base.with_changes(**options) if options else base
-    except ValidationError as error:
-        problem = error.errors()[0]
+    except WrongValues as error:
+        problem = error.faults[0]
         name = ".".join(str(part) for part in problem["loc"])
         raise UsageError(f"{name}: {problem['msg']}", hint="see sitemirror.settings.Settings") from None

@@ -1,17 +1,21 @@
 """Every setting, once: its default, its bounds, what it means and what 0 means.
 
 The command line, the environment (`SITEMIRROR_*`), `sitemirror.toml`, the library and the reference in `docs/` are
-all made from these fields.
+all made from these fields. (Annotations are not put off here, for they are read at once.)
 """
 
-from __future__ import annotations
-
+import ast
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Final
-
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from typing import Annotated, Any, Final, Self
 
 from sitemirror.choices import Content, Format, Links, OnError, Source
+from sitemirror.values import Bounds, Kind, judged, kind_of
 from sitemirror.version import __version__
 
 __all__ = ["MEGABYTE", "PROJECT_URL", "Content", "Format", "Links", "OnError", "Settings", "Source"]
@@ -20,41 +24,62 @@ PROJECT_URL: Final = "https://github.com/sitemirror/sitemirror"
 MEGABYTE: Final = 1024 * 1024
 
 
-class Settings(BaseModel):
-    """All that a run can be told. Frozen: a run's settings never change under it."""
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("give a finite number")
+    return value
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+def _with_names(value: tuple[str, ...]) -> tuple[str, ...]:
+    for line in value:
+        name, colon, content = line.partition(":")
+        if not colon or not name.strip() or any(c in line for c in "\r\n\0"):
+            raise ValueError(f"a header looks like 'Name: value', not {line!r}")
+        if not name.strip().isascii() or not content.strip():
+            raise ValueError(f"a header looks like 'Name: value', not {line!r}")
+    return value
+
+
+def _with_colon(value: str) -> str:
+    if ":" not in value:
+        raise ValueError("give it as USER:PASSWORD")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that a run can be told. Frozen: a run's settings never change under it."""
 
     output: Path = Path("output")
     """The tree goes to DIR/<host>/."""
 
-    rate_limit: Annotated[float, Field(ge=0)] = 1.0
+    rate_limit: Annotated[float, Bounds(ge=0), _finite] = 1.0
     """Requests per second for robots.txt and sitemaps, and for pages per slot. 0 = no limit."""
 
-    content_rate_limit: Annotated[float | None, Field(ge=0)] = None
+    content_rate_limit: Annotated[float, Bounds(ge=0), _finite] | None = None
     """Requests per second for pages: a hard cap for the host, however many slots. 0 = no limit.
     Left out: each of the --concurrency slots may start --rate-limit requests a second."""
 
-    concurrency: Annotated[int, Field(ge=1, le=256)] = 1
+    concurrency: Annotated[int, Bounds(ge=1, le=256)] = 1
     """Requests in flight at once (slots)."""
 
-    workers: Annotated[int, Field(ge=0, le=64)] = 0
+    workers: Annotated[int, Bounds(ge=0, le=64)] = 0
     """Processes that convert pages. 0 = as many as are of use, started when they are: not for a small site, a slow one
     or a low rate limit."""
 
-    timeout: Annotated[float, Field(gt=0)] = 30.0
+    timeout: Annotated[float, Bounds(gt=0), _finite] = 30.0
     """Seconds a request may take: to connect, between two reads, and in total."""
 
     user_agent: str = f"sitemirror/{__version__} (+{PROJECT_URL})"
     """The User-Agent header. Says who you are; site operators look for it."""
 
-    header: tuple[str, ...] = ()
+    header: Annotated[tuple[str, ...], _with_names] = ()
     """An extra request header, 'Name: value'. Repeatable. Sent to the start host and its www twin only."""
 
     cookie_file: Path | None = None
     """Cookies in Netscape format (as curl and wget write them). Sent to the start host and its www twin only."""
 
-    basic_auth: str | None = None
+    basic_auth: Annotated[str, _with_colon] | None = None
     """USER:PASSWORD for the start host and its www twin only."""
 
     proxy: str | None = None
@@ -64,16 +89,16 @@ class Settings(BaseModel):
     ca_file: Path | None = None
     """PEM file with certificates to trust besides the system's."""
 
-    max_pages: Annotated[int, Field(ge=0)] = 10_000
+    max_pages: Annotated[int, Bounds(ge=0)] = 10_000
     """Stop after N newly saved pages; the next run goes on. 0 = no limit."""
 
-    max_file_size: Annotated[float, Field(gt=0)] = 10.0
+    max_file_size: Annotated[float, Bounds(gt=0), _finite] = 10.0
     """Largest page in MB, as sent and after decompression. Larger ones are skipped."""
 
-    max_sitemap_size: Annotated[float, Field(gt=0)] = 100.0
+    max_sitemap_size: Annotated[float, Bounds(gt=0), _finite] = 100.0
     """Largest sitemap in MB after decompression (the protocol allows 50). What was read until then is kept."""
 
-    max_retries: Annotated[int, Field(ge=0, le=100)] = 3
+    max_retries: Annotated[int, Bounds(ge=0, le=100)] = 3
     """Further tries per URL: after 429 or 503 with Retry-After always, after other transient failures
     with --on-error retry. 0 = none."""
 
@@ -93,14 +118,14 @@ class Settings(BaseModel):
     discover: Source | None = None
     """Where URLs come from: the site's sitemaps (mirror's way) or the links on its pages (crawl's way)."""
 
-    link_depth: Annotated[int, Field(ge=-1)] = -1
+    link_depth: Annotated[int, Bounds(ge=-1)] = -1
     """How many links deep to follow: 0 = the start page with its assets, 1 = also the pages it links to.
     -1 = no limit."""
 
     same_domain: bool = True
     """crawl: only the start host and its www twin, or any host."""
 
-    delay_seconds: Annotated[float | None, Field(gt=0)] = None
+    delay_seconds: Annotated[float, Bounds(gt=0), _finite] | None = None
     """At least this many seconds between two requests: the same as --content-rate-limit 1/S."""
 
     honor_nofollow: bool = False
@@ -125,7 +150,7 @@ class Settings(BaseModel):
     front_matter: bool = True
     """Begin each file with YAML front matter: title, url, description and what else the page says of itself."""
 
-    min_free_mb: Annotated[int, Field(ge=0)] = 100
+    min_free_mb: Annotated[int, Bounds(ge=0)] = 100
     """Stop before the disk has less free space than this (or runs out of inodes). 0 = do not look."""
 
     format: Format | None = None
@@ -149,38 +174,19 @@ class Settings(BaseModel):
     verbose: bool = False
     """Say more on stderr: every skip, wait and redirect."""
 
-    @field_validator("header")
-    @classmethod
-    def _header_has_a_name(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for line in value:
-            name, colon, content = line.partition(":")
-            if not colon or not name.strip() or any(c in line for c in "\r\n\0"):
-                raise ValueError(f"a header looks like 'Name: value', not {line!r}")
-            if not name.strip().isascii() or not content.strip():
-                raise ValueError(f"a header looks like 'Name: value', not {line!r}")
-        return value
+    def __post_init__(self) -> None:
+        """Takes what spells a value for the value. Raises `WrongValues`, a ValueError, for what cannot be."""
+        for name, value in judged(kinds(), self.as_dict()).items():
+            object.__setattr__(self, name, value)
 
-    @field_validator("basic_auth")
     @classmethod
-    def _auth_has_a_colon(cls, value: str | None) -> str | None:
-        if value is not None and ":" not in value:
-            raise ValueError("give it as USER:PASSWORD")
-        return value
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Settings from values by name, wherever they come from. Raises `WrongValues`, also for names there are not."""
+        return cls(**judged(kinds(), values))
 
-    @field_validator(
-        "rate_limit",
-        "content_rate_limit",
-        "timeout",
-        "max_file_size",
-        "max_sitemap_size",
-        "delay_seconds",
-        mode="after",
-    )
-    @classmethod
-    def _finite(cls, value: float | None) -> float | None:
-        if value is not None and (value != value or value in (float("inf"), float("-inf"))):
-            raise ValueError("give a finite number")
-        return value
+    def as_dict(self) -> dict[str, Any]:
+        """Every value by its name."""
+        return {name: getattr(self, name) for name in kinds()}
 
     @property
     def content_rate(self) -> float:
@@ -199,6 +205,25 @@ class Settings(BaseModel):
     def max_sitemap_bytes(self) -> int:
         return int(self.max_sitemap_size * MEGABYTE)
 
-    def with_changes(self, **changes: Any) -> Settings:
-        """The same settings but for `changes`, validated again."""
-        return type(self).model_validate({**self.model_dump(exclude_unset=True), **changes})
+    def with_changes(self, **changes: Any) -> Self:
+        """The same settings but for `changes`, judged again."""
+        return self.of({**self.as_dict(), **changes})
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """What each setting takes, in the order of the fields above."""
+    return {field.name: kind_of(field.type, field.default) for field in fields(Settings)}
+
+
+@cache
+def meanings() -> Mapping[str, str]:
+    """What each setting means: the text under its field, on one line. Read from the source, so not for every run."""
+    (found,) = ast.parse(inspect.getsource(Settings)).body
+    assert isinstance(found, ast.ClassDef)
+    return {
+        field.target.id: " ".join(text.value.value.split())
+        for field, text in pairwise(found.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }

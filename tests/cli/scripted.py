@@ -110,7 +110,7 @@ def main(script: str, *flags: str) -> int:
         listener(PageStarted(URL, 1, 3))
         return ScriptedRun(SCRIPTS[script])
 
-    settings = Settings.model_validate({flag.lstrip("-"): True for flag in flags})
+    settings = Settings.of({flag.lstrip("-"): True for flag in flags})
     return run_job(Job("mirror", URL, settings, "sitemirror", "sitemirror mirror " + URL, start))
 
 

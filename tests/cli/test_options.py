@@ -12,7 +12,7 @@ from sitemirror import __version__
 from sitemirror.cli.app import run_sitemap_to_markdown, run_sitemirror
 from sitemirror.cli.options import OPTIONS, Command, options_of
 from sitemirror.cli.reference import reference
-from sitemirror.settings import Settings
+from sitemirror.settings import kinds
 from tests.conftest import RunCli
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_setting_is_an_option_of_some_command() -> None:
     """A setting added to settings.py cannot be forgotten on the command line."""
-    assert {option.field for option in OPTIONS} == set(Settings.model_fields)
+    assert {option.field for option in OPTIONS} == set(kinds())
     assert all(option.commands for option in OPTIONS)
 
 

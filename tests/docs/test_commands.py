@@ -9,6 +9,7 @@ import pytest
 
 from sitemirror.cli.config import settings_for
 from sitemirror.cli.options import Command
+from sitemirror.settings import Settings
 from tests.docs.blocks import ROOT, RUN, Block, Reader, blocks, commands, pattern
 from tests.site import Site
 
@@ -79,4 +80,4 @@ def test_configuration_files_are_accepted(block: Block, command: Command, tmp_pa
     file = tmp_path / "sitemirror.toml"
     file.write_text(block.text, encoding="utf-8")
     settings = settings_for(command, {}, environ={}, config=file)
-    assert settings.model_fields_set
+    assert settings != Settings()

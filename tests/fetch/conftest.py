@@ -90,7 +90,7 @@ async def client(server: RawServer) -> AsyncIterator[MakeClient]:
         async def make(
             *, start_url: str | None = None, resolver: AbstractResolver | None = None, **settings: Any
         ) -> Client:
-            chosen = Settings.model_validate({"rate_limit": 0} | settings)
+            chosen = Settings.of({"rate_limit": 0} | settings)
             clock, events = JumpingClock(), list[Event]()
             pace = Pace(chosen, clock=clock, on_event=events.append)
             fetcher = Fetcher(

@@ -28,7 +28,7 @@ class Starts:
     def __init__(self, **settings: float | int) -> None:
         self.clock = DrivenClock()
         self.events: list[Event] = []
-        self.pace = Pace(Settings.model_validate(settings), clock=self.clock, on_event=self.events.append)
+        self.pace = Pace(Settings.of(settings), clock=self.clock, on_event=self.events.append)
         self.times: list[float] = []
         self.who: list[object] = []
 

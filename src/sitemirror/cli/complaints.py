@@ -7,10 +7,9 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TextIO
 
-from pydantic import ValidationError
-
 from sitemirror.cli.options import choices_of
 from sitemirror.text import printable
+from sitemirror.values import WrongValues
 
 BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the traceback"
 
@@ -39,10 +38,10 @@ def show_traceback(error: Exception) -> None:
         sys.stderr.write(printable(line) + "\n")
 
 
-def explain(error: ValidationError, name_of: Callable[[str], str]) -> str:
+def explain(error: WrongValues, name_of: Callable[[str], str]) -> str:
     """One line per wrong value; `name_of` gives a field's name as the person wrote it."""
     lines = []
-    for fault in error.errors(include_url=False):
+    for fault in error.faults:
         field = str(fault["loc"][0]) if fault["loc"] else ""
         name = name_of(field) if field else "the settings"
         lines.append(_sentence(name, field, fault))

@@ -9,12 +9,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from sitemirror.cli.complaints import explain
 from sitemirror.cli.options import OPTIONS, Command, is_flag, is_number, is_repeatable, options_of, spell
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
+from sitemirror.values import WrongValues
 
 DEFAULT_FILE: Final = "sitemirror.toml"
 PREFIX: Final = "SITEMIRROR_"
@@ -59,8 +58,8 @@ def settings_for(
                 merged[field] = layer.values[field]
                 names[field] = layer.name_of
     try:
-        settings = Settings.model_validate(merged)
-    except ValidationError as error:
+        settings = Settings.of(merged)
+    except WrongValues as error:
         message = explain(error, lambda field: names.get(field, spell)(field))
         raise UsageError(message, hint=f"see `sitemirror {command} --help`") from None
     return settings

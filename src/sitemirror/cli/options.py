@@ -8,14 +8,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from typing import Annotated, Any, Final, get_args
+from enum import StrEnum
+from typing import Annotated, Any, Final
 
 import typer
-from pydantic.fields import FieldInfo
 from rich.markup import escape
 
-from sitemirror.settings import Settings
+from sitemirror.settings import kinds, meanings
+from sitemirror.values import Kind
 
 
 class Command(StrEnum):
@@ -54,8 +54,8 @@ class Option:
     """The values this command takes, where the setting as such has more."""
 
     @property
-    def info(self) -> FieldInfo:
-        return Settings.model_fields[self.field]
+    def kind(self) -> Kind:
+        return kinds()[self.field]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class Option:
 
     @property
     def help(self) -> str:
-        return " ".join((self.info.description or "").split())
+        return meanings().get(self.field, "")
 
     @property
     def placeholder(self) -> str:
@@ -138,34 +138,26 @@ def spell(field: str) -> str:
 
 
 def is_flag(field: str) -> bool:
-    return bool in _types(field)
-
-
-def _types(field: str) -> tuple[Any, ...]:
-    """What a setting's value may be, None left out."""
-    annotation = Settings.model_fields[field].annotation
-    return tuple(each for each in get_args(annotation) or (annotation,) if each is not type(None))
+    return kinds()[field].type is bool
 
 
 def is_repeatable(field: str) -> bool:
-    return isinstance(Settings.model_fields[field].default, tuple)
+    return kinds()[field].type is tuple
 
 
 def choices_of(field: str) -> tuple[str, ...]:
     """The values an enumerated setting takes; nothing for the others."""
-    for each in _types(field):
-        if isinstance(each, type) and issubclass(each, Enum):
-            return tuple(str(choice.value) for choice in each)
-    return ()
+    found = kinds()[field].type
+    return tuple(str(choice) for choice in found) if issubclass(found, StrEnum) else ()
 
 
 def is_number(field: str) -> bool:
-    return bool({int, float}.intersection(_types(field)))
+    return kinds()[field].type in (int, float)
 
 
 def default_text(field: str) -> str:
     """A setting's default as a person would type it; empty where there is none."""
-    value = Settings.model_fields[field].default
+    value = kinds()[field].default
     if value is None or value == ():
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -198,13 +190,13 @@ def parameters(options: Iterable[Option]) -> list[inspect.Parameter]:
 
 def _annotation(field: str) -> Any:
     if is_flag(field):
-        return bool if Settings.model_fields[field].default is not None else bool | None
+        return bool | None if kinds()[field].optional else bool
     return list[str] | None if is_repeatable(field) else str | None
 
 
 def _default(field: str) -> bool | str | None:
     if is_flag(field):
-        default = Settings.model_fields[field].default
+        default = kinds()[field].default
         return None if default is None else bool(default)
     return default_text(field) or None
 

@@ -9,8 +9,6 @@ import inspect
 import sys
 from collections.abc import Iterable, Sequence
 
-import annotated_types
-
 from sitemirror import __version__
 from sitemirror.cli import app
 from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, is_repeatable, options_of
@@ -107,7 +105,7 @@ def _spelled(option: Option) -> Iterable[str]:
 def _default(option: Option) -> str:
     if is_flag(option.field):
         yes, _, no = option.names[0].partition("/")
-        if option.info.default:
+        if option.kind.default:
             return f"`{yes}`"
         return f"`{no}`" if no else "off"
     if is_repeatable(option.field) or not default_text(option.field):
@@ -116,18 +114,12 @@ def _default(option: Option) -> str:
 
 
 def _bounds(option: Option) -> str:
-    least = most = ""
-    for rule in option.info.metadata:
-        match rule:
-            case annotated_types.Ge(ge=bound):
-                least = str(bound)
-            case annotated_types.Gt(gt=bound):
-                least = f"more than {bound}"
-            case annotated_types.Le(le=bound):
-                most = str(bound)
-    if most:
-        return f"({least} to {most})"
-    return f"({least}{'' if least.startswith('more') else ' or more'})" if least else ""
+    bounds = option.kind.bounds
+    if bounds is None:
+        return ""
+    if bounds.le is not None:
+        return f"({bounds.ge} to {bounds.le})"
+    return f"(more than {bounds.gt})" if bounds.gt is not None else f"({bounds.ge} or more)"
 
 
 def _cell(text: str) -> str:
