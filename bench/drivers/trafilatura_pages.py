@@ -1,7 +1,7 @@
 """trafilatura's own download and extraction to Markdown, in as many processes as there are cores.
 
-Its command line does the same for a list of URLs, but waits seconds between two pages of one site and works in threads
-that hold one another up; this is kinder. A page that it finds no text in becomes an empty file.
+Its command line does the same for a list of URLs, but waits seconds between two pages of one site and extracts in one
+thread; this is kinder. A page that it finds no text in becomes an empty file.
 """
 # mypy: disable-error-code="import-not-found,misc,no-any-unimported"
 
