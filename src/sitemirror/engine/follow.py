@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Final, Protocol
 
 from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
@@ -73,13 +75,42 @@ class Follow:
 
     def links(self, known: Known, links: PageLinks) -> None:
         """Takes in what a page, or a stylesheet, links to."""
-        way = Way([known.url, *self._book.led_by(known.id, WINDOW - 1)])
-        step = WHOLE if known.chain < _LONG_CHAIN else self._step(known, way, links)
-        judged = (self._judge(known, found, links.nofollow, way, step) for found in links.found)
-        linked = [one for one in judged if one is not None]
-        linked += [Linked(refused.text, 0, (known.depth or 0) + 1, 0, 1, refused.reason) for refused in links.refused]
+        here = known.depth or 0
+        linked = [Linked(refused.text, 0, here + 1, 0, 1, refused.reason) for refused in links.refused]
+        again: list[tuple[int, int]] = []
+        chain = self._chains(known, links)
+        for found in links.found:
+            if found.requisite and not self._plan.html:
+                continue  # A Markdown mirror leaves assets where they are.
+            url = without_session(found.url)
+            attribute = 1 if found.attribute == "src" else 0
+            depth = here if found.requisite else here + 1
+            met = self._book.met(url)
+            if met is not None and met.depth <= depth and not (met.chain and chain(url) < met.chain):
+                again.append((met.id, attribute))  # Nothing about it can change. So are nearly all links of a site.
+                continue
+            kind = 2 if found.kind is LinkKind.ASSET else 1
+            so_far = chain(url)
+            reason = self._judge(known, found, url, links.nofollow)
+            if not reason and self._book.is_new(url):
+                reason = self._trap(url, so_far, kind)
+            linked.append(Linked(url, attribute, depth, so_far, kind, reason))
         self._ledger.within_batch()
-        self._book.replace(known.id, linked, self._session.now())
+        self._book.replace(known.id, linked, again, self._session.now())
+
+    def _chains(self, known: Known, links: PageLinks) -> Callable[[str], int]:
+        """Says how long a row of like URLs a link makes. How the page was reached is looked up when first asked."""
+
+        @cache
+        def way_and_step() -> tuple[Way, int]:
+            way = Way([known.url, *self._book.led_by(known.id, WINDOW - 1)])
+            return way, WHOLE if known.chain < _LONG_CHAIN else self._step(known, way, links)
+
+        def chain(url: str) -> int:
+            way, step = way_and_step()
+            return self._traps.chain(way, known.chain, url, step=step)
+
+        return chain
 
     def unchanged(self, known: Known) -> None:
         """The page is as it was, and so are its links."""
@@ -92,21 +123,10 @@ class Follow:
         inside = (url for url in here if not self._scope.reason(url))
         return TENTH if way.bears_fruit(inside, self._book.links_before(known.id, WINDOW)) else WHOLE
 
-    def _judge(self, known: Known, found: Found, page_nofollow: bool, way: Way, step: int) -> Linked | None:
-        depth = known.depth or 0
-        attribute = 1 if found.attribute == "src" else 0
-        kind = 2 if found.kind is LinkKind.ASSET else 1
-        url = without_session(found.url)
-        if found.requisite and not self._plan.html:
-            return None  # A Markdown mirror leaves assets where they are.
-        chain = self._traps.chain(way, known.chain, url, step=step)
+    def _judge(self, known: Known, found: Found, url: str, page_nofollow: bool) -> str:
+        """Why a link is not followed; empty if it is."""
         reason = self._scope.reason(url)
-        if not found.requisite:
-            reason = reason or self._not_followed(known, found, page_nofollow)
-            depth += 1
-        if not reason and self._book.is_new(url):
-            reason = self._trap(url, chain, kind)
-        return Linked(url, attribute, depth, chain, kind, reason)
+        return reason if reason or found.requisite else self._not_followed(known, found, page_nofollow)
 
     def _not_followed(self, known: Known, found: Found, page_nofollow: bool) -> str:
         if not self._plan.follows_links:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
-from typing import Protocol
+from typing import Final, Protocol
 
 import orjson
 
@@ -31,6 +31,9 @@ class Kept:
     path: str
     size: int
     changed: bool
+
+
+_FOLDERS: Final = 20_000
 
 
 class _Discarded(Exception):
@@ -81,6 +84,7 @@ class Keeper:
     def __init__(self, session: Session, space: Workspace, ledger: Ledger, plan: Plan) -> None:
         self._session = session
         self._plan = plan
+        self._folders: set[str] = set()
         self._promised: set[str] = set()  # places of assets that are on their way
         self._space = space
         self._tree = space.tree
@@ -144,6 +148,7 @@ class Keeper:
         changed = not (known.sha256 and received == self._before(known) and self._tree.exists(path))
         if changed:
             self._tree.write(path, data)
+            self._remember_folder(path)
             digest, size = received, len(data)
         else:  # The bytes on disk may have had their links made local since.
             self._tree.touch(path, self._session.clock.now().timestamp())
@@ -234,15 +239,24 @@ class Keeper:
         """The part of `path` that must be a folder but is another page's file."""
         parts = path.split("/")
         for end in range(1, len(parts)):
-            if (self._plan.html or parts[end - 1].endswith(".md")) and self._tree.exists(
-                folder := "/".join(parts[:end])
-            ):
-                return folder
+            if self._plan.html or parts[end - 1].endswith(".md"):
+                folder = "/".join(parts[:end])
+                if folder not in self._folders and self._tree.exists(folder):
+                    return folder
         return ""
+
+    def _remember_folder(self, path: str) -> None:
+        """A file was written at `path`, so what is above it are folders, and stay so while files are in them."""
+        if len(self._folders) > _FOLDERS:
+            self._folders.clear()
+        folder = path
+        while (folder := folder.rpartition("/")[0]) and folder not in self._folders:
+            self._folders.add(folder)
 
     def remove(self, path: str) -> None:
         """Takes a page's file away, because its URL has become another name of a page."""
         self._tree.remove(path)
+        self._folders.clear()  # It may have been the last in its folder.
 
     def renew(self, known: Known) -> None:
         """The copy on disk is current: its mtime says when that was last known."""

@@ -18,8 +18,8 @@ from sitemirror.convert.relative import relative_link
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.store.files import Tree
 from sitemirror.store.localities import Localities, Place
-from sitemirror.workers.jobs import Source
-from sitemirror.workers.pool import JobFailed, Pool
+from sitemirror.workers.jobs import JobFailed, Received
+from sitemirror.workers.pool import Pool
 
 
 async def localize(tree: Tree, places: Localities, pool: Pool) -> None:
@@ -42,17 +42,13 @@ async def _localize_all(tree: Tree, places: Localities, pool: Pool, received: It
 
 async def _localize(tree: Tree, places: Localities, pool: Pool, place: Place) -> None:
     """Links as the site wrote them become links between files."""
-    data = tree.read(place.path)
-    if sha256(data).hexdigest() == place.sha256:  # else a run that was killed has done it already
-        found = places.links(place.id)
-        targets = {url: relative_link(place.path, there) for url, _, there in found if there}
-        source = Source(data, place.url, _charset(place))
-        try:
-            data = await pool.localize(source, css=place.is_css, targets=targets)
-        except JobFailed:
-            return  # It stays as received, and the next run tries again.
-        tree.write(place.path, data)
-    places.done(place, size=len(data), sha256=sha256(data).hexdigest())
+    targets = {url: there for url, _, there in places.links(place.id) if there}
+    file = Received(str(tree.root), place.path, place.sha256, place.url, _charset(place), place.is_css)
+    try:
+        size, digest = await pool.localize(file, targets)
+    except JobFailed:
+        return  # It stays as received, and the next run tries again.
+    places.done(place, size=size, sha256=digest)
 
 
 def _relink(tree: Tree, places: Localities, place: Place) -> None:

@@ -19,8 +19,7 @@ from sitemirror.fetch.media import sniff
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.store.ledger import Known
 from sitemirror.store.restore import RESCUED
-from sitemirror.workers.jobs import Reading, Source, Wishes
-from sitemirror.workers.pool import JobFailed
+from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
 
 CSS = "text/css"
 

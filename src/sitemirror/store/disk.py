@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.settings import MEGABYTE
 from sitemirror.text import printable
+
+MEGABYTE: Final = 1024 * 1024
 
 MIN_FREE_FILES: Final = 1_000
 """Fewer inodes than this and the run stops: every page needs up to one per folder of its path."""

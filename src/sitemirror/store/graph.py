@@ -21,6 +21,11 @@ ORDER BY file
 """
 
 
+def index_incoming(state: State) -> None:
+    """Makes links quick to find by where they lead. While pages come in nobody asks, and it would cost at each link."""
+    state.db.execute("CREATE INDEX IF NOT EXISTS edge_in ON edge (dst, src)")
+
+
 class Graph:
     """The state as the mirror index tells it. Paths are relative to the output folder.
 
@@ -29,6 +34,7 @@ class Graph:
 
     def __init__(self, state: State) -> None:
         self._db = state.db
+        index_incoming(state)
 
     def files(self) -> Iterator[tuple[Any, ...]]:
         """One row a file: whose URL it is, and what its answer said. Columns as in `_FILES`."""

@@ -265,9 +265,8 @@ class Ledger:
             f"INSERT OR REPLACE INTO page (id, published, {_SAVED_COLUMNS}) VALUES (?, ?{_SAVED_MARKS})",
             (id, published, *(getattr(page, name) for name in SavedPage.__slots__)),
         )
-        self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (1 if page.body else 2, id))
         self._done(url)  # before what may commit: the line belongs to the row's own batch
-        self._settled(id, Row.SAVED, at)
+        self._settled(id, Row.SAVED, at, kind=1 if page.body else 2)
 
     def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:
         """The server said that what we have is what there is."""
@@ -330,9 +329,12 @@ class Ledger:
         self._set(id, status=Row.OUTSIDE, reason=reason, at=at, seen=self._run.number)
         self._count()
 
-    def _settled(self, id: int, status: Row, at: str, leads_to: int | None = None) -> None:
-        self._set(
-            id, status=status, at=at, seen=self._run.number, leads_to=leads_to, reason=None, transient=None, size=None
+    def _settled(self, id: int, status: Row, at: str, *, leads_to: int | None = None, kind: int | None = None) -> None:
+        self._begin()
+        self._db.execute(
+            "UPDATE url SET status = ?, at = ?, seen = ?, leads_to = ?, kind = coalesce(?, kind), reason = NULL, "
+            "transient = NULL, size = NULL WHERE id = ?",
+            (status, at, self._run.number, leads_to, kind, id),
         )
         self._count()
 

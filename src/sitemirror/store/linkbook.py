@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.schema import Row
@@ -51,7 +52,11 @@ ON CONFLICT (key) DO UPDATE SET
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
     WHEN status = {Row.SAVED} AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {Row.QUEUED}
     ELSE status END
+RETURNING id
 """
+
+MET: Final = 50_000
+"""URLs whose rows are remembered: pages of one site link to the same ones again and again."""
 
 # The pages that led to a page, nearest first, and how far back.
 _UP = """
@@ -63,48 +68,62 @@ WITH RECURSIVE up (id, n) AS (
 """
 
 
+class Met(NamedTuple):
+    """A URL that this run has met before, and that may be fetched."""
+
+    id: int
+    depth: int
+    chain: int
+
+
 class LinkBook:
     """Writes links as pages are read. Belongs to the ledger's batches: it begins none and ends none."""
 
     def __init__(self, state: State, run: RunInfo) -> None:
         self._db = state.db
         self._run = run
+        self._met: dict[str, Met] = {}
+        self._db.execute("DROP INDEX IF EXISTS edge_in")  # Made anew when it is asked: that takes less than to keep it.
 
     def start(self, url: str) -> None:
         """The page a crawl begins at."""
-        self._meet(None, [Linked(url, 0, 0, 0, 1)], None)
+        self._meet(None, Linked(url, 0, 0, 0, 1), None)
 
-    def replace(self, src: int, links: Iterable[Linked], at: str) -> None:
-        """These are the links on a page, instead of those known before."""
-        found = list(links)
+    def met(self, url: str) -> Met | None:
+        """What this run knows of a URL that it may fetch, if it still knows."""
+        return self._met.get(url)
+
+    def replace(self, src: int, links: Iterable[Linked], known: Iterable[tuple[int, int]], at: str) -> None:
+        """These are the links on a page, instead of those before; `known` are more: (id of a URL met, attribute)."""
         self._db.execute("DELETE FROM edge WHERE src = ?", (src,))
-        self._meet(src, found, at)
-        self._db.executemany(
-            "INSERT OR IGNORE INTO edge SELECT ?, id, ? FROM url WHERE key = ?",
-            ((src, link.attribute, urls.key(link.url)) for link in found),
-        )
+        edges = [(src, self._meet(src, link, at), link.attribute) for link in links]
+        edges += [(src, dst, attribute) for dst, attribute in known]
+        self._db.executemany("INSERT OR IGNORE INTO edge VALUES (?, ?, ?)", edges)
 
-    def _meet(self, src: int | None, found: list[Linked], at: str | None) -> None:
-        self._db.executemany(
+    def _meet(self, src: int | None, link: Linked, at: str | None) -> int:
+        found = self._db.execute(
             _MEET,
             (
-                (
-                    urls.key(link.url),
-                    link.url,
-                    Row.OUTSIDE if link.reason else Row.QUEUED,
-                    self._run.number,
-                    self._run.source,
-                    link.depth,
-                    link.chain,
-                    link.kind,
-                    src,
-                    link.reason or None,
-                    at,
-                    self._run.mode.startswith("links"),
-                )
-                for link in found
+                urls.key(link.url),
+                link.url,
+                Row.OUTSIDE if link.reason else Row.QUEUED,
+                self._run.number,
+                self._run.source,
+                link.depth,
+                link.chain,
+                link.kind,
+                src,
+                link.reason or None,
+                at,
+                self._run.mode.startswith("links"),
             ),
         )
+        id = int(found.fetchone()[0])
+        if not link.reason:
+            if len(self._met) >= MET:
+                self._met.pop(next(iter(self._met)))
+            self._met[link.url] = Met(id, link.depth, link.chain)
+        return id
 
     def is_new(self, url: str) -> bool:
         """Whether nobody has decided yet to fetch this URL."""

@@ -62,7 +62,6 @@ CREATE TABLE edge (
   attribute INTEGER NOT NULL,
   PRIMARY KEY (src, dst, attribute)
 ) WITHOUT ROWID;
-CREATE INDEX edge_in ON edge (dst, src);
 
 -- What is known of a page that was saved (or found equal to one that was). `path` is relative to the output folder,
 -- `wanted` the path its URL maps to, `fold` what file systems make of `wanted`.

@@ -1,4 +1,4 @@
-"""What is done to a page's bytes, apart from where: pure functions, so that any process can do them.
+"""What is done to pages, apart from where: functions that remember nothing, so that any process can do them.
 
 A job and its result cross to another process as JSON and one body of bytes: whatever a hostile page makes of a worker,
 reading its answer is safe.
@@ -7,9 +7,10 @@ reading its answer is safe.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
+from pathlib import Path
 from typing import Final
 
 import orjson
@@ -22,13 +23,20 @@ from sitemirror.convert.localize import localize_html
 from sitemirror.convert.localize_css import localize_css
 from sitemirror.convert.page import convert_document, convert_text, describe_document
 from sitemirror.convert.page_meta import read_page_meta
+from sitemirror.convert.relative import relative_link
 from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
 from sitemirror.discover.links import page_links, tree_links
 from sitemirror.discover.stylesheet import css_links
+from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
+from sitemirror.store.files import Tree
 
 Message = tuple[bytes, bytes]
 """JSON, and the bytes that go with it."""
+
+
+class JobFailed(Exception):
+    """A page that could not be read. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +119,34 @@ READERS: Final[dict[str, Callable[[Source, Wishes], Reading]]] = {
 }
 
 
-def localize(source: Source, *, css: bool, targets: dict[str, str]) -> bytes:
-    """A saved file with its links made local: `targets` says what becomes of a URL; those it does not name stay."""
-    rewrite = localize_css if css else localize_html
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A saved file whose links are as the site wrote them."""
 
-    def target(url: str) -> str:
-        return targets.get(without_session(url), url)
+    root: str  # the output folder
+    path: str  # in it
+    sha256: str | None
+    url: str
+    charset: str | None
+    is_css: bool
 
-    return rewrite(source.body, url=source.url, charset=source.charset, target=target)
+
+def localize(file: Received, targets: Mapping[str, str]) -> tuple[int, str]:
+    """Makes a file's links lead to the files of `targets`, which says where a URL's is. Gives its new size and hash."""
+    tree = Tree(Path(file.root), min_free_mb=0)
+    data = tree.read(file.path)
+    digest = sha256(data).hexdigest()
+    if digest == file.sha256:  # else a run that was killed has done it already
+
+        def target(url: str) -> str:
+            there = targets.get(without_session(url))
+            return relative_link(file.path, there) if there else url
+
+        rewrite = localize_css if file.is_css else localize_html
+        data = rewrite(data, url=file.url, charset=file.charset, target=target)
+        tree.write(file.path, data)
+        digest = sha256(data).hexdigest()
+    return len(data), digest
 
 
 # --- across processes ----------------------------------------------------------------------------------------------
@@ -130,21 +158,24 @@ def reading_wanted(kind: str, source: Source, wishes: Wishes) -> Message:
     return orjson.dumps((kind, source.url, source.charset, options)), source.body
 
 
-def localizing_wanted(source: Source, *, css: bool, targets: dict[str, str]) -> Message:
+def localizing_wanted(file: Received, targets: Mapping[str, str]) -> Message:
     """A job that makes links local."""
-    return orjson.dumps(("localize", source.url, source.charset, (css, targets))), source.body
+    known = (file.root, file.path, file.sha256, file.is_css)
+    return orjson.dumps(("localize", file.url, file.charset, (known, targets))), b""
 
 
 def do(job: Message) -> Message:
     """Does a job that came from another process. Whatever goes wrong is an answer, too."""
     try:
         kind, url, charset, options = orjson.loads(job[0])
-        source = Source(job[1], url, charset)
         if kind == "localize":
-            css, targets = options
-            return b"[]", localize(source, css=css, targets=targets)
+            (root, path, digest, is_css), targets = options
+            return orjson.dumps(localize(Received(root, path, digest, url, charset, is_css), targets)), b""
         content, *rest = options
-        return _pack(READERS[kind](source, Wishes(Content(content), *rest)))
+        return _pack(READERS[kind](Source(job[1], url, charset), Wishes(Content(content), *rest)))
+    except OutputError as refused:
+        told = {"full": isinstance(refused, DiskFull), "message": refused.message, "hint": refused.hint}
+        return _dump({"refused": told}), b""
     except Exception as error:
         return _dump({"error": f"{type(error).__name__}: {error}"}), b""
 
@@ -178,11 +209,14 @@ def _dump(told: object) -> bytes:
         return json.dumps(told).encode()
 
 
-def error_in(answer: Message) -> str:
-    """Why a job could not be done; empty if it was."""
+def check(answer: Message) -> None:
+    """Raises what went wrong: `JobFailed`, or the disk's refusal."""
     if not answer[0].startswith(b"{"):
-        return ""
-    return str(json.loads(answer[0])["error"])
+        return
+    told = json.loads(answer[0])
+    if refused := told.get("refused"):
+        raise (DiskFull if refused["full"] else OutputError)(refused["message"], hint=refused["hint"])
+    raise JobFailed(told["error"])
 
 
 _KINDS: Final = {kind.value: kind for kind in LinkKind}

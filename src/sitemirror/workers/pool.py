@@ -12,19 +12,24 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
 
+import orjson
+
+from sitemirror.errors import OutputError
 from sitemirror.workers.jobs import (
     READERS,
+    JobFailed,
     Message,
     Reading,
+    Received,
     Source,
     Wishes,
+    check,
     do,
-    error_in,
     localize,
     localizing_wanted,
     reading_from,
@@ -53,10 +58,6 @@ _BOOT: Final = "import sys; sys.path[:] = sys.argv[1:]; from sitemirror.workers.
 
 
 T = TypeVar("T")
-
-
-class JobFailed(Exception):
-    """A page that could not be read. The message says why."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,11 +104,12 @@ class Pool:
             return self._try(lambda: READERS[kind](source, wishes))
         return reading_from(await self._ask(reading_wanted(kind, source, wishes)))
 
-    async def localize(self, source: Source, *, css: bool, targets: dict[str, str]) -> bytes:
-        """A file with its links made local. Raises `JobFailed`."""
+    async def localize(self, file: Received, targets: Mapping[str, str]) -> tuple[int, str]:
+        """Makes a file's links local; gives its size and hash. Raises `JobFailed`, or what the disk refuses."""
         if self._here():
-            return self._try(lambda: localize(source, css=css, targets=targets))
-        return (await self._ask(localizing_wanted(source, css=css, targets=targets)))[1]
+            return self._try(lambda: localize(file, targets))
+        size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets)))[0])
+        return size, digest
 
     @property
     def width(self) -> int:
@@ -135,6 +137,8 @@ class Pool:
         begun = time.perf_counter()
         try:
             return job()
+        except OutputError:
+            raise
         except Exception as error:
             raise JobFailed(f"{type(error).__name__}: {error}") from error
         finally:
@@ -144,10 +148,10 @@ class Pool:
         job = _Job(message, asyncio.get_running_loop().create_future())
         self._give(job)
         answer = await job.result
-        error = answer if isinstance(answer, str) else error_in(answer)
-        if error:
-            raise JobFailed(error)
-        return cast(Message, answer)
+        if isinstance(answer, str):
+            raise JobFailed(answer)
+        check(answer)
+        return answer
 
     def _give(self, job: _Job) -> None:
         """To the worker with the least before it."""
@@ -231,11 +235,14 @@ class Pool:
         await asyncio.gather(*self._starting, return_exceptions=True)
         workers = list(self._workers)
         for worker in workers:
-            worker.end()
-        if workers:
-            await asyncio.wait([worker.ended for worker in workers], timeout=_GRACE)
+            if worker.is_up and not worker.jobs:
+                worker.end()
+            else:
+                worker.kill()
+        await _all_ended(workers)
         for worker in workers:
             worker.kill()
+        await _all_ended(workers)
         for job in self._waiting:
             job.result.cancel()
 
@@ -318,6 +325,11 @@ class _Worker(asyncio.SubprocessProtocol):
         if not self.ended.done():
             self.ended.set_result(None)
         self.pool.lost(self)
+
+
+async def _all_ended(workers: list[_Worker]) -> None:
+    if waiting := [worker.ended for worker in workers if not worker.ended.done()]:
+        await asyncio.wait(waiting, timeout=_GRACE)
 
 
 def suitable_workers() -> int:
