@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from sitemirror import crawl
+from sitemirror import crawl, mirror
 from sitemirror.frontier.traps import Limits
 from tests.crawl.conftest import Copy, Crawl, link
 from tests.fetch.clocks import JumpingClock
@@ -178,6 +180,98 @@ async def test_max_pages_stops_and_the_next_run_goes_on(site: Site, run: Crawl, 
     report = await run(max_pages=0, concurrency=4)
     assert (report.status, report.successful, report.not_reached) == ("ok", 15, 0)
     assert max(site.count(path) for path in paths) == 1
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        ({"exclude_path": ("/new/*",)}, {}),
+        ({"include_path": ("/old*",)}, {"include_path": ("/old*", "/new/*")}),
+    ],
+    ids=["excluded", "not included"],
+)
+async def test_a_redirect_out_of_scope_is_judged_again(
+    site: Site, run: Crawl, copy: Copy, narrow: dict[str, object], wide: dict[str, object]
+) -> None:
+    """Where a link led when the scope was narrow it leads again when the scope is wider, and not before."""
+    site.html_page("/", "Home", link("/old"))
+    site.redirect("/old", "/new/place")
+    site.html_page("/new/place", "New", "<p>new</p>")
+    for _ in range(2):
+        await run(**narrow)
+        assert (copy.skipped["/old"][1] or "").startswith(f"redirects out of scope: {site.url}/new/place")
+    assert site.count("/old") == 1
+    await run(**wide)
+    assert copy.skipped == {}
+    assert copy.depths == {"/": 0, "/old": 1, "/new/place": 1}
+    assert not list((copy.folder / "_skipped").glob("*"))
+    assert 'href="new/place/index.html"' in copy.text("index.html")
+
+
+async def test_a_redirect_to_another_host_is_judged_again(site: Site, run: Crawl, copy: Copy) -> None:
+    """With --any-domain, what redirected to another host is fetched from there."""
+    with Site() as other:
+        site.html_page("/", "Home", link("/away"))
+        site.redirect("/away", f"{other.url}/there")
+        other.html_page("/there", "There", "<p>there</p>")
+        await run()
+        assert list(copy.skipped) == ["/away"]
+        await run(same_domain=False)
+    assert copy.skipped == {}
+    assert f"_external/127.0.0.1_{other.port}/there/index.html" in copy.files
+
+
+async def test_a_redirect_of_a_sitemap_mirror_is_judged_again(site: Site, out: Path) -> None:
+    """The same without links: a redirect out of the start path is followed with --whole-site."""
+    site.html_page("/docs/", "Docs", "<p>docs</p>")
+    site.redirect("/docs/moved", "/elsewhere")
+    site.html_page("/elsewhere", "Elsewhere", "<p>elsewhere</p>")
+    site.sitemap(urls=["/docs/", "/docs/moved"])
+    report = await mirror(f"{site.url}/docs/", output=out, rate_limit=0)
+    assert (report.successful, report.skipped) == (1, 1)
+    report = await mirror(f"{site.url}/docs/", output=out, rate_limit=0, whole_site=True)
+    assert (report.successful, report.skipped) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        ({"exclude_path": ("/a",)}, {}),
+        ({"include_path": ("/x",)}, {"include_path": ("/a", "/x")}),
+        ({"link_depth": 0}, {"link_depth": 1}),
+        ({"honor_nofollow": True}, {}),
+        ({"max_file_size": 0.001}, {"max_file_size": 1}),
+        ({}, {"respect_robots": False}),
+    ],
+    ids=lambda settings: "+".join(settings) if settings else "default",
+)
+async def test_what_settings_left_out_others_let_in(
+    site: Site, run: Crawl, copy: Copy, narrow: dict[str, object], wide: dict[str, object]
+) -> None:
+    """Each cut that a setting made is judged again by the next run's settings, without asking for any page twice."""
+    if not narrow:
+        site.robots("User-agent: *\nDisallow: /a\n")
+    site.html_page("/", "Home", '<a rel="nofollow" href="/a">a</a>')
+    site.html_page("/a", "A", "<p>a</p>" * 500)
+    await run(**narrow)
+    await run(**narrow)
+    assert set(copy.depths) == {"/"}
+    await run(**wide)
+    assert copy.depths == {"/": 0, "/a": 1}
+    assert copy.skipped == {}
+    assert len([seen for seen in site.requests if seen.method == "GET" and seen.path == "/"]) == 1
+
+
+async def test_traps_are_judged_again(site: Site, run: Crawl, copy: Copy) -> None:
+    """What an earlier version took for endless, by limits of its own, is fetched if it is within today's."""
+    site.html_page("/", "Home", link("/list?q=1", "/x/x/x/x"))
+    site.html_page("/list?q=1", "List", "<p>list</p>")
+    await run(exclude_path=("/list",))
+    with closing(sqlite3.connect(copy.folder / "_state.sqlite3")) as state, state:
+        state.execute("UPDATE url SET reason = 'trap: more than 500 queries of one path' WHERE reason LIKE 'matched%'")
+    await run()
+    assert set(copy.depths) == {"/", "/list?q=1"}
+    assert "trap" in (copy.skipped["/x/x/x/x"][1] or "")
 
 
 async def test_links_of_every_form_are_followed(site: Site, run: Crawl) -> None:

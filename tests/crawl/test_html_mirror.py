@@ -150,7 +150,9 @@ async def test_size_guard(site: Site, run: Crawl, copy: Copy) -> None:
     assert list(copy.files) == ["index.html"]
     assert {path: detail for path, (_, detail) in copy.skipped.items()} == dict.fromkeys(names, "exceeds size limit")
     await run(max_file_size=5)
-    assert len(copy.files["announced.bin"]) == 3_000_000
+    assert [len(copy.files[name[1:]]) for name in names] == [3_000_000] * 3
+    assert copy.skipped == {}
+    assert not list((copy.folder / "_skipped").glob("*"))
 
 
 async def test_a_torn_asset_leaves_nothing(site: Site, run: Crawl, copy: Copy) -> None:

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
 from sitemirror.engine.plan import Plan
+from sitemirror.fetch.client import TOO_LARGE
 from sitemirror.frontier.chains import TENTH, WHOLE, WINDOW, Way
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session
@@ -19,7 +20,7 @@ TOO_DEEP: Final = "deeper than --link-depth"
 NOFOLLOW_PAGE: Final = "nofollow: the page's robots meta"
 NOFOLLOW_LINK: Final = "nofollow: the link"
 NOT_FOLLOWED: Final = "link not followed"
-TRAP: Final = "trap:"
+REDIRECTS_OUT: Final = "redirects out of scope: "
 NOT_A_LINK: Final = (NOT_HTTP, FILE, INVALID)
 
 _LONG_CHAIN: Final = 50 * WHOLE
@@ -50,18 +51,34 @@ class Follow:
             for url in book.accepted_queries():
                 self._traps.accept(url)
 
-    def judge_again(self) -> None:
-        """What earlier runs left or cut is judged by this run's settings; their pages need not be read again."""
+    def judge_again(self) -> list[str]:
+        """What earlier runs left, cut or turned away from is judged by this run's settings; no page is read for it.
+
+        Gives the URLs that had been asked for, and may be again.
+        """
         self._ledger.within_batch()
-        for waiting in self._book.undecided():
-            reason = self._reason_now(waiting)
-            if reason != waiting.reason or waiting.is_out is not bool(reason):
-                self._book.rejudge(waiting.id, reason)
+        if self._plan.follows_links:
+            for waiting in self._book.undecided():
+                reason = self._reason_now(waiting)
+                if reason != waiting.reason or waiting.is_out is not bool(reason):
+                    self._book.rejudge(waiting.id, reason)
+        again = self._book.outgrown(TOO_LARGE, self._settings.max_file_bytes)
+        again += [
+            (id, url) for id, url, reason in self._book.skipped(REDIRECTS_OUT) if not self._still_out(url, reason)
+        ]
+        for id, _ in again:
+            self._book.rejudge(id, "")
         self._ledger.commit()
+        return [url for _, url in again]
+
+    def _still_out(self, url: str, reason: str) -> str:
+        """Why a URL that redirected out of scope is still none of ours; empty if that has changed."""
+        location = reason.removeprefix(REDIRECTS_OUT).rpartition(" (")[0]
+        return self._scope.reason(url) or self._scope.reason(location)
 
     def _reason_now(self, waiting: Undecided) -> str:
         reason = waiting.reason
-        if reason.startswith((TRAP, *NOT_A_LINK)):
+        if reason.startswith(NOT_A_LINK):
             return reason
         if outside := self._scope.reason(waiting.url):
             return outside

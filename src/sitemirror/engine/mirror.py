@@ -21,6 +21,7 @@ from sitemirror.engine.workspace import STATE_FILE, Workspace, open_ledger, open
 from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
+from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
@@ -164,8 +165,8 @@ class Mirror:
                 await self._read_sitemaps()
             self._run = replace(self._run, discovered=True)
             self._space.state.save_run(self._run)
-        if self._plan.follows_links:
-            self._follow.judge_again()
+        for url in self._follow.judge_again():
+            self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
         self._rounds.look_ahead(Survey(self._space.state).counts())
         self._notes.checkpoint()
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed))

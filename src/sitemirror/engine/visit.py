@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sitemirror.discover.dates import parse_lastmod
-from sitemirror.engine.follow import Follow
+from sitemirror.engine.follow import REDIRECTS_OUT, Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.robots import RobotsBook
@@ -157,7 +157,7 @@ class Visitor:
         if refused:
             if refused == DOMAIN_LOCK:
                 self._session.warn(f"security: domain lock violation: {known.url} redirects to {location}")
-            return self._skipped(known, Skipped(known.url, f"redirects out of scope: {location} ({refused})"))
+            return self._skipped(known, Skipped(known.url, f"{REDIRECTS_OUT}{location} ({refused})"))
         if any(location == earlier.url for earlier in chain):
             return self._failed(known, Failed(known.url, "redirect loop", transient=False))
         if len(chain) > MAX_REDIRECTS:

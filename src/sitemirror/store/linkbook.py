@@ -80,6 +80,7 @@ class LinkBook:
     """Writes links as pages are read. Belongs to the ledger's batches: it begins none and ends none."""
 
     def __init__(self, state: State, run: RunInfo) -> None:
+        self._state = state
         self._db = state.db
         self._run = run
         self._met: dict[str, Met] = {}
@@ -167,6 +168,18 @@ class LinkBook:
             "UPDATE url SET status = ?, reason = ? WHERE id = ?",
             (Row.OUTSIDE if reason else Row.QUEUED, reason or None, id),
         )
+
+    def skipped(self, reason: str) -> list[tuple[int, str, str]]:
+        """(id, url, reason) of what was asked for and not wanted, for a reason that begins like this."""
+        query = f"SELECT id, url, reason FROM url WHERE status = {Row.SKIPPED} AND substr(reason, 1, ?) = ? ORDER BY id"
+        return self._db.execute(query, (len(reason), reason)).fetchall()
+
+    def outgrown(self, reason: str, limit: int) -> list[tuple[int, str]]:
+        """(id, url) of what was too large, nobody knows by how much, for the limit of the run before this one."""
+        before = self._state.get("size limit", 0)
+        self._state.put("size limit", limit)
+        query = f"SELECT id, url FROM url WHERE status = {Row.SKIPPED} AND reason = ? AND size IS NULL ORDER BY id"
+        return self._db.execute(query, (reason,)).fetchall() if before < limit else []
 
     def still_linked(self, src: int) -> None:
         """A page has not changed: what it links to is linked in this run too."""
