@@ -36,6 +36,15 @@ async def test_crawl_to_markdown_fetches_no_assets(site: Site, run: Crawl, copy:
     assert copy.depths == {"/": 0, "/a": 1, "/b": 1}
 
 
+async def test_local_markdown_links_do_not_mind_sessions(site: Site, run: Crawl, copy: Copy) -> None:
+    """With --links local, a link that carries a session leads to the file of the page, which was saved without it."""
+    site.html_page("/", "Home", link("/a?PHPSESSID=0123456789abcdef0123"))
+    site.html_page("/a", "A", link("/;jsessionid=0123456789abcdef0123"))
+    await run(format="markdown", links="local")
+    assert "(a/index.md)" in copy.text("index.md")
+    assert "(../index.md)" in copy.text("a/index.md")
+
+
 async def test_both_from_one_fetch(site: Site, run: Crawl, copy: Copy) -> None:
     """Markdown and HTML of each page, one request each; the manifest names both files."""
     _site(site)

@@ -121,6 +121,29 @@ async def test_a_page_saved_later_is_linked_from_pages_made_local_earlier(site: 
     assert 'href="../index.html"' in copy.text("late/index.html")
 
 
+async def test_a_page_saved_later_is_linked_whatever_session_the_link_carries(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """The page was saved without the session that a link to it carries, after the page with the link; CSS as well."""
+    ids = "0123456789abcdef0123"
+    links = link(f"/late?PHPSESSID={ids}#part", f"/late;jsessionid={ids}", f"/never?sid={ids}&x=1")
+    site.html_page("/", "Home", f'{links}<link rel="stylesheet" href="/s.css?PHPSESSID={ids}">')
+    site.page("/s.css", f"p {{ background: url(/i.png?sid={ids}) }}", type="text/css")
+    site.page("/i.png", b"i", type="image/png")
+    site.html_page("/late", "Late", link("/"))
+    for path in ("/late", "/i.png"):
+        site.fault(path, faults.status(500))
+    await run()
+    assert f'href="{site.url}/late?PHPSESSID={ids}#part"' in copy.text("index.html")
+    for path in ("/late", "/i.png"):
+        site.heal(path)
+    await run()
+    assert 'href="late/index.html#part"' in copy.text("index.html")
+    assert 'href="late/index.html"' in copy.text("index.html")
+    assert "url(i.png)" in copy.text("s.css")
+    assert f'href="{site.url}/never?sid={ids}&amp;x=1"' in copy.text("index.html").replace("&x", "&amp;x")
+
+
 async def test_assets_are_stored_decoded(site: Site, run: Crawl, copy: Copy) -> None:
     """What the server packs for the way is unpacked on disk; a file that is itself gzip stays one."""
     packed = b"\x1f\x8b\x08 not really"

@@ -21,6 +21,7 @@ from sitemirror.convert.anchors import anchors, unpack_fragments
 from sitemirror.convert.localize_markdown import as_named, relink_markdown
 from sitemirror.convert.relative import relative_link
 from sitemirror.engine.linkcheck import is_local, target_of
+from sitemirror.frontier.traps import without_session
 from sitemirror.store.files import Tree
 from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
 from sitemirror.urls import InvalidUrl, normalize
@@ -94,7 +95,7 @@ class _Linker:
             return None
 
     def _find(self, url: str) -> _Target | None:
-        found = self._pages.find(url)
+        found = self._pages.find(url) or self._pages.find(without_session(url))
         if found is None or not self._tree.exists(found[0]):
             return None
         path, page, own = found

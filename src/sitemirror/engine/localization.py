@@ -16,6 +16,7 @@ from sitemirror.convert.localize import relink_html
 from sitemirror.convert.localize_css import relink_css
 from sitemirror.convert.relative import relative_link
 from sitemirror.fetch.media import parse_content_type
+from sitemirror.frontier.traps import without_session
 from sitemirror.store.files import Tree
 from sitemirror.store.localities import Localities, Place
 from sitemirror.workers.jobs import JobFailed, Received
@@ -57,10 +58,15 @@ def _relink(tree: Tree, places: Localities, place: Place) -> None:
         return
     changes = dict(_changes(places, place))
     data = tree.read(place.path)
+
+    def change(reference: str) -> str | None:
+        # What was not saved is linked as the site wrote it, with the session id that its URL is known without.
+        return changes.get(reference) or ("://" in reference and changes.get(without_session(reference))) or None
+
     if place.is_css:
-        changed = relink_css(data, change=changes.get)
+        changed = relink_css(data, change=change)
     else:
-        changed = relink_html(data, charset=_charset(place), change=changes.get)
+        changed = relink_html(data, charset=_charset(place), change=change)
     if changed != data:
         tree.write(place.path, changed)
     places.done(place, size=len(changed), sha256=sha256(changed).hexdigest())
