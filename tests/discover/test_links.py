@@ -388,6 +388,7 @@ def test_references_resolve_as_in_a_browser(reference: str, base: str) -> None:
 
 @given(st.text("abAB01:/?#.%-_~=&@\\ \t\né", min_size=1, max_size=20), st.sampled_from([URL, "http://h.example/"]))
 @example("/\t/evil.example/x", URL)
+@example("0 #", URL)
 @example("..\t/x", URL)
 @example("../\t../x", URL)
 @example("%2e%2e/x", URL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror.text import printable
 from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin
@@ -36,8 +36,7 @@ class LinkKind(StrEnum):
     ASSET = "asset"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A link that could be fetched. Whether it may be is the frontier's word."""
 
     url: str  # normalised, without fragment
@@ -137,6 +136,8 @@ class Collector:
         bare = text.partition("#")[0]
         if not bare and self._fragments_lead_here:
             return None
+        if bare and bare[-1] in _BLANKS:
+            bare = text  # Blanks before a fragment belong to the path; only those at the very end do not count.
         try:
             if bare.startswith(("https://", "http://")):
                 return normalize(bare, self._base)

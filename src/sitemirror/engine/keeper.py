@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
 from typing import Final, Protocol
@@ -106,13 +106,12 @@ class Keeper:
             assert taken.html is not None
             wanted = self.wanted(known.url, ".html") if taken.is_page else self.wanted_asset(known.url)
             saved, changed = self._main_file(known, taken.html, wanted)
-            saved = replace(saved, html_path=saved.path, html_size=saved.size, html_sha256=saved.sha256)
+            saved = saved._replace(html_path=saved.path, html_size=saved.size, html_sha256=saved.sha256)
         keep_headers = self._plan.index or self._plan.html
         self._ledger.saved(
             known.id,
             known.url,
-            replace(
-                saved,
+            saved._replace(
                 fetched_at=taken.fetched_at,
                 title=reading.title,
                 body=reading.digest or None,
@@ -154,7 +153,7 @@ class Keeper:
             self._tree.touch(path, self._session.clock.now().timestamp())
             digest, size = known.sha256 or received, self._size(path)
         saved = _blank(path, wanted, size, digest, received)
-        return (saved if changed else replace(saved, local_at=known.local_at or "")), changed
+        return (saved if changed else saved._replace(local_at=known.local_at or "")), changed
 
     def _size(self, path: str) -> int:
         found = self._tree.stat(path)
@@ -173,8 +172,7 @@ class Keeper:
         if not same:
             self._tree.write(path, html)
         digest = received if not same else sha256(self._tree.read(path)).hexdigest()
-        saved = replace(
-            saved,
+        saved = saved._replace(
             html_path=path,
             html_size=self._size(path),
             html_sha256=digest,

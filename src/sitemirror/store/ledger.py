@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.model import Failed, Skipped, Validators
@@ -21,8 +21,7 @@ BATCH: Final = 16
 """Pages that may be on disk without their row: what a kill can cost beyond the requests in flight."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A URL's row, with what its page's row adds."""
 
     id: int
@@ -52,8 +51,7 @@ class Known:
         return Validators(self.etag, self.last_modified)
 
 
-@dataclass(frozen=True, slots=True)
-class SavedPage:
+class SavedPage(NamedTuple):
     """All that is recorded of a page or asset on disk. Paths are relative to the output folder."""
 
     path: str
@@ -141,8 +139,8 @@ class Selection:
         return cls(f"url.status IN ({failed}) AND url.transient = 1 AND url.seen = ?", (run.number,))
 
 
-_SAVED_COLUMNS = ", ".join(SavedPage.__slots__)
-_SAVED_MARKS = ", ?" * len(SavedPage.__slots__)
+_SAVED_COLUMNS = ", ".join(SavedPage._fields)
+_SAVED_MARKS = ", ?" * len(SavedPage._fields)
 
 _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
@@ -200,7 +198,7 @@ class Ledger:
             unread = found.depth is None and found.status is Row.SAVED  # by a crawl, which has to follow its links
             status = Row.QUEUED if unread else found.status
             self._db.execute("UPDATE url SET depth = ?, status = ? WHERE id = ?", (depth, status, found.id))
-            return replace(found, depth=depth, status=status)
+            return found._replace(depth=depth, status=status)
         self._db.execute(
             "INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, found_on)"
             " VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?)",
@@ -263,7 +261,7 @@ class Ledger:
             self._db.execute("UPDATE url SET status = 0, leads_to = NULL WHERE leads_to = ? AND status = 3", (id,))
         self._db.execute(
             f"INSERT OR REPLACE INTO page (id, published, {_SAVED_COLUMNS}) VALUES (?, ?{_SAVED_MARKS})",
-            (id, published, *(getattr(page, name) for name in SavedPage.__slots__)),
+            (id, published, *page),
         )
         self._done(url)  # before what may commit: the line belongs to the row's own batch
         self._settled(id, Row.SAVED, at, kind=1 if page.body else 2)

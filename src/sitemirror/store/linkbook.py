@@ -11,8 +11,7 @@ from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(NamedTuple):
     """A link as the frontier judged it: `reason` is empty when it may be fetched."""
 
     url: str
