@@ -84,12 +84,12 @@ class Pool:
     def __init__(self, *, workers: int = 0, warn: Callable[[str], None]) -> None:
         """`workers` = 0 starts as many as are of use, when they are."""
         self._asked_for = workers
-        self._count = workers or suitable_workers()
+        self.count = workers or suitable_workers()
         self._warn = warn
         self._workers: list[_Worker] = []
         self._waiting: deque[_Job] = deque()  # for a worker that is up
         self._starting: set[asyncio.Task[None]] = set()
-        self._alone = self._count == 0
+        self._alone = self.count == 0
         self._closed = False
         self._jobs = 0
         self._busy = 0.0
@@ -112,9 +112,14 @@ class Pool:
         return size, digest
 
     @property
+    def pids(self) -> list[int]:
+        """The processes of the workers that are up."""
+        return [worker.pid for worker in self._workers if worker.is_up]
+
+    @property
     def width(self) -> int:
         """How many jobs are worth asking for at once."""
-        return 1 if self._alone else 2 * self._count + 2
+        return 1 if self._alone else 2 * self.count + 2
 
     def _here(self) -> bool:
         """Whether the next job is done in this process."""
@@ -164,7 +169,7 @@ class Pool:
     # --- workers -----------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        for _ in range(self._count - len(self._workers)):
+        for _ in range(self.count - len(self._workers)):
             task = asyncio.create_task(self._start_one())
             self._starting.add(task)
             task.add_done_callback(self._starting.discard)
@@ -214,9 +219,9 @@ class Pool:
         """Without workers it is slower, but it works."""
         if any(worker.is_up for worker in self._workers):
             return  # fewer of them will do
-        self._alone = True
-        if self._asked_for:
+        if self._asked_for and not self._alone:
             self._warn(f"no workers: {reason}; pages are converted in the main process")
+        self._alone = True
         for job in self._waiting:
             job.answer(do(job.message))
         self._waiting.clear()
@@ -268,6 +273,10 @@ class _Worker(asyncio.SubprocessProtocol):
         self.load += job.size
         assert self._transport is not None
         cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0)).write(framed(job.message))
+
+    @property
+    def pid(self) -> int:
+        return 0 if self._transport is None else self._transport.get_pid() or 0
 
     def check(self) -> None:
         """Ends the process if it is stuck; `lost` hears of it."""

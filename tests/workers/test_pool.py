@@ -1,0 +1,245 @@
+"""The pool of workers: the same readings as in this process, and no page, hang or crash that costs more than itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from sitemirror.choices import Content
+from sitemirror.errors import DiskFull, OutputError
+from sitemirror.workers import jobs, pool, process
+from sitemirror.workers.jobs import READERS, JobFailed, Received, Source, Wishes
+from sitemirror.workers.pool import LOOK_EVERY, Pool, suitable_workers
+
+URL = "https://example.com/docs/"
+PAGE = b"""<!doctype html><title>A page</title><link rel=canonical href="/docs/">
+<meta name=description content="What it is about"><h1 id=top>Words \xc3\xa9</h1>
+<p>See <a href="../next" rel=nofollow>next</a>,
+<a href="mailto:x@y.example">write</a>.<img src="a.png" alt="A"></p>"""
+ALL = Wishes(Content.AUTO, front_matter=True, markdown=True, links=True, meta=True, anchors=True)
+
+
+@asynccontextmanager
+async def pool_of(workers: int) -> AsyncIterator[tuple[Pool, list[str]]]:
+    warnings: list[str] = []
+    readers = Pool(workers=workers, warn=warnings.append)
+    try:
+        yield readers, warnings
+    finally:
+        await readers.close()
+
+
+def source(body: bytes = PAGE, url: str = URL) -> Source:
+    return Source(body, url, "utf-8")
+
+
+async def started(readers: Pool) -> list[int]:
+    """The pids of the pool's workers, once all have said that they are there."""
+    await readers.read("html", source(), Wishes())
+    for _ in range(2000):
+        if readers.pids and len(readers.pids) == readers.count:
+            return readers.pids
+        await asyncio.sleep(0.01)
+    raise AssertionError("no workers")
+
+
+async def test_a_worker_reads_as_this_process_does() -> None:
+    """Markdown, links, metadata and anchors are the same, whoever reads: page, text, style sheet."""
+    wanted = [("html", source()), ("text", source(b"# T\n\ntext")), ("css", source(b"a{background:url(b.png)}"))]
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        for kind, page in wanted:
+            assert await readers.read(kind, page, ALL) == READERS[kind](page, ALL)
+        assert len(readers.pids) == 1
+
+
+async def test_answers_find_their_askers() -> None:
+    """Two hundred pages at once, over two workers: each asker gets its own page."""
+    async with pool_of(2) as (readers, _):
+        await started(readers)
+        pages = [f"<title>t{n}</title><p>{'x' * (n * 37 % 5000)} number {n}" for n in range(200)]
+        found = await asyncio.gather(*(readers.read("html", source(page.encode()), Wishes()) for page in pages))
+    assert [reading.title for reading in found] == [f"t{n}" for n in range(200)]
+
+
+async def test_a_small_run_starts_no_process() -> None:
+    """Left to itself the pool reads a handful of pages here, however fast they come."""
+    async with pool_of(0) as (readers, _):
+        for _ in range(LOOK_EVERY - 2):
+            await readers.read("html", source(), Wishes())
+        assert readers.pids == []
+
+
+@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
+async def test_a_busy_run_starts_workers_by_itself() -> None:
+    """When nearly all time goes into reading, workers are started, and pages are read meanwhile."""
+    async with pool_of(0) as (readers, warnings):
+        for _ in range(20_000):
+            await readers.read("html", source(), Wishes())
+            await asyncio.sleep(0)
+            if readers.pids:
+                break
+        assert readers.pids
+    assert warnings == []
+
+
+async def test_a_run_that_waits_for_its_server_starts_none() -> None:
+    """Pages that come slowly are read here: a process for them would have nothing to do."""
+    async with pool_of(0) as (readers, _):
+        for _ in range(3 * LOOK_EVERY):
+            await readers.read("html", source(), Wishes())
+            await asyncio.sleep(0.02)
+        assert readers.pids == []
+
+
+async def test_a_worker_that_dies_is_replaced() -> None:
+    """A worker killed from outside costs nothing: its pages are read by another, and there are as many as before."""
+    async with pool_of(2) as (readers, _):
+        for _ in range(3):
+            for pid in await started(readers):
+                os.kill(pid, signal.SIGKILL)
+            found = await asyncio.gather(*(readers.read("html", source(), Wishes()) for _ in range(20)))
+            assert {reading.title for reading in found} == {"A page"}
+        assert len(await started(readers)) == 2
+
+
+async def test_a_page_that_kills_its_worker_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that ends its process twice is answered with the reason; those behind it are done."""
+    monkeypatch.setattr(pool, "_BOOT", _booting("if b'poison' in job[1]: os._exit(139)"))
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        bad = asyncio.create_task(readers.read("html", source(b"<p>poison"), Wishes()))
+        good = [asyncio.create_task(readers.read("html", source(), Wishes())) for _ in range(5)]
+        with pytest.raises(JobFailed, match="the worker died of it"):
+            await bad
+        assert [reading.title for reading in await asyncio.gather(*good)] == ["A page"] * 5
+
+
+async def test_a_page_that_hangs_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that does not end is ended, with its worker; those behind it are done by the next."""
+    monkeypatch.setattr(pool, "LONGEST", 0.5)
+    monkeypatch.setattr(pool, "_TICK", 0.1)
+    monkeypatch.setattr(pool, "_BOOT", _booting("if b'endless' in job[1]: time.sleep(600)"))
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        bad = asyncio.create_task(readers.read("html", source(b"<p>endless"), Wishes()))
+        good = asyncio.create_task(readers.read("html", source(), Wishes()))
+        with pytest.raises(JobFailed, match="took longer than"):
+            await bad
+        assert (await good).title == "A page"
+
+
+async def test_what_goes_wrong_in_a_page_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error while reading is the page's, in a worker and here alike."""
+    monkeypatch.setattr(pool, "_BOOT", _booting("if b'odd' in job[1]: return jobs._dump({'error': 'Odd: page'}), b''"))
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        with pytest.raises(JobFailed, match="Odd: page"):
+            await readers.read("html", source(b"<p>odd"), Wishes())
+    monkeypatch.setitem(jobs.READERS, "html", _broken)
+    async with pool_of(0) as (readers, _):
+        with pytest.raises(JobFailed, match="ZeroDivisionError"):
+            await readers.read("html", source(), Wishes())
+
+
+async def test_without_processes_it_goes_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no worker can be started, this process reads, and says so once if workers were asked for."""
+    for program in ("/nonexistent/python", "/bin/false" if os.name == "posix" else sys.executable):
+        monkeypatch.setattr(sys, "executable", program)
+        async with pool_of(2) as (readers, warnings):
+            for _ in range(200):
+                assert (await readers.read("html", source(), Wishes())).title == "A page"
+                await asyncio.sleep(0.005)
+                if warnings:
+                    break
+            assert len(warnings) == 1
+            assert "no workers" in warnings[0]
+            assert (await readers.read("html", source(), Wishes())).title == "A page"
+            assert readers.pids == []
+
+
+async def test_workers_end_with_the_pool() -> None:
+    """Closing leaves no process behind, also when they are busy or have only just been started."""
+    async with pool_of(2) as (readers, _):
+        pids = await started(readers)
+        tasks = [asyncio.create_task(readers.read("html", source(PAGE * 2000), Wishes())) for _ in range(8)]
+        await asyncio.sleep(0)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert all(isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True))
+    async with pool_of(2) as (readers, _):
+        await readers.read("html", source(), Wishes())  # They are being started.
+
+
+async def test_a_saved_file_is_rewritten_by_a_worker(tmp_path: Path) -> None:
+    """Links become local in place; size and hash are those of the new file; what was done already stays."""
+    file = tmp_path / "h" / "a" / "index.html"
+    file.parent.mkdir(parents=True)
+    html = b'<a href="/b#x">b</a><a href="/c">c</a>'
+    file.write_bytes(html)
+    received = Received(str(tmp_path), "h/a/index.html", sha256(html).hexdigest(), "https://h/a", None, is_css=False)
+    targets = {"https://h/b": "h/b/index.html"}
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        size, digest = await readers.localize(received, targets)
+        assert file.read_bytes() == b'<a href="../b/index.html#x">b</a><a href="https://h/c">c</a>'
+        assert (size, digest) == (len(file.read_bytes()), sha256(file.read_bytes()).hexdigest())
+        assert await readers.localize(received, targets) == (size, digest)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+async def test_what_the_disk_refuses_ends_the_run(tmp_path: Path, workers: int) -> None:
+    """A file that cannot be read or written is no page's failure: the refusal arrives as it is, from a worker too."""
+    received = Received(str(tmp_path), "h/missing.html", "x", "https://h/a", None, is_css=False)
+    async with pool_of(workers) as (readers, _):
+        if workers:
+            await started(readers)
+        with pytest.raises(OutputError, match="cannot read h/missing"):
+            await readers.localize(received, {})
+
+
+def test_a_full_disk_stays_a_full_disk() -> None:
+    """The kind of refusal survives the way from the worker: the run ends as it would have in one process."""
+    with pytest.raises(DiskFull, match="no room") as caught:
+        jobs.check((b'{"refused": {"full": true, "message": "no room", "hint": "free some"}}', b""))
+    assert caught.value.hint == "free some"
+
+
+def test_messages_survive_the_pipe(tmp_path: Path) -> None:
+    """A message of any size and content, half surrogate pairs included, is read as it was sent; an end is an end."""
+    file = tmp_path / "pipe"
+    messages = [(b"", b""), (b"[1]", bytes(range(256)) * 5000), (jobs._dump(["\ud800"]), b"")]
+    with file.open("wb") as out:
+        for message in messages:
+            process.send(out, message)
+    with file.open("rb") as back:
+        assert [process.receive(back) for _ in messages] == messages
+        assert process.receive(back) is None
+
+
+def _broken(_: Source, __: Wishes) -> jobs.Reading:
+    raise ZeroDivisionError
+
+
+def _booting(first: str) -> str:
+    """A worker's first words that make it do something else with certain jobs."""
+    return f"""
+import os, sys, time
+sys.path[:] = sys.argv[1:]
+from sitemirror.workers import jobs, process
+real = process.do
+def do(job):
+    {first}
+    return real(job)
+process.do = do
+process.main()
+"""
