@@ -27,7 +27,6 @@ from sitemirror.discover.found import (
     Role,
 )
 from sitemirror.discover.srcset import candidates
-from sitemirror.discover.stylesheet import references
 from sitemirror.urls import InvalidUrl, normalize
 
 __all__ = ["Found", "LinkKind", "PageLinks", "Refused", "page_links"]
@@ -210,6 +209,10 @@ def _read_style(element: turbohtml.Element, links: Collector) -> None:
 
 
 def _read_css(css: str, links: Collector) -> None:
+    if "(" not in css and "@" not in css:
+        return
+    from sitemirror.discover.stylesheet import references  # Its patterns take longer to compile than all else here.
+
     for reference in references(css):
         links.add_resource(reference, ASSET)
 

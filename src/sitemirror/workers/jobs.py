@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Final
@@ -16,17 +17,13 @@ from typing import Final
 import orjson
 
 from sitemirror.choices import Content
-from sitemirror.convert.anchors import pack_fragments
 from sitemirror.convert.document import parse
 from sitemirror.convert.frontmatter import with_front_matter
-from sitemirror.convert.localize import localize_html
-from sitemirror.convert.localize_css import localize_css
 from sitemirror.convert.page import convert_document, convert_text, describe_document
 from sitemirror.convert.page_meta import read_page_meta
 from sitemirror.convert.relative import relative_link
 from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
 from sitemirror.discover.links import page_links, tree_links
-from sitemirror.discover.stylesheet import css_links
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
 from sitemirror.store.files import Tree
@@ -92,7 +89,11 @@ def read_html(source: Source, wishes: Wishes) -> Reading:
     digest = _digest(markdown)
     if wishes.front_matter:
         markdown = with_front_matter(page).encode("utf-8", "replace")
-    anchors = pack_fragments(body, url=url, charset=charset, content=wishes.content) if wishes.anchors else None
+    anchors = None
+    if wishes.anchors:
+        from sitemirror.convert.anchors import pack_fragments  # Only for --links local.
+
+        anchors = pack_fragments(body, url=url, charset=charset, content=wishes.content)
     return Reading(digest, page.title, page.canonical, page.refresh, markdown, links, meta, anchors)
 
 
@@ -105,6 +106,8 @@ def read_text(source: Source, _: Wishes) -> Reading:
 
 def read_css(source: Source, _: Wishes) -> Reading:
     """What a style sheet needs."""
+    from sitemirror.discover.stylesheet import css_links  # Most pages are read before the first of these.
+
     return Reading(links=css_links(source.body, url=source.url, charset=source.charset))
 
 
@@ -131,9 +134,14 @@ class Received:
     is_css: bool
 
 
+@lru_cache(maxsize=8)
+def _tree(root: str) -> Tree:
+    return Tree(Path(root), min_free_mb=0)
+
+
 def localize(file: Received, targets: Mapping[str, str]) -> tuple[int, str]:
     """Makes a file's links lead to the files of `targets`, which says where a URL's is. Gives its new size and hash."""
-    tree = Tree(Path(file.root), min_free_mb=0)
+    tree = _tree(file.root)
     data = tree.read(file.path)
     digest = sha256(data).hexdigest()
     if digest == file.sha256:  # else a run that was killed has done it already
@@ -141,6 +149,9 @@ def localize(file: Received, targets: Mapping[str, str]) -> tuple[int, str]:
         def target(url: str) -> str:
             there = targets.get(without_session(url))
             return relative_link(file.path, there) if there else url
+
+        from sitemirror.convert.localize import localize_html  # Not before a run's end, and only for HTML.
+        from sitemirror.convert.localize_css import localize_css
 
         rewrite = localize_css if file.is_css else localize_html
         data = rewrite(data, url=file.url, charset=file.charset, target=target)
