@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sitemirror import mirror
 from sitemirror.publish.index_check import validate_index
-from tests.crawl.conftest import Copy, Crawl, link
+from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site
 
 
@@ -114,6 +115,50 @@ async def test_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
     report = await mirror(site.url, output=out, rate_limit=0, discover="links")
     assert (report.status, report.successful) == ("ok", 3)
     assert sorted(copy.files) == ["a/index.md", "b/index.md", "index.md"]
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_a_lost_state_of_a_mirror_by_links_loses_nothing(site: Site, out: Path, copy: Copy, format: str) -> None:
+    """Without mirror index and state, the manifest alone says what is done: nothing is fetched twice, nothing lost."""
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "discover": "links", "format": format}
+    site.html_page("/", "Home", link("/a", "/old", "/missing", "http://other.example/"), etag="h")
+    site.html_page("/a", "A", link("/a/b"), etag="a")
+    site.html_page("/a/b", "B", link("/"), etag="b")
+    site.redirect("/old", "/a")
+    await mirror(site.url, **options)
+    before, manifest = copy.files, copy.manifest
+    (copy.folder / "_state.sqlite3").unlink()
+    site.clear_log()
+    report = await mirror(site.url, **options)
+    assert {seen.path for seen in site.requests if seen.method == "GET"} <= {"/robots.txt", "/missing"}
+    assert (report.failed, report.skipped, report.not_reached) == (1, 1, 0)
+    assert copy.files == before
+    unknown = {"etag": None, "last_modified": None}  # so that the next update reads the links again
+    manifest["pages"] = [page | unknown for page in manifest["pages"]]
+    assert timeless(copy.manifest) == timeless(manifest)
+    site.html_page("/a", "A", link("/a/new"), etag="a2")
+    site.html_page("/a/new", "New", "<p>new</p>")
+    await mirror(site.url, **options, update=True)
+    assert [row["url"].removeprefix(site.url) for row in copy.manifest["gone"]] == ["/a/b"]
+    assert sorted(page["url"].removeprefix(site.url) for page in copy.manifest["pages"]) == ["/", "/a", "/a/new"]
+
+
+async def test_a_lost_state_in_the_middle_of_a_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
+    """What was found and not reached is fetched, and what is saved is not, to the depth that was asked for."""
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "discover": "links", "link_depth": 2}
+    for name in "abcdef":
+        site.html_page(f"/{name}", name, link(f"/{name}/1", "/"))
+        site.html_page(f"/{name}/1", f"{name} 1", link(f"/{name}/2"))
+        site.html_page(f"/{name}/2", f"{name} 2", "<p>too deep</p>")
+    site.html_page("/", "Home", link(*(f"/{name}" for name in "abcdef")))
+    await mirror(site.url, **options, max_pages=9)
+    saved = {page["url"].removeprefix(site.url) for page in copy.manifest["pages"]}
+    (copy.folder / "_state.sqlite3").unlink()
+    site.clear_log()
+    report = await mirror(site.url, **options)
+    assert (report.successful, report.not_reached, report.skipped) == (13, 0, 6)
+    assert not saved & {seen.path for seen in site.requests if seen.method == "GET"}
+    assert {row["reason"] for row in copy.manifest["skips"]} == {"deeper than --link-depth"}
 
 
 async def test_crawl_by_sitemap(site: Site, run: Crawl, copy: Copy) -> None:

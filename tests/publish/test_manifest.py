@@ -55,15 +55,16 @@ FULL = PageRow(
     canonical_url="https://example.com/docs/api/",
     aliases=("http://example.com/docs/api", "https://example.com/api"),
     alternates=(("de", "https://example.com/de/api"), ("x-default", "https://example.com/api")),
+    depth=0,
 )
 BARE = PageRow(url="https://example.com/", path="index.md")
 ROWS: list[Element] = [
     FULL,
     BARE,
     FailureRow(url="https://example.com/x", error="HTTP 404", attempts=2, at="2026-01-03T20:00:02Z"),
-    FailureRow(url="https://example.com/y", error="HTTP 500", final_url="https://example.com/z"),
+    FailureRow(url="https://example.com/y", error="HTTP 500", final_url="https://example.com/z", depth=3),
     SkipRow(url="https://example.com/a.pdf", reason="content type", content_type="application/pdf", size_bytes=9),
-    SkipRow(url="https://evil.example/", reason="domain lock"),
+    SkipRow(url="https://evil.example/", reason="domain lock", depth=0),
     GoneRow(url="https://example.com/old", path="old/index.md", since="2026-01-03T20:00:00Z"),
     "https://example.com/later",
     "https://example.com/last",
@@ -120,6 +121,7 @@ def test_manifest_has_the_seeds_fields_and_more(path: Path) -> None:
             {"lang": "de", "href": "https://example.com/de/api"},
             {"lang": "x-default", "href": "https://example.com/api"},
         ],
+        "depth": 0,
     }
     assert document["pages"][1]["title"] is None
     assert "alternates" not in document["pages"][1]

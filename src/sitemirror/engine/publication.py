@@ -149,8 +149,14 @@ class _Writer:
                     pages=map(self._page, self.survey.pages()),
                     failures=self._failures(),
                     skips=(
-                        SkipRow(url=url, reason=reason, content_type=content_type, size_bytes=size)
-                        for url, reason, _, _, content_type, size, _ in self.survey.skips()
+                        SkipRow(
+                            url=url,
+                            reason=reason,
+                            content_type=content_type,
+                            size_bytes=size,
+                            depth=self._depth(depth),
+                        )
+                        for url, reason, _, _, content_type, size, _, depth in self.survey.skips()
                     ),
                     gone=(
                         GoneRow(url=url, path=self._here(path) if path else None, since=since)
@@ -200,8 +206,15 @@ class _Writer:
             return None
 
     def _failures(self) -> Iterator[FailureRow]:
-        for url, reason, attempts, at, _, _, final_url in self.survey.failures():
-            yield FailureRow(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
+        for url, reason, attempts, at, _, _, final_url, depth in self.survey.failures():
+            yield FailureRow(
+                url=url,
+                error=reason,
+                attempts=attempts,
+                at=at,
+                final_url=final_url,
+                depth=self._depth(depth),
+            )
 
     def _page(self, row: dict[str, Any]) -> PageRow:
         alternates = json.loads(row["alternates"]) if row["alternates"] else ()
@@ -221,9 +234,14 @@ class _Writer:
             aliases=tuple(json.loads(row["aliases"])),
             alternates=tuple((entry["lang"], entry["href"]) for entry in alternates),
             refresh_error=row["error"],
+            depth=self._depth(row["depth"]),
             html_path=self._here(row["html_path"]) if row["html_path"] and row["html_path"] != row["path"] else None,
             preferred_path=self._here(row["wanted"]) if row["wanted"] != row["path"] else None,
         )
+
+    def _depth(self, depth: int | None) -> int | None:
+        """How deep a URL is, where links are what counts: what a sitemap lists is at no depth."""
+        return depth if self.run.mode.startswith("links") else None
 
     def _here(self, path: str) -> str:
         """A path as seen from the run's own folder."""

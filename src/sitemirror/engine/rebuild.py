@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -27,10 +27,13 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
     """Fills an empty state; True when there was something to fill it from."""
     restorer = Restorer(state)
     with state.transaction():
-        from_manifest = _from_manifest(session, restorer, tree, home)
+        told = _from_manifest(session, restorer, tree, home)
+        from_manifest = told.pages
         knitter = Knitter(state)
         if from_manifest:
-            knit(session, knitter, tree, home)
+            if not knit(session, knitter, tree, home) and told.by_links:
+                _not_reached(restorer, tree, home, told.deepest)
+                knitter.do_without(told.source_url)
             knitter.fill_depths()
         trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
     knitter.settle_places()
@@ -73,32 +76,45 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     return Remembered(url, wanted, wanted)
 
 
-def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) -> int:
+@dataclass(slots=True)
+class _Told:
+    """What the manifest told beside its rows."""
+
+    pages: int = 0
+    source_url: str = ""
+    by_links: bool = False
+    deepest: int = 0
+
+
+def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) -> _Told:
     name = f"{home}/_manifest.json"
+    told = _Told()
     if not tree.exists(name):
-        return 0
-    pages = damaged = 0
+        return told
+    damaged = 0
     published = False
-    crawled = tree.exists(f"{home}/{NAME}")  # else the sitemaps tell again what is out of scope
+    crawled = tree.exists(f"{home}/{NAME}")
     try:
         for item in read_manifest(tree.root / name):
             match item:
-                case ManifestHeader(complete=complete):
-                    published = complete
+                case ManifestHeader(complete=published):
+                    told.source_url, told.by_links = item.source_url, not item.sitemaps
                 case PageRow():
                     page = _remembered(item, home, published=published)
                     if page is None:
                         damaged += 1
                         continue
-                    restorer.page(page)
+                    restorer.page(page if told.by_links else replace(page, depth=None))
                     for alias in item.aliases:
                         restorer.alias(alias, page.url)
-                    pages += 1
+                    told.pages += 1
+                    told.deepest = max(told.deepest, page.depth or 0)
                 case FailureRow():
                     with suppress(urls.InvalidUrl):
-                        restorer.failure(urls.normalize(item.url), item.error, item.attempts, item.at)
-                case SkipRow() if crawled:
-                    restorer.skip(item.url, item.reason, item.content_type, item.size_bytes)
+                        url, depth = urls.normalize(item.url), item.depth if told.by_links else None
+                        restorer.failure(url, item.error, item.attempts, item.at, depth)
+                case SkipRow() if crawled or told.by_links:  # else the sitemaps tell again what is out of scope
+                    restorer.skip(item.url, item.reason, item.content_type, item.size_bytes, item.depth)
                 case GoneRow() if item.path:
                     gone = _remembered(PageRow(url=item.url, path=item.path), home, published=True)
                     if gone is not None:
@@ -109,7 +125,15 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
         session.warn(f"{name} cannot be read ({error}); going by _processed.txt and the files")
     if damaged:
         session.warn(f"{damaged} entries of {name} could not be understood")
-    return pages
+    return told
+
+
+def _not_reached(restorer: Restorer, tree: Tree, home: str, deepest: int) -> None:
+    """What links had led to and nobody fetched. Levels are finished one by one, so it is about as deep as the last."""
+    for item in read_manifest(tree.root / f"{home}/_manifest.json"):
+        if isinstance(item, str):
+            with suppress(urls.InvalidUrl):
+                restorer.not_reached(urls.normalize(item), deepest)
 
 
 def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | None:
@@ -141,6 +165,7 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         row.canonical_url,
         published,
         html_path or None,
+        depth=row.depth,
     )
 
 

@@ -26,19 +26,20 @@ from sitemirror.store.knit import Knitter, Place
 NAME: Final = "mirror-index.json"
 
 
-def knit(session: Session, knitter: Knitter, tree: Tree, home: str) -> None:
-    """Adds to restored pages how they hang together, as far as an index is there to tell."""
+def knit(session: Session, knitter: Knitter, tree: Tree, home: str) -> bool:
+    """Adds to restored pages how they hang together; False when there is no index to tell."""
     name = f"{home}/{NAME}"
     if not tree.exists(name):
-        return
+        return False
     try:
         for piece in _pieces(tree.root / name):
             _take(knitter, home, piece)
     except (NotAnIndex, OSError) as error:
         session.warn(f"{name} cannot be read ({error}); what it knew of links is found out anew")
-        return
+        return False
     for place in knitter.places():
         _read_again(knitter, tree, place)
+    return True
 
 
 def _pieces(path: Path) -> Iterator[Piece]:

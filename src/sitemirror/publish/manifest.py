@@ -21,6 +21,7 @@ _DOCUMENTED: Final = ConfigDict(
     use_attribute_docstrings=True, extra="forbid", json_schema_serialization_defaults_required=True
 )
 _LEFT_OUT_WHEN_EMPTY: Final = Field(exclude_if=lambda value: not value)
+_LEFT_OUT_WHEN_UNKNOWN: Final = Field(exclude_if=lambda value: value is None)
 _ALTERNATE: Final = {
     "type": "object",
     "properties": {"lang": {"type": "string"}, "href": {"type": "string"}},
@@ -136,6 +137,9 @@ class PageRow:
     refresh_error: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
     """Why the last update could not renew it; the copy on disk is older. Left out when all is well."""
 
+    depth: Annotated[int | None, _LEFT_OUT_WHEN_UNKNOWN] = None
+    """How many links it is away from the start page. Left out where it was not found by links."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRow:
@@ -158,6 +162,9 @@ class FailureRow:
     final_url: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
     """Where it had been redirected to. Left out when it had not."""
 
+    depth: Annotated[int | None, _LEFT_OUT_WHEN_UNKNOWN] = None
+    """How many links it is away from the start page. Left out where it was not found by links."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkipRow:
@@ -176,6 +183,9 @@ class SkipRow:
 
     size_bytes: int | None = None
     """Size, where the server told."""
+
+    depth: Annotated[int | None, _LEFT_OUT_WHEN_UNKNOWN] = None
+    """How many links it is away from the start page. Left out where it was not found by links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +220,7 @@ def write_manifest(
         file.write(b"  %b: %b,\n" % (_json(name), _json(value)))
     _write_list(file, b"pages", map(_page, pages), last=b",\n")
     _write_list(file, b"failures", map(_failure, failures), last=b",\n")
-    _write_list(file, b"skips", skips, last=b",\n")
+    _write_list(file, b"skips", map(_skip, skips), last=b",\n")
     _write_list(file, b"gone", gone, last=b",\n")
     _write_list(file, b"not_reached", not_reached, last=b"\n")
     file.write(b"}\n")
@@ -249,14 +259,28 @@ def _page(row: PageRow) -> dict[str, object]:
         fields["preferred_path"] = row.preferred_path
     if row.refresh_error:
         fields["refresh_error"] = row.refresh_error
-    return fields
+    return _with_depth(fields, row.depth)
 
 
 def _failure(row: FailureRow) -> dict[str, object]:
     fields: dict[str, object] = {"url": row.url, "error": row.error, "attempts": row.attempts, "at": row.at}
     if row.final_url:
         fields["final_url"] = row.final_url
-    return fields
+    return _with_depth(fields, row.depth)
+
+
+def _skip(row: SkipRow) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "url": row.url,
+        "reason": row.reason,
+        "content_type": row.content_type,
+        "size_bytes": row.size_bytes,
+    }
+    return _with_depth(fields, row.depth)
+
+
+def _with_depth(fields: dict[str, object], depth: int | None) -> dict[str, object]:
+    return fields if depth is None else fields | {"depth": depth}
 
 
 def _json(value: object) -> bytes:
@@ -275,7 +299,7 @@ def _without_surrogates(value: Any) -> Any:
             return {key: _without_surrogates(item) for key, item in value.items()}
         case list() | tuple():
             return [_without_surrogates(item) for item in value]
-        case FailureRow() | SkipRow() | GoneRow():
+        case GoneRow():
             return _without_surrogates(asdict(value))
         case _:
             return value

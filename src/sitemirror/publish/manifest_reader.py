@@ -188,6 +188,7 @@ def _element(section: str, value: object) -> Element | None:
                 attempts=fields.number("attempts") or 1,
                 at=fields.text("at"),
                 final_url=fields.text("final_url"),
+                depth=fields.number("depth"),
             )
         case "skips":
             return SkipRow(
@@ -195,6 +196,7 @@ def _element(section: str, value: object) -> Element | None:
                 reason=fields.text("reason") or "unknown",
                 content_type=fields.text("content_type"),
                 size_bytes=fields.number("size_bytes"),
+                depth=fields.number("depth"),
             )
     return None
 
@@ -218,4 +220,5 @@ def _page(url: str, path: str, fields: _Fields) -> PageRow:
         html_path=fields.text("html_path"),
         preferred_path=fields.text("preferred_path"),
         refresh_error=fields.text("refresh_error"),
+        depth=fields.number("depth"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from uuid import uuid4
 
 from sitemirror import urls
 from sitemirror.store.localities import Localities
@@ -115,6 +116,16 @@ class Knitter:
             f"WHERE key = :key AND status NOT IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.GONE})",
             {"depth": depth, "kind": kind, "key": urls.key(url)},
         )
+
+    def do_without(self, source_url: str) -> None:
+        """Nobody knows who links to whom, only how deep everything is.
+
+        So what is saved need not be fetched again; but when it is asked for next, it is fetched whole: the server's
+        word that a page is as it was would not tell what it links to.
+        """
+        self.run(source_url, str(uuid4()))
+        self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, 1)")
+        self._db.execute("UPDATE page SET etag = NULL, last_modified = NULL")
 
     def fill_depths(self) -> None:
         """What no file shows any more is as deep as its links say."""

@@ -32,6 +32,7 @@ class Remembered:
     published: bool = False
     html_path: str | None = None
     received: str | None = None
+    depth: int | None = None
 
 
 RESCUED: Final = "rescued"
@@ -82,6 +83,7 @@ class Restorer:
                 page.html_path or "",  # Links that were made local must never be made so again.
             ),
         )
+        self._found(id, page.depth)
 
     def alias(self, url: str, of: str) -> None:
         """Counts `url` as another name of a page that is remembered."""
@@ -90,15 +92,16 @@ class Restorer:
             id = self._row(url, Row.REDIRECT)
             self._db.execute("UPDATE url SET leads_to = ? WHERE id = ?", (target, id))
 
-    def failure(self, url: str, reason: str, attempts: int, at: str | None) -> None:
+    def failure(self, url: str, reason: str, attempts: int, at: str | None, depth: int | None) -> None:
         if not self.knows(url):
             id = self._row(url, Row.FAILED)
             self._db.execute(
                 "UPDATE url SET reason = ?, attempts = ?, at = ?, transient = 1 WHERE id = ?",
                 (reason, attempts, at, id),
             )
+            self._found(id, depth)
 
-    def skip(self, url: str, reason: str, content_type: str | None, size: int | None) -> None:
+    def skip(self, url: str, reason: str, content_type: str | None, size: int | None, depth: int | None) -> None:
         """Counts `url` as not wanted: looked at, or never to be."""
         if not self.knows(url):
             looked_at = content_type is not None or size is not None or reason.startswith(_LOOKED_AT)
@@ -106,6 +109,12 @@ class Restorer:
             self._db.execute(
                 "UPDATE url SET reason = ?, content_type = ?, size = ? WHERE id = ?", (reason, content_type, size, id)
             )
+            self._found(id, depth)
+
+    def not_reached(self, url: str, depth: int) -> None:
+        """Counts `url` as found by links and still to be fetched."""
+        if not self.knows(url):
+            self._found(self._row(url, Row.QUEUED), depth)
 
     def at_path(self, path: str) -> bool:
         """Whether a page is remembered there already; then whose file it is nobody can tell."""
@@ -116,6 +125,11 @@ class Restorer:
         if not self.knows(page.url):
             self.page(page)
             self._db.execute("UPDATE url SET status = ?, at = ? WHERE id = ?", (Row.GONE, since, self._id(page.url)))
+
+    def _found(self, id: int, depth: int | None) -> None:
+        """How many links away a URL was found, if by links at all."""
+        if depth is not None:
+            self._db.execute("UPDATE url SET depth = ? WHERE id = ?", (depth, id))
 
     def _row(self, url: str, status: Row) -> int:
         row = self._db.execute(

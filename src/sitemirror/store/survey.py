@@ -29,7 +29,7 @@ _BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)),
 # the listed name stands for it and tells it as `final_url`.
 _ENDED = """
 SELECT u.url, f.reason, coalesce(f.attempts, 0), f.at, f.content_type, f.size,
-       CASE WHEN u.id = f.id THEN NULL ELSE f.url END
+       CASE WHEN u.id = f.id THEN NULL ELSE f.url END, u.depth
 FROM (
   SELECT id, id AS final FROM url WHERE status IN ({statuses}) AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
   UNION ALL
@@ -125,12 +125,13 @@ class Survey:
             "alternates",
             "error",
             "html_path",
+            "depth",
             "aliases",
         )
         query = f"""
             SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
                    page.etag, page.last_modified, page.content_type, page.canonical, url.alternates, page.error,
-                   page.html_path,
+                   page.html_path, url.depth,
                    (SELECT json_group_array(a.url) FROM
                       (SELECT other.url FROM resolved JOIN url AS other ON other.id = resolved.id
                        WHERE resolved.final = url.id ORDER BY other.url) AS a)
@@ -166,11 +167,11 @@ class Survey:
         return lambda start: self._db.execute(f"SELECT * FROM temp.{name} WHERE rowid > ? ORDER BY rowid", (start,))
 
     def failures(self) -> Iterator[tuple[Any, ...]]:
-        """(url, reason, attempts, at, content_type, size, final_url)."""
+        """(url, reason, attempts, at, content_type, size, final_url, depth)."""
         yield from self._db.execute(_ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
 
     def skips(self) -> Iterator[tuple[Any, ...]]:
-        """(url, reason, attempts, at, content_type, size, final_url)."""
+        """(url, reason, attempts, at, content_type, size, final_url, depth)."""
         yield from self._db.execute(_ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
