@@ -76,7 +76,7 @@ class Session:
 
 def stamp(moment: datetime) -> str:
     """A moment as all our files write it: `2026-01-03T20:00:00Z`."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
 def unstamp(text: str | None) -> datetime | None:

@@ -125,6 +125,7 @@ class Visitor:
                 validators = Validators(headers.get("etag"), headers.get("last-modified"))
                 self._ledger.renewed(known.id, fetched_at=fetched_at, validators=validators)
                 self._follow.unchanged(known)
+                self._become_aliases(chain)
                 self._session.emit(PageSaved(known.url, known.path or "", 0, changed=False))
                 return Result()
             case Redirect():
@@ -142,9 +143,7 @@ class Visitor:
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
             self._follow.links(known, links)
         kept = self._keeper.keep(known, taken)
-        for earlier, later in itertools.pairwise(chain):
-            if _has_copy(earlier):
-                self._become_alias(earlier, later)
+        self._become_aliases(chain)
         for alias in (*(earlier.url for earlier in chain[:-1]), *self._awaiting.pop(known.id, ())):
             self._ledger.alias_done(alias)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
@@ -184,6 +183,12 @@ class Visitor:
         else:
             self._ledger.checked(known.id)
         return Result()
+
+    def _become_aliases(self, chain: list[Known]) -> None:
+        """What led to a page that is there now is a name of it."""
+        for earlier, later in itertools.pairwise(chain):
+            if _has_copy(earlier):
+                self._become_alias(earlier, later)
 
     def _become_alias(self, known: Known, target: Known) -> None:
         """What was a page of its own is now another's name; its file would be found twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,22 +55,18 @@ class Exchange:
 
     async def body(self, decoder: Decoder) -> AsyncGenerator[bytes, None]:
         """The decoded body in bounded pieces. Raises whatever goes wrong on the way."""
-        async with aclosing(self._raw()) as chunks:
-            async for data in chunks:
-                for piece in decoder.feed(data):
-                    yield piece
-        for piece in decoder.finish():
-            yield piece
-
-    async def _raw(self) -> AsyncGenerator[bytes, None]:
         content = self._response.content
         while not content.at_eof():
-            async with asyncio.timeout_at(self._deadline):
-                data = await content.readany()
-            if data:
-                yield data
+            data = content.read_nowait()  # A small page is mostly there with its head: no need for a timer.
+            if not data:
+                async with asyncio.timeout_at(self._deadline):
+                    data = await content.readany()
+            for piece in decoder.feed(data) if data else ():
+                yield piece
         if (error := self._response.broken) is not None:
             raise error
+        for piece in decoder.finish():
+            yield piece
 
     async def discard(self) -> None:
         """Gets the rest out of the way: read if it is small, so that the connection can be used again; else closed."""

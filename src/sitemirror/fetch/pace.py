@@ -95,6 +95,9 @@ class Pace:
     async def turn(self, url: str, lane: Lane) -> None:
         """Returns when a request to `url` may start: one lane interval after the last start, and after any pause."""
         host = self._host(url)
+        if not host.queue.locked() and self._ready_at(host, lane) <= (now := self._clock.monotonic()):
+            host.last_start = now
+            return
         async with host.queue:
             # Asked again after each sleep: a 429 may have come in meanwhile.
             while (ready := self._ready_at(host, lane)) > (now := self._clock.monotonic()):
