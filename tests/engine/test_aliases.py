@@ -168,3 +168,16 @@ async def test_a_published_path_never_moves(site: Site, run: Mirror, copy: Copy)
     assert copy.pages["/p/"]["path"] == "p/index.md"
     assert copy.pages["/p"]["path"].startswith("p_")
     assert any("collision" in warning for warning in report.warnings)
+
+
+async def test_a_page_that_redirects_to_an_unchanged_one_becomes_its_name(site: Site, run: Mirror, copy: Copy) -> None:
+    """A, saved once, redirects to B by now, which answers 304: A's file goes, and A is an alias of B."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.html_page("/b", "B", "<p>b</p>", etag='"2"')
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    assert len(copy.files) == 2
+    site.redirect("/a", "/b")
+    await run(update=True)
+    assert list(copy.files) == ["b/index.md"]
+    assert copy.pages["/b"]["aliases"] == [f"{site.url}/a"]
