@@ -138,7 +138,8 @@ def test_settling_only_the_conflicts_gives_the_same_outcome(found: list[str]) ->
     rest = [path for path, conflict in zip(folds, hit, strict=True) if not conflict]
     used = {*rest, *(folder for path in rest for folder in folders(path))}
     partly = {url: path for (url, path, _), conflict in zip(pages, hit, strict=True) if not conflict}
-    partly |= settle((page for page, conflict in zip(pages, hit, strict=True) if conflict), used.__contains__)
+    conflicts = (page for page, conflict in zip(pages, hit, strict=True) if conflict)
+    partly |= settle(conflicts, lambda path: fold(path) in used)
     assert partly == settle(pages)
 
 

@@ -1,72 +1,149 @@
-"""Moves and removes page files so that a kill in the middle is finished by the next run.
+"""Moves and removes page files so that a kill at any moment is made good by the next run.
 
-What is to be done is committed to the state first; doing it twice does no harm.
+What is to be done is committed to the state before anything is touched, and done in two steps with a commit between:
+
+1. Files that are to go away go, and files that stand where another has to be step aside, into a folder of our own.
+   Nothing arrives anywhere in this step, so a file at its old place has not moved yet.
+2. Every file goes to its new place. Nothing arrives at an old place from which a file has yet to come, because those
+   were left in the first step; so a file that is where it comes from has not moved yet, and one that is not, has.
+
+Each step may thus be begun again any number of times. The rows follow in the commit that ends the second. A rename may
+also leave empty folders behind when it is cut off; they count as nothing and are cleared away.
 """
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 from sitemirror.store.files import Tree
-from sitemirror.store.paths import folders
+from sitemirror.store.paths import fold, folders
 from sitemirror.store.state import State
+
+ASIDE: Final = "_moving"
+"""In a host's folder: where files wait while two of them change places. No URL maps into it."""
+
+_NOTE: Final = "moving"
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A file on its way. `new` is empty for a file that goes away; `page` is the row that follows it."""
+    """A file on its way. `new` is empty for a file that goes away; `page` is the row it belongs to, 0 for nobody's."""
 
     page: int
     old: str
     new: str
 
 
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file's way. `aside` is empty where it stands in nobody's way."""
+
+    old: str
+    aside: str
+    new: str
+
+
+def html_beside(markdown: str) -> str:
+    """Where the HTML of a page is whose Markdown is saved as well: the same name with another ending."""
+    return markdown.removesuffix(".md") + ".html"
+
+
 def start_moves(state: State, moves: list[Move]) -> None:
-    """Notes what is about to happen. Belongs in the transaction that decides it."""
-    if moves:
-        state.put("moves", [[move.page, move.old, move.new] for move in moves])
+    """Notes what is about to happen. Belongs in the transaction that decides it. Each of a page's files goes along."""
+    beside = _html_beside_of(state, moves)
+    ways: list[tuple[str, str]] = []
+    for move in moves:
+        ways.append((move.old, move.new))
+        if move.old in beside:
+            ways.append((beside[move.old], move.new and html_beside(move.new)))
+    if ways:
+        files = [[file.old, file.aside, file.new] for file in _with_detours(ways)]
+        rows = [[move.page, move.old, move.new] for move in moves if move.page and move.new]
+        state.put(_NOTE, {"clear": False, "files": files, "rows": rows})
 
 
 def finish_moves(state: State, tree: Tree) -> None:
-    """Does what was noted and is not done yet. Those who give way go first, so that no place is taken."""
-    pending = [Move(*row) for row in state.get("moves", [])]
-    if not pending:
+    """Does what was noted and is not done yet."""
+    note: dict[str, Any] | None = state.get(_NOTE)
+    if note is None:
         return
-    pending += [move for each in pending if (move := _html_beside(state, tree, each))]
-    for move in pending:
-        if not move.new:
-            tree.remove(move.old)
-    waiting = [move for move in pending if move.new]
-    while waiting:
-        # A place that is still taken is left by its own move first. What is not at its old place was moved before.
-        ready = [move for move in waiting if not (tree.exists(move.old) and _is_taken(tree, move.new))]
-        for move in ready:
-            if tree.exists(move.old):
-                tree.rename(move.old, move.new)
-        waiting = [move for move in waiting if move not in ready] if ready else []
+    assert not state.db.in_transaction  # else a kill would forget the note but not what was done
+    files = [_File(*row) for row in note["files"]]
+    if not note["clear"]:
+        _clear_the_way(tree, files)
+        with state.transaction():
+            state.put(_NOTE, note | {"clear": True})
+    _take_places(tree, files)
     with state.transaction() as db:
+        # What a power cut does to renames nobody knows: the next run compares these files with their hashes.
         db.executemany(
-            "UPDATE page SET path = ? WHERE id = ?", ((move.new, move.page) for move in pending if move.page)
+            "UPDATE page SET path = :new, durable = 0, html_path = "
+            "CASE WHEN html_path IS NULL THEN NULL WHEN html_path = :old THEN :new ELSE :beside END WHERE id = :page",
+            ({"page": page, "old": old, "new": new, "beside": html_beside(new)} for page, old, new in note["rows"]),
         )
-        # The HTML beside a page's Markdown has the same name with another ending.
-        db.execute(
-            "UPDATE page SET html_path = CASE WHEN path LIKE '%.md' THEN substr(path, 1, length(path) - 3) || '.html' "
-            "ELSE path END WHERE html_path IS NOT NULL"
+        db.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
+
+
+def _clear_the_way(tree: Tree, files: Iterable[_File]) -> None:
+    for file in files:
+        if not file.new:
+            tree.remove(file.old)
+        elif file.aside and tree.exists(file.old):
+            tree.remove(file.aside)  # what a state that was lost has left there
+            tree.rename(file.old, file.aside)
+
+
+def _take_places(tree: Tree, files: Iterable[_File]) -> None:
+    for file in files:
+        source = file.aside or file.old
+        if file.new and tree.exists(source):
+            if tree.is_folder(file.new):
+                _remove_empty_folders(tree, file.new)
+            tree.rename(source, file.new)
+    for file in files:  # A kill between a rename and this may have left folders that only its file was in.
+        for left in filter(None, (file.old, file.aside)):
+            _prune_above(tree, left)
+
+
+def _remove_empty_folders(tree: Tree, folder: str) -> None:
+    """Removes the folder and those in it as far as they hold no file. Only looks by itself; the tree removes."""
+    top = tree.root / folder
+    for found, _, files in os.walk(top, topdown=False):
+        if not files:
+            _prune_above(tree, f"{folder}/{Path(found).relative_to(top).as_posix()}/{ASIDE}".replace("/./", "/"))
+
+
+def _prune_above(tree: Tree, path: str) -> None:
+    """Removes the folders above `path` as far as they are empty; removing what is not there does just that."""
+    for part in (path, *reversed(list(folders(path)))):
+        if tree.stat(part) is not None:
+            return
+        tree.remove(part)
+
+
+def _html_beside_of(state: State, moves: Iterable[Move]) -> dict[str, str]:
+    """Path of a page's Markdown → that of its HTML, where both are saved."""
+    olds = json.dumps([move.old for move in moves if move.old.endswith(".md")])
+    rows = state.db.execute(
+        "SELECT path, html_path FROM page WHERE html_path != path AND path IN (SELECT value FROM json_each(?))", (olds,)
+    )
+    return dict(rows.fetchall())
+
+
+def _with_detours(ways: list[tuple[str, str]]) -> Iterator[_File]:
+    """Sends those aside that stand where another file, or a folder for one, has to be. By fold: names may be equal."""
+    new_files = {fold(new): old for old, new in ways if new}
+    new_folders = {folder for new in new_files for folder in folders(new)}
+    for number, (old, new) in enumerate(ways):
+        folded = fold(old)
+        in_the_way = (
+            new_files.get(folded, old) != old
+            or folded in new_folders
+            or any(folder in new_files for folder in folders(folded))
         )
-        db.execute("DELETE FROM meta WHERE name = 'moves'")
-
-
-def _is_taken(tree: Tree, path: str) -> bool:
-    """Whether a file or a folder is there, or a file where a folder has to be."""
-    return tree.exists(path) or tree.is_folder(path) or any(tree.exists(folder) for folder in folders(path))
-
-
-def _html_beside(state: State, tree: Tree, move: Move) -> Move | None:
-    """The HTML that was saved with a page's Markdown goes where that goes."""
-    beside = move.old.removesuffix(".md") + ".html"
-    if not move.old.endswith(".md") or not tree.exists(beside):
-        return None
-    query = "SELECT 1 FROM page WHERE html_path = ? AND path != html_path"
-    if state.db.execute(query, (beside,)).fetchone() is None:
-        return None
-    return Move(0, beside, move.new and move.new.removesuffix(".md") + ".html")
+        yield _File(old, f"{old.split('/')[0]}/{ASIDE}/{number}" if new and in_the_way else "", new)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import chain
+from typing import Final
 
+from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
-from sitemirror.store.moves import Move
-from sitemirror.store.paths import collision_path, fold, folders
+from sitemirror.store.moves import Move, html_beside
+from sitemirror.store.paths import collision_path, fold, folders, moved_folder
 from sitemirror.store.schema import Row
 from sitemirror.store.settle import settle
 from sitemirror.store.state import State
 
-_PAGE = "SELECT page.id, url.url, page.wanted, page.path, page.published FROM page JOIN url USING (id)"
-_Found = tuple[int, str, str, str, int]
+PROVISIONAL_DIGITS: Final = (8, 12, 16, 24, 32)
+"""Lengths of the hash in the name of a page that finds its path taken, until all pages are known."""
+
+_PAGE = "SELECT page.id, url.url, page.wanted, page.path, page.published, page.html_path FROM page JOIN url USING (id)"
+_Found = tuple[int, str, str, str, int, str | None]
+_FILES = f"SELECT path, html_path FROM page JOIN url USING (id) WHERE status IN ({Row.SAVED}, {Row.GONE})"
 
 
 def fold_key(path: str) -> bytes:
@@ -28,13 +37,21 @@ class Placement:
         self._tree = tree
 
     def moves(self) -> list[Move]:
-        """What has to move so that the outcome depends on the URLs alone. Changes nothing."""
+        """What has to go or to move so that the outcome depends on the URLs alone. Changes nothing."""
         found = self._in_conflict()
+        leftovers = self._leftovers(found)
+        around = _Surroundings(self, self._tree, found, leftovers)
         settled = settle(
-            ((url, wanted, path if published else None) for _, url, wanted, path, published in found.values()),
-            lambda folded: self._held_elsewhere(folded, found),
+            (
+                # Where the preferred place cannot be had, the page stays: rather an odd name than a mirror at odds.
+                (url, wanted, path if published or around.bars(path, wanted) else None)
+                for _, url, wanted, path, published, _ in found.values()
+            ),
+            around.has,
         )
-        return [Move(id, path, settled[url]) for id, url, _, path, _ in found.values() if settled[url] != path]
+        moves = [Move(id, path, settled[url]) for id, url, _, path, *_ in found.values() if settled[url] != path]
+        leftovers.update(self._strangers_at(moves, found))
+        return [*(Move(0, path, "") for path in sorted(leftovers)), *moves]
 
     def mark_published(self) -> None:
         """From now on these pages keep their paths."""
@@ -47,26 +64,73 @@ class Placement:
 
     def orphans(self) -> list[str]:
         """Files that a kill left at a name which its page, or the page it is now a name of, no longer has."""
+        return sorted(self._leftovers(self._in_conflict()))
+
+    # --- files that nobody has ---------------------------------------------------------------------------------
+
+    def _leftovers(self, found: dict[int, _Found]) -> set[str]:
+        """Files that a kill left at a name which its page, or the page it is now a name of, does not have."""
         shared = f"""
             SELECT url.url, page.wanted FROM page JOIN url USING (id) WHERE page.fold IN
               (SELECT fold FROM page JOIN url USING (id) WHERE status IN ({Row.SAVED}, {Row.TWIN})
                GROUP BY fold HAVING count(*) > 1)
-            UNION SELECT url.url, page.wanted FROM page JOIN url USING (id)
-              WHERE status = {Row.TWIN} OR path != wanted
+            UNION SELECT url.url, page.wanted FROM page JOIN url USING (id) WHERE status = {Row.TWIN}
         """
-        names = {name for url, wanted in self._db.execute(shared) for name in (wanted, collision_path(wanted, url))}
-        names |= {name.removesuffix(".md") + ".html" for name in names if name.endswith(".md")}
-        return sorted(name for name in names if self._tree.exists(name) and not self._owned(name))
+        pages = set(self._db.execute(shared)) | {(url, wanted) for _, url, wanted, *_ in found.values()}
+        names = {name for url, wanted in pages for name in self._names_of(url, wanted)}
+        names |= {html_beside(name) for name in names if name.endswith(".md")}
+        return {name for name in names if self._tree.exists(name) and not self._owned(name)}
+
+    def _names_of(self, url: str, wanted: str) -> Iterator[str]:
+        """Where a page may have been saved, and left by a kill before its row was."""
+        yield wanted
+        for digits in PROVISIONAL_DIGITS:
+            name = collision_path(wanted, url, digits)
+            yield name
+            if not self._is_wanted(name):  # Only then a longer one was used.
+                break
+        yield from (moved_folder(wanted, folder, url) for folder in folders(wanted) if self._is_wanted(folder))
+
+    def _is_wanted(self, path: str) -> bool:
+        return self._db.execute("SELECT 1 FROM page WHERE fold = ?", (fold_key(path),)).fetchone() is not None
+
+    def _strangers_at(self, moves: list[Move], found: dict[int, _Found]) -> Iterator[str]:
+        """Files of nobody where a page has to be. What a page is saved over anywhere else gives way here, too."""
+        for move in moves:
+            html_path = found[move.page][5]
+            news = [move.new] if html_path in (None, move.old) else [move.new, html_beside(move.new)]
+            yield from (new for new in news if self._tree.exists(new) and not self._owned(new))
 
     def _owned(self, path: str) -> bool:
-        query = f"SELECT 1 FROM page JOIN url USING (id) WHERE status IN ({Row.SAVED}, {Row.GONE}) AND page.path = ?"
-        by_fold = query + " AND page.fold = ?"
-        if self._db.execute(by_fold, (path, fold_key(path))).fetchone():
-            return True
-        if self._db.execute(query + " AND path != wanted", (path,)).fetchone():
-            return True
-        beside = query.replace("page.path = ?", "page.html_path = ?")
-        return path.endswith(".html") and self._db.execute(beside, (path,)).fetchone() is not None
+        """Whether the file at `path` is a page's: also under the other name that it has where case does not count."""
+        there = self._tree.stat(path)
+        for owner in self.files_like(path):
+            stat = self._tree.stat(owner)
+            if owner == path or (there and stat and os.path.samestat(there, stat)):
+                return True
+        return False
+
+    def files_like(self, path: str) -> Iterator[str]:
+        """The files that pages have at `path`, or at what some file system takes for it."""
+        for main in (path, path.removesuffix(".html") + ".md") if path.endswith(".html") else (path,):
+            rows = self._db.execute(
+                f"{_FILES} AND fold = ? AND path = wanted UNION ALL {_FILES} AND path = ? AND path != wanted",
+                (fold_key(main), main),
+            )
+            for names in rows.fetchall():
+                yield from (name for name in names if name and fold(name) == fold(path))
+
+    def files_below(self, path: str) -> Iterator[str]:
+        """The pages' files in the folder `path`."""
+        inside = (path + "/", path + "0")  # "0" comes after "/"
+        rows = self._db.execute(
+            f"{_FILES} AND wanted > ? AND wanted < ? AND path = wanted"
+            f" UNION ALL {_FILES} AND path > ? AND path < ? AND path != wanted",
+            (*inside, *inside),
+        )
+        yield from (name for name, _ in rows)
+
+    # --- pages that get into each other's way ------------------------------------------------------------------
 
     def _in_conflict(self) -> dict[int, _Found]:
         found: dict[int, _Found] = {}
@@ -78,10 +142,12 @@ class Placement:
             " GROUP BY fold HAVING count(*) > 1)"
         )
         found.update((row[0], row) for row in shared)
-        # Pages are named `…/index.md`, so a file can stand where a folder is needed only if a folder is named `….md`.
-        for row in self._db.execute(f"{_PAGE} WHERE {saved} AND wanted LIKE '%.md/%'").fetchall():
+        # Pages are named `…/index.md`, so one can stand where a folder is needed only if the folder has such an ending.
+        endings = (".md", ".html")
+        below = " OR ".join(f"wanted LIKE '%{ending}/%'" for ending in endings)
+        for row in self._db.execute(f"{_PAGE} WHERE {saved} AND ({below})").fetchall():
             for folder in folders(row[2]):
-                if folder.endswith(".md"):
+                if folder.endswith(endings):
                     blocking = self._db.execute(f"{_PAGE} WHERE {saved} AND fold = ?", (fold_key(folder),)).fetchall()
                     found.update((other[0], other) for other in blocking)
                     if blocking:
@@ -89,7 +155,7 @@ class Placement:
         # Assets keep their own names, so that one can stand where pages need a folder. "0" comes after "/".
         under = "other.wanted > page.wanted || '/' AND other.wanted < page.wanted || '0'"
         for asset in self._db.execute(
-            f"{_PAGE} WHERE {saved} AND url.kind = 2 AND EXISTS (SELECT 1 FROM page AS other WHERE {under})"
+            f"{_PAGE} WHERE {saved} AND url.kind IS NOT 1 AND EXISTS (SELECT 1 FROM page AS other WHERE {under})"
         ).fetchall():
             found[asset[0]] = asset
             inside = (asset[2] + "/", asset[2] + "0")
@@ -99,12 +165,28 @@ class Placement:
             )
         return found
 
-    def _held_elsewhere(self, folded: str, mine: dict[int, _Found]) -> bool:
-        holders = self._db.execute(
-            f"SELECT id FROM page JOIN url USING (id) WHERE fold = ? AND status IN ({Row.SAVED}, {Row.GONE})",
-            (fold_key(folded),),
-        )
-        if any(id not in mine for (id,) in holders):
-            return True
-        own = any(row[3].startswith(folded + "/") for row in mine.values())  # a folder that one of these has made
-        return self._tree.is_folder(folded) and not own
+
+class _Surroundings:
+    """What is around the pages in conflict and stays as it is: the files of all other pages, and what is nobody's."""
+
+    def __init__(self, placement: Placement, tree: Tree, found: dict[int, _Found], leftovers: set[str]) -> None:
+        self._placement = placement
+        self._tree = tree
+        self._browser = Browser(tree.root)
+        # These move or go, so they are in nobody's way.
+        self._yielding = {name for row in found.values() for name in (row[3], row[5]) if name} | leftovers
+
+    def has(self, path: str) -> bool:
+        """Whether a file, or a folder with one in it, is at `path` and stays there."""
+        if path in self._yielding:
+            return False
+        known = chain(self._placement.files_like(path), self._placement.files_below(path))
+        there = (file for file, _ in self._browser.walk(path)) if self._tree.is_folder(path) else ()
+        return any(file not in self._yielding for file in chain(known, there))
+
+    def bars(self, path: str, wanted: str) -> bool:
+        """Whether a page at `path` cannot come to `wanted`."""
+        if path == wanted:
+            return False
+        blocked = (folder for folder in folders(wanted) if self._tree.exists(folder) and folder not in self._yielding)
+        return self.has(wanted) or any(blocked)

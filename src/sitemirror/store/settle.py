@@ -8,21 +8,21 @@ from sitemirror.store.names import HASH_DIGITS, MAX_HASH_DIGITS
 from sitemirror.store.paths import collision_path, fold, folders, moved_folder
 
 
-def nothing(folded: str) -> bool:
-    """For a list that holds every page: nothing stands elsewhere."""
+def nothing(path: str) -> bool:
+    """For a list that holds every page: nothing of others stands anywhere."""
     return False
 
 
 def settle(pages: Iterable[tuple[str, str, str | None]], elsewhere: Callable[[str], bool] = nothing) -> dict[str, str]:
-    """URL → path for pages given as (url, preferred path, published path or `None`), URLs distinct.
+    """URL → path for pages given as (url, preferred path, path that is fixed or `None`), URLs distinct.
 
-    Published paths never move. Then the URL that sorts first keeps its preferred path, and each other gets a name
-    with its hash, lengthened until the name is free. Paths are compared by `fold`, and a file never stands where
-    another page needs a folder.
+    Fixed paths (those published) never move. Then the URL that sorts first keeps its preferred path, and each other
+    gets a name with its hash, lengthened until the name is free. Paths are compared by `fold`, and a file never stands
+    where another page needs a folder.
 
     A mirror too large for one list settles only the pages in conflict: with F for every fold that more than one page
     has, or that is among the `folders` of another page's fold, those are all pages whose fold is F or begins with
-    F + "/". `elsewhere` then says whether a file or a folder of the other pages has a fold.
+    F + "/". `elsewhere` then says whether a file or a folder that is none of theirs has a path.
     """
     ground = _Ground(elsewhere)
     result: dict[str, str] = {}
@@ -78,9 +78,10 @@ class _Ground:
             else:
                 found = moved_folder(path, blocked, url, digits)
                 changed = "/".join(found.split("/")[: blocked.count("/") + 1])
-            if self._unused(fold(changed)) and self.holds(found):
+            if self._unused(changed) and self.holds(found):
                 return found
         raise AssertionError(f"no free name for {url}")  # would need one sha256 for two URLs
 
-    def _unused(self, folded: str) -> bool:
-        return folded not in self._files and folded not in self._folders and not self._elsewhere(folded)
+    def _unused(self, path: str) -> bool:
+        folded = fold(path)
+        return folded not in self._files and folded not in self._folders and not self._elsewhere(path)
