@@ -18,7 +18,7 @@ from sitemirror.choices import Content
 from sitemirror.convert import content as parts
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import recognise
-from sitemirror.convert.links import Resolver, make_absolute, read_links
+from sitemirror.convert.links import Resolver, make_absolute, tidy_links
 from sitemirror.convert.markdown import render
 from sitemirror.convert.markdown_inline import Inline
 from sitemirror.convert.markdown_text import MarkdownText
@@ -100,7 +100,6 @@ def fragment_map(
     urls = Resolver(document.base)
     signature = read_metadata(document).signature
     parts.drop_no_content(body)
-    read_links(body, urls)
     parts.drop_chrome(body)
     elements = parts.choose(body, Content(content), recognise(signature))
     slugs = _numbered(elements, urls)
@@ -110,7 +109,6 @@ def fragment_map(
         assert body is not None
         elements, pins = [body], _pin(body)
         parts.drop_no_content(body)
-        read_links(body, urls)
         slugs = _numbered(elements, urls) or {}
     return _places(elements, pins, slugs) if slugs else {}
 
@@ -157,6 +155,7 @@ def _pinned(comment: Comment, pins: Sequence[tuple[Comment, str]]) -> int | None
 def _numbered(elements: list[Element], urls: Resolver) -> dict[Element, str] | None:
     """Shapes the page as the conversion does, and finds the anchor of each heading. `None` if there is no text."""
     for element in elements:
+        tidy_links(element, urls)
         make_absolute(element, urls)
         shape(element, urls)
     headings = [heading for element in elements for heading in element.iter_elements(_HEADINGS, include_self=True)]

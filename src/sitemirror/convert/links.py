@@ -74,12 +74,21 @@ class Resolver(dict[str, str | None]):
 
 
 def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
-    """The links of the page, once each, normalised, in its order, with their first text.
-
-    Anchors that lead nowhere, or only to their own heading, are taken out on the way.
-    """
+    """The links of the page, once each, normalised, in its order, with their first text."""
     found: dict[str, str] = {}
-    for anchor in list(body.iter_elements(("a", "area"))):  # a list, since anchors are taken out on the way
+    for anchor in body.iter_elements(("a", "area")):
+        href = anchor.attr("href")
+        target = urls[href] if href is not None else None
+        if target is not None and target.startswith(("https://", "http://")):
+            url = target.partition("#")[0]
+            if not found.get(url):
+                found[url] = " ".join(anchor.text.split()) or _label(anchor)
+    return tuple(Link(url, text) for url, text in found.items() if _is_fetchable(url))
+
+
+def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
+    """Takes out anchors that lead nowhere, or only to their own heading."""
+    for anchor in list(element.iter_elements(("a", "area"))):  # a list, since anchors are taken out on the way
         href = anchor.attr("href")
         text = anchor.text
         if href is None:
@@ -93,10 +102,7 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
             if _settle_fragment(anchor, href, text):
                 continue
         elif target.startswith(("https://", "http://")):
-            url, _, fragment = target.partition("#")
-            if not found.get(url):
-                found[url] = " ".join(text.split()) or _label(anchor)
-            if fragment and len(text) <= _MAX_PERMALINK and _is_permalink(anchor, text):
+            if len(text) <= _MAX_PERMALINK and "#" in target and _is_permalink(anchor, text):
                 anchor.decompose()
                 continue
         elif target.startswith(_NOT_ADDRESSES):
@@ -104,7 +110,6 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
             continue
         if (not text or text.isspace()) and anchor.tag == "a" and next(anchor.iter_elements(_SHOWN), None) is None:
             anchor.decompose()
-    return tuple(Link(url, text) for url, text in found.items() if _is_fetchable(url))
 
 
 def make_absolute(element: turbohtml.Element, urls: Resolver) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -14,7 +15,7 @@ from sitemirror.convert import content as parts
 from sitemirror.convert.characters import without_controls
 from sitemirror.convert.document import Document, decode, parse
 from sitemirror.convert.generators import recognise
-from sitemirror.convert.links import Resolver, make_absolute, read_links
+from sitemirror.convert.links import Resolver, make_absolute, read_links, tidy_links
 from sitemirror.convert.markdown import render
 from sitemirror.convert.metadata import Metadata, one_line, read_metadata
 from sitemirror.convert.refresh import refresh_target
@@ -53,11 +54,20 @@ def convert_html(
     html: bytes | str, *, url: str, content: Content | str = Content.AUTO, charset: str | None = None
 ) -> Page:
     """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise."""
-    return convert_document(parse(html, url=url, charset=charset), html, content=Content(content), charset=charset)
+    document = parse(html, url=url, charset=charset)
+    links: tuple[Link, ...] = ()
+    if (body := document.body) is not None:
+        parts.drop_no_content(body)
+        links = read_links(body, Resolver(document.base))
+    page = convert_document(document, html, content=Content(content), charset=charset)
+    return replace(page, links=links or page.links)
 
 
 def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:
-    """Converts a page that is parsed already, and takes its tree apart. `html` is what it was parsed from."""
+    """Converts a page that is parsed already, and takes its tree apart. `html` is what it was parsed from.
+
+    Whoever wants the page's links reads them before: most of them are no part of its content.
+    """
     metadata = read_metadata(document)
     body = document.body
     if body is None:
@@ -65,29 +75,37 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     urls = Resolver(document.base)
     parts.drop_no_content(body)
     refresh = refresh_target(document)
-    links = read_links(body, urls)
-    heading = body.find("h1") if metadata.title is None else None
-    title = metadata.title if heading is None else one_line(heading.text)
+    title = metadata.title or _heading(body, urls)
     parts.drop_chrome(body)
     markdown = _markdown(parts.choose(body, content, recognise(metadata.signature)), urls)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
         markdown = _whole_body(parse(html, url=document.url, charset=charset), urls)
-    return _page(document, metadata, title, markdown, links, refresh)
+    return _page(document, metadata, title, markdown, (), refresh)
 
 
 def describe_document(document: Document) -> Page:
     """All that is known of a parsed page but its Markdown, which is left empty. May take scripts out of the tree."""
     metadata = read_metadata(document)
     body = document.body
-    heading = body.find("h1") if body is not None and metadata.title is None else None
-    title = metadata.title if heading is None else one_line(heading.text)
+    title = metadata.title
+    if title is None and body is not None:
+        title = _heading(body, Resolver(document.base))
     refresh = None
     if document.tree.meta_refresh(document.base) is not None:
         if body is not None:
             parts.drop_no_content(body)
         refresh = refresh_target(document)
     return _page(document, metadata, title, "", (), refresh)
+
+
+def _heading(body: Element, urls: Resolver) -> str | None:
+    """What a page without a title calls itself."""
+    heading = body.find("h1")
+    if heading is None:
+        return None
+    tidy_links(heading, urls)
+    return one_line(heading.text)
 
 
 def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
@@ -98,6 +116,7 @@ def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
 
 def _markdown(elements: Sequence[Element], urls: Resolver) -> str:
     for element in elements:
+        tidy_links(element, urls)
         make_absolute(element, urls)
         shape(element, urls)
     text = render(elements)
@@ -115,7 +134,6 @@ def _whole_body(document: Document, urls: Resolver) -> str:
     if body is None:
         return ""
     parts.drop_no_content(body)
-    read_links(body, urls)
     return _markdown([body], urls)
 
 
