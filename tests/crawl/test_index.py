@@ -183,6 +183,36 @@ async def test_what_was_not_modified_is_marked(site: Site, run: Crawl, copy: Cop
     assert marked() == {"/", "/i.png", "/old", "/moved"}
 
 
+async def test_every_hop_is_named(site: Site, run: Crawl, copy: Copy) -> None:
+    """A page behind several redirects has them all in its chain, a failure says where they led; also when the state was
+    lost meanwhile."""
+    site.html_page("/", "Home", link("/1", "/x1", "/y"))
+    for hop in range(1, 4):
+        site.redirect(f"/{hop}", f"/{hop + 1}")
+    site.html_page("/4", "Four", "<p>four</p>")
+    site.redirect("/x1", "/x2")
+    site.redirect("/x2", "/x3")
+    site.redirect("/y", "/x3")
+    await run()
+    home = site.url
+    chains = {url: row["redirect_chain"] for url, row in _check(copy)["urls"].items() if "redirect_chain" in row}
+    assert chains == {
+        f"{home}/{first}": [f"{home}/{hop}" for hop in range(first, 5)] for first in (1, 2, 3)
+    }  # fmt: skip
+    assert {row["url"].removeprefix(home): row["error"] for row in copy.index["errors"]} == {
+        "/x1": f"HTTP 404 at {home}/x3, where 2 redirects lead",
+        "/x2": f"HTTP 404 at {home}/x3, where a redirect leads",
+        "/x3": "HTTP 404",
+        "/y": f"HTTP 404 at {home}/x3, where a redirect leads",
+    }
+    failures = {row["url"]: (row["final_url"], row["redirects"]) for row in copy.manifest["failures"]}
+    assert failures == {f"{home}/x1": (f"{home}/x3", 2), f"{home}/y": (f"{home}/x3", 1)}
+    (copy.folder / "_state.sqlite3").unlink()
+    await run()
+    index = _check(copy)["urls"]
+    assert {url: row["redirect_chain"] for url, row in index.items() if "redirect_chain" in row} == chains
+
+
 async def test_no_hash(small_site: Site, run: Crawl, copy: Copy) -> None:
     """--no-hash leaves sha256 out of every item."""
     await run(hash=False)

@@ -62,7 +62,7 @@ ROWS: list[Element] = [
     FULL,
     BARE,
     FailureRow(url="https://example.com/x", error="HTTP 404", attempts=2, at="2026-01-03T20:00:02Z"),
-    FailureRow(url="https://example.com/y", error="HTTP 500", final_url="https://example.com/z", depth=3),
+    FailureRow(url="https://example.com/y", error="HTTP 500", final_url="https://example.com/z", redirects=2, depth=3),
     SkipRow(url="https://example.com/a.pdf", reason="content type", content_type="application/pdf", size_bytes=9),
     SkipRow(url="https://evil.example/", reason="domain lock", depth=0),
     GoneRow(url="https://example.com/old", path="old/index.md", since="2026-01-03T20:00:00Z"),

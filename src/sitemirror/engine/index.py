@@ -118,7 +118,7 @@ class _Rows:
                 downloaded_at=_long(fetched_at),
                 referers=list(self._graph.referers(id)),
                 depth=depth,
-                redirect_chain=(url, final_url) if url != final_url else (),
+                redirect_chain=tuple(self._graph.hops(id)) if url != final_url else (),
                 not_modified=bool(unchanged),
             )
 

@@ -156,7 +156,7 @@ class _Writer:
                             size_bytes=size,
                             depth=self._depth(depth),
                         )
-                        for url, reason, _, _, content_type, size, _, depth in self.survey.skips()
+                        for url, reason, _, _, content_type, size, _, _, depth in self.survey.skips()
                     ),
                     gone=(
                         GoneRow(url=url, path=self._here(path) if path else None, since=since)
@@ -206,13 +206,14 @@ class _Writer:
             return None
 
     def _failures(self) -> Iterator[FailureRow]:
-        for url, reason, attempts, at, _, _, final_url, depth in self.survey.failures():
+        for url, reason, attempts, at, _, _, final_url, redirects, depth in self.survey.failures():
             yield FailureRow(
                 url=url,
                 error=reason,
                 attempts=attempts,
                 at=at,
                 final_url=final_url,
+                redirects=redirects,
                 depth=self._depth(depth),
             )
 

@@ -102,6 +102,9 @@ def _take_url(knitter: Knitter, url: str, is_asset: bool, more: dict[Any, Any]) 
         headers=orjson.dumps(headers).decode() if isinstance(headers, dict) else None,
         not_modified=int(more.get("not_modified") is True),
     )
+    match more.get("redirect_chain"):
+        case [_, _, _, *_] as hops if all(isinstance(hop, str) for hop in hops):
+            knitter.redirects(hops)
 
 
 def _read_again(knitter: Knitter, tree: Tree, place: Place) -> None:

@@ -162,6 +162,9 @@ class FailureRow:
     final_url: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
     """Where it had been redirected to. Left out when it had not."""
 
+    redirects: Annotated[int, _LEFT_OUT_WHEN_EMPTY] = 0
+    """How many redirects led there. Left out when there were none, or nobody knows."""
+
     depth: Annotated[int | None, _LEFT_OUT_WHEN_UNKNOWN] = None
     """How many links it is away from the start page. Left out where it was not found by links."""
 
@@ -266,6 +269,8 @@ def _failure(row: FailureRow) -> dict[str, object]:
     fields: dict[str, object] = {"url": row.url, "error": row.error, "attempts": row.attempts, "at": row.at}
     if row.final_url:
         fields["final_url"] = row.final_url
+    if row.redirects:
+        fields["redirects"] = row.redirects
     return _with_depth(fields, row.depth)
 
 

@@ -188,6 +188,7 @@ def _element(section: str, value: object) -> Element | None:
                 attempts=fields.number("attempts") or 1,
                 at=fields.text("at"),
                 final_url=fields.text("final_url"),
+                redirects=fields.number("redirects") or 0,
                 depth=fields.number("depth"),
             )
         case "skips":

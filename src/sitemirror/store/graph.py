@@ -55,6 +55,17 @@ class Graph:
             """
         )
 
+    def hops(self, id: int) -> Iterator[str]:
+        """The URLs on the way from a URL to its page, both included."""
+        query = """
+            WITH RECURSIVE hop (id, n) AS (
+              SELECT :id, 0 UNION ALL SELECT leads_to, n + 1 FROM url JOIN hop USING (id)
+              WHERE leads_to IS NOT NULL AND n < 30
+            ) SELECT url FROM hop JOIN url USING (id) ORDER BY n
+        """
+        for row in self._db.execute(query, {"id": id}):
+            yield row[0]
+
     def referers(self, id: int) -> Iterator[str]:
         for row in self._db.execute(
             "SELECT DISTINCT url.url FROM edge JOIN url ON url.id = edge.src WHERE edge.dst = ? ORDER BY 1", (id,)
@@ -88,8 +99,16 @@ class Graph:
         )
 
     def errors(self) -> Iterator[tuple[str, str, int | None, str]]:
-        """(at, url, kind, reason) of what could not be had."""
+        """(at, url, kind, reason) of what could not be had, and of what redirects to it."""
         yield from self._db.execute(
-            f"SELECT coalesce(at, ''), url, kind, coalesce(reason, '') FROM url WHERE status = {Row.FAILED}"
-            " ORDER BY url"
+            f"""
+            SELECT coalesce(at, ''), url, kind, coalesce(reason, '') FROM url WHERE status = {Row.FAILED}
+            UNION ALL
+            SELECT coalesce(url.at, ''), alias.url, coalesce(alias.kind, url.kind),
+                   coalesce(url.reason, '') || ' at ' || url.url || ', where '
+                   || CASE hops WHEN 1 THEN 'a redirect leads' ELSE hops || ' redirects lead' END
+            FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
+            WHERE url.status = {Row.FAILED}
+            ORDER BY 2
+            """
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 from uuid import uuid4
 
@@ -69,6 +70,14 @@ class Knitter:
             "UPDATE page SET http_status = ?, headers = ?, not_modified = ? "
             "WHERE id = (SELECT id FROM url WHERE key = ?)",
             (http_status, headers, not_modified, key),
+        )
+
+    def redirects(self, hops: list[str]) -> None:
+        """The URLs on the way to a page. The manifest knows only which page they all lead to."""
+        self._db.executemany(
+            f"UPDATE url SET leads_to = (SELECT id FROM url WHERE key = ?) WHERE key = ? AND status = {Row.REDIRECT}"
+            " AND EXISTS (SELECT 1 FROM url WHERE key = ?)",
+            ((urls.key(there), urls.key(here), urls.key(there)) for here, there in pairwise(hops)),
         )
 
     def edges(self, source: str, attribute: int, targets: list[str]) -> None:

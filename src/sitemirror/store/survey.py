@@ -18,7 +18,7 @@ WITH RECURSIVE hop (id, at, n) AS (
   SELECT hop.id, url.leads_to, n + 1 FROM hop JOIN url ON url.id = hop.at
   WHERE url.status IN ({Row.REDIRECT}, {Row.TWIN}) AND n < 30
 )
-SELECT hop.id AS id, hop.at AS final FROM hop JOIN url ON url.id = hop.at
+SELECT hop.id AS id, hop.at AS final, hop.n AS hops FROM hop JOIN url ON url.id = hop.at
 WHERE url.status NOT IN ({Row.REDIRECT}, {Row.TWIN});
 """
 
@@ -29,11 +29,12 @@ _BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)),
 # the listed name stands for it and tells it as `final_url`.
 _ENDED = """
 SELECT u.url, f.reason, coalesce(f.attempts, 0), f.at, f.content_type, f.size,
-       CASE WHEN u.id = f.id THEN NULL ELSE f.url END, u.depth
+       CASE WHEN u.id = f.id THEN NULL ELSE f.url END, e.hops, u.depth
 FROM (
-  SELECT id, id AS final FROM url WHERE status IN ({statuses}) AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
+  SELECT id, id AS final, 0 AS hops FROM url
+  WHERE status IN ({statuses}) AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
   UNION ALL
-  SELECT resolved.id, final FROM resolved JOIN url USING (id)
+  SELECT resolved.id, final, hops FROM resolved JOIN url USING (id)
   WHERE url.run != 0 AND final IN (SELECT id FROM url WHERE status IN ({statuses}))
 ) AS e JOIN url AS u ON u.id = e.id JOIN url AS f ON f.id = e.final
 """
@@ -167,11 +168,11 @@ class Survey:
         return lambda start: self._db.execute(f"SELECT * FROM temp.{name} WHERE rowid > ? ORDER BY rowid", (start,))
 
     def failures(self) -> Iterator[tuple[Any, ...]]:
-        """(url, reason, attempts, at, content_type, size, final_url, depth)."""
+        """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
         yield from self._db.execute(_ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
 
     def skips(self) -> Iterator[tuple[Any, ...]]:
-        """(url, reason, attempts, at, content_type, size, final_url, depth)."""
+        """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
         yield from self._db.execute(_ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
