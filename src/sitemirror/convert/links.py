@@ -48,6 +48,7 @@ class Resolver(dict[str, str | None]):
         self._joins = base.startswith("http")
         self._origin = origin(base)
         self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
+        self._root = len(self._origin) + 1
 
     def __missing__(self, raw: str) -> str | None:
         found = self[raw] = self._resolve(raw)
@@ -67,6 +68,13 @@ class Resolver(dict[str, str | None]):
                     return self._origin + raw
             elif self._joins and _RELATIVE(raw):
                 return self._folder + raw
+        if raw.startswith("../") and self._joins:
+            folder, rest = self._folder, raw
+            while rest.startswith("../"):
+                rest = rest[3:]
+                folder = folder[: folder.rindex("/", 0, -1) + 1] if len(folder) > self._root else folder
+            if "/." not in rest and (not rest or _RELATIVE(rest)):
+                return folder + rest
         try:
             return str((ada_url.URL(raw, self._base) if self._joins else ada_url.URL(raw)).href)
         except (ValueError, UnicodeEncodeError):
