@@ -56,6 +56,11 @@ _CANDIDATES: Final = (
 _CHECKS: Final = ("integrity", "crossorigin")
 _CHECKED: Final = frozenset(("script", "link", "img", "video", "audio", "source", "track"))
 
+# An anchor with nothing in it that could be read in two ways: values quoted, the URL in plain characters, no style.
+_OTHERS: Final = r"(?:[ \t\n\r]++(?!(?:href|style|background)[=\s])[a-z][a-z-]*+=\"[^\"]*+\")*+"
+_PLAIN_ANCHOR: Final = re.compile(
+    rf"<a{_OTHERS}[ \t\n\r]++href=\"([!$%'-;=?-~]*+)((?:#[!$%'-;=?-~]*+)?+)\"{_OTHERS}[ \t\n\r]*+>"
+)
 _STYLE_END: Final = re.compile(r"</style(?=[\t\n\f\r />])", re.I)
 _MAX_NESTING: Final = 3  # of pages in srcdoc attributes
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
@@ -93,7 +98,8 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     for base in bases:
         page.drop(base, "href")  # Links count from the file now.
     for element in tree.select(_CANDIDATES):
-        page.rewrite(element)
+        if element.tag != "a" or not page.rewrite_plain(element):
+            page.rewrite(element)
     return page.edits
 
 
@@ -139,6 +145,19 @@ class _Page:
                 self._replace(tag[attribute], self._nested, self._link)
         if self._came_home and name in _CHECKED:
             self._unchecked(element)
+
+    def rewrite_plain(self, anchor: Element) -> bool:
+        """Rewrites an anchor that is written as nearly all are, in a tenth of the time; says whether it is."""
+        position = anchor.position
+        found = None if position is None else _PLAIN_ANCHOR.match(self._text, position[1])
+        if found is None:
+            return False
+        new = self._links.link(found[1], found[2])
+        if new is not None:
+            if "&" in new or '"' in new:
+                new = new.replace("&", "&amp;").replace('"', "&quot;")
+            self.edits.add((found.start(1), found.end(2), new))
+        return True
 
     def drop(self, element: Element, name: str) -> None:
         """Takes an attribute out."""
