@@ -181,3 +181,15 @@ async def test_a_page_that_redirects_to_an_unchanged_one_becomes_its_name(site: 
     await run(update=True)
     assert list(copy.files) == ["b/index.md"]
     assert copy.pages["/b"]["aliases"] == [f"{site.url}/a"]
+
+
+async def test_a_failure_that_redirects_now_leaves_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
+    """What could not be had yesterday and is another page's name today is no failure any more, in no file."""
+    site.page("/a", "broken", status=500)
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/b"])
+    assert (await run()).failed == 1
+    assert list((copy.folder / "_failed").iterdir())
+    site.redirect("/a", "/b")
+    assert (await run()).failed == 0
+    assert not (copy.folder / "_failed").exists() or not list((copy.folder / "_failed").iterdir())

@@ -126,7 +126,7 @@ class Keeper:
             ),
             taken.fetched_at,
         )
-        self._forget_placeholders(known)
+        self.forget_placeholders(known)
         return Kept(saved.path, saved.size, changed)
 
     def wanted(self, url: str, extension: str) -> str:
@@ -286,7 +286,8 @@ class Keeper:
         self._tree.write(f"{self._home}/_skipped/{placeholder_name(known.url)}", content)
         self._tree.remove(f"{self._home}/_failed/{placeholder_name(known.url)}")
 
-    def _forget_placeholders(self, known: Known) -> None:
+    def forget_placeholders(self, known: Known) -> None:
+        """It is no failure and no file of another kind any more."""
         if known.attempts or known.size is not None:
             for folder in ("_failed", "_skipped"):
                 self._tree.remove(f"{self._home}/{folder}/{placeholder_name(known.url)}")

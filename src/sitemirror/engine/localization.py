@@ -44,7 +44,7 @@ async def _localize_all(tree: Tree, places: Localities, pool: Pool, received: It
 async def _localize(tree: Tree, places: Localities, pool: Pool, place: Place) -> None:
     """Links as the site wrote them become links between files."""
     targets = {url: there for url, _, there in places.links(place.id) if there}
-    file = Received(str(tree.root), place.path, place.sha256, place.url, _charset(place), place.is_css)
+    file = Received(str(tree.root.absolute()), place.path, place.sha256, place.url, _charset(place), place.is_css)
     try:
         size, digest = await pool.localize(file, targets)
     except JobFailed:

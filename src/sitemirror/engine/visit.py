@@ -170,19 +170,24 @@ class Visitor:
         names = self._awaiting.pop(known.id, [])
         if target.status in waiting and target.id not in self._in_flight and target.id not in self._led_to:
             if not _has_copy(known):  # A copy is kept until what replaces it is there.
-                self._ledger.redirected(known.id, target.id, self._session.now())
+                self._lead(known, target)
             self._name(target, names)
             self._led_to.add(target.id)
             return target
         end = self._ledger.end_of(target)
         self._name(end, [*(each.url for each in chain), *names])
         if not _has_copy(known):
-            self._ledger.redirected(known.id, target.id, self._session.now())
+            self._lead(known, target)
         elif end.status is Row.SAVED:
             self._become_alias(known, target)
         else:
             self._ledger.checked(known.id)
         return Result()
+
+    def _lead(self, known: Known, target: Known) -> None:
+        """`known` is nothing but a name of `target`."""
+        self._ledger.redirected(known.id, target.id, self._session.now())
+        self._keeper.forget_placeholders(known)
 
     def _become_aliases(self, chain: list[Known]) -> None:
         """What led to a page that is there now is a name of it."""
