@@ -49,3 +49,34 @@ def test_a_url_is_spelled_as_a_browser_spells_it(text: str) -> None:
 def test_plain_urls_stay_as_they_are(tail: str) -> None:
     """What is in its one spelling already comes back unchanged, whatever it is resolved against."""
     assert urls.normalize(f"https://example.com{tail}", "http://elsewhere.example/x/") == f"https://example.com{tail}"
+
+
+@given(
+    st.lists(st.text("aB1.%2eE/?&#:\n é~", max_size=12), min_size=1, max_size=4), st.sampled_from(["h.example", "H"])
+)
+@example(["a", "b?c=/../"], "h.example")
+@example(["a\nhttps://h.example/b"], "h.example")
+@example(["a", "../b"], "h.example")
+def test_what_is_said_of_all_holds_for_each(tails: list[str], host: str) -> None:
+    """Where one look finds an origin for a whole list, each of its URLs is normalised already and of that origin."""
+    found = [f"https://{host}/{tail}" for tail in tails]
+    origin = urls.shared_origin(found)
+    if origin is not None:
+        assert [urls.normalize(url) for url in found] == found
+        assert {urls.origin(url) for url in found} == {origin}
+
+
+def test_ordinary_lists_are_known_at_a_look() -> None:
+    """URLs of one host in their one spelling are not parsed; other hosts and spellings are."""
+    plain = [f"https://example.com/docs/page-{number}?a=1&b=%20" for number in range(2_000)]
+    assert urls.shared_origin(plain) == "https://example.com"
+    for other in (
+        "https://example.org/",
+        "https://example.com",
+        "https://EXAMPLE.com/",
+        "https://example.com/a/../b",
+        "/",
+    ):
+        assert urls.shared_origin([*plain, other]) is None
+        assert urls.shared_origin([other, *plain]) is None
+    assert urls.shared_origin([f"https://example.com/{'a' * urls.MAX_LENGTH}"]) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -14,8 +15,9 @@ MAX_LENGTH: Final = 8_192  # Longer URLs are refused by most servers; a page can
 
 # A path and query that every parser leaves as they are: no dot segments, nothing to encode. Nearly all URLs of a
 # sitemap are like this, and to see it takes a tenth of the time of parsing them.
-_PLAIN: Final = r"[A-Za-z0-9\-._~!$&()*+,;=:@%]"
-_PLAIN_TAIL: Final = re.compile(rf"(?:/(?!(?:\.|%2[eE]){{1,2}}(?:[/?]|\Z)){_PLAIN}*)+(?:\?(?:{_PLAIN}|[/?])+)?")
+_PLAIN: Final = r"A-Za-z0-9\-._~!$&()*+,;=:@%"
+_TAIL: Final = rf"(?:/(?!(?:\.|%2[eE]){{1,2}}(?:[/?\n]|\Z))[{_PLAIN}]*+)++(?:\?[{_PLAIN}/?]++)?+"
+_PLAIN_TAIL: Final = re.compile(_TAIL)
 
 
 class InvalidUrl(ValueError):
@@ -56,6 +58,26 @@ def normalize(text: str, base: str | None = None) -> str:
     if slash > 0 and _PLAIN_TAIL.fullmatch(text, slash) and _is_plain_origin(text[:slash]):
         return text
     return _parsed(text, base)
+
+
+def shared_origin(found: Sequence[str]) -> str | None:
+    """The origin that all of these have in common, if each is a URL in its one spelling already.
+
+    None means no more than that they have to be looked at one by one. For lists by the thousand: to see it of all at
+    once takes a quarter of the time of normalising them.
+    """
+    start = origin(found[0])
+    lines = "\n".join(found)
+    if not _is_plain_origin(start) or not _plain_lines(start).fullmatch(lines):
+        return None
+    whole = lines.count("\n") == len(found) - 1  # else one of them was two lines itself
+    return start if whole and max(map(len, found)) <= MAX_LENGTH else None
+
+
+@lru_cache(maxsize=16)
+def _plain_lines(start: str) -> re.Pattern[str]:
+    line = re.escape(start) + _TAIL
+    return re.compile(rf"{line}(?:\n{line})*+")
 
 
 @lru_cache(maxsize=256)
@@ -114,6 +136,11 @@ def origin(url: str) -> str:
 def key(url: str) -> bytes:
     """128 bits that stand for a URL in the state: small, and exact for any number of URLs that fits a disk."""
     return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def keys(found: Iterable[str]) -> list[bytes]:
+    """The `key` of each."""
+    return [blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest() for url in found]
 
 
 def twin_key(url: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sitemirror.discover.entries import Event, Kind, Tally
+from sitemirror.discover.entries import Found, Kind, Tally
 from sitemirror.discover.salvage import SalvageReader
 from sitemirror.discover.strict import Broken, StrictReader
 from sitemirror.model import Problem
@@ -13,7 +13,7 @@ class DocumentReader:
 
     def __init__(self, lines_before: int) -> None:
         self.kind: Kind | None = None
-        self.events: list[Event] = []
+        self.events: list[Found] = []
         self._tally = Tally()
         self._reader: StrictReader | SalvageReader = StrictReader(self._tally, lines_before)
 

@@ -6,7 +6,7 @@ The strict reader and the salvage reader both fill a `Draft`, so an entry means 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
@@ -14,7 +14,22 @@ from typing import Final, Literal
 from sitemirror import urls
 from sitemirror.model import Entry, Problem, SitemapRef
 
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Ordinary entries one after another, as columns: a million are not made into objects that nobody keeps."""
+
+    locs: list[str]
+    lastmods: list[str | None]
+    priorities: list[str | None]
+
+    def entries(self) -> Iterator[Entry]:
+        """The same one by one."""
+        return map(Entry, self.locs, self.lastmods, self.priorities)
+
+
 Event = Entry | SitemapRef | Problem
+Found = Event | Stretch
 Kind = Literal["urlset", "index", "rss", "atom", "text", "html"]
 
 ROOTS: Final[Mapping[str, Kind]] = {
@@ -67,6 +82,17 @@ _ROLES: Final[Mapping[str, Mapping[str, Role]]] = {
 }
 # Their elements share names with the protocol's own (<image:loc>); a sloppy file has them right below <url>.
 _EXTENSIONS: Final = frozenset({"image", "video", "news", "mobile", "media", "geo", "pagemap", "xhtml"})
+
+
+def one_by_one(found: Iterable[Found]) -> list[Event]:
+    """Every event, in order."""
+    events: list[Event] = []
+    for item in found:
+        if isinstance(item, Stretch):
+            events += item.entries()
+        else:
+            events.append(item)
+    return events
 
 
 def split_name(tag: str) -> tuple[str, str]:
@@ -125,7 +151,7 @@ class Draft:
         self._block = block
         self._values = _BLANK_VALUES.copy()
         self._alternates: list[tuple[str, str]] = []
-        self._done: list[Event] = []
+        self._done: list[Found] = []
 
     def put(self, role: Role, text: str) -> None:
         """A child element with text has ended."""
@@ -149,7 +175,7 @@ class Draft:
         if language and len(language) <= MAX_LANGUAGE and len(self._alternates) < MAX_ALTERNATES:
             self._alternates.append((language, href))
 
-    def finish(self, own_text: str, out: list[Event]) -> None:
+    def finish(self, own_text: str, out: list[Found]) -> None:
         """The block has ended: its entries go to `out`. `own_text` is the URL of a block that forgot its <loc>."""
         if self._done:
             out += self._done
@@ -159,13 +185,13 @@ class Draft:
         elif not self._done:
             self._tally.without_loc += 1
 
-    def finish_torn(self, out: list[Event]) -> None:
+    def finish_torn(self, out: list[Found]) -> None:
         """The input ended inside the block: no fault of its own if it has no URL."""
         out += self._done
         if loc := trimmed(self._values[_LOC]):
             self._emit(loc, out)
 
-    def take_finished(self) -> list[Event]:
+    def take_finished(self) -> list[Found]:
         """Entries of the block that are already complete, for a reader that will not read the block twice."""
         done, self._done = self._done, []
         return done
@@ -188,7 +214,7 @@ class Draft:
             self._values[_LOC] = text
             self._alternates = []
 
-    def _emit(self, loc: str, out: list[Event]) -> None:
+    def _emit(self, loc: str, out: list[Found]) -> None:
         if len(loc) > urls.MAX_LENGTH:
             self._tally.too_long += 1
             return

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.discover.entries import Event, trimmed
+from sitemirror.discover.entries import Found, trimmed
 from sitemirror.model import Entry, Problem
 
 _HTTP: Final = re.compile(r"https?://", re.I)
@@ -17,7 +17,7 @@ class ListingReader:
     """Feeds on UTF-8 blocks. The entries go to `events`."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[Found] = []
         self._partial = b""
         self._overlong = False
         self._ignored = 0

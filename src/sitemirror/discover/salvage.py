@@ -15,7 +15,7 @@ from sitemirror.discover.entries import (
     KIND_OF_BLOCK,
     ROOTS,
     Draft,
-    Event,
+    Found,
     Kind,
     Role,
     Tally,
@@ -56,7 +56,7 @@ class SalvageReader:
 
     def __init__(self, kind: Kind | None, tally: Tally) -> None:
         self.kind = kind
-        self.events: list[Event] = []
+        self.events: list[Found] = []
         self._draft = Draft(tally)
         self._blocks = BLOCKS[kind]
         self._buffer = b""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sitemirror.discover.document import DocumentReader
-from sitemirror.discover.entries import Event, Kind
+from sitemirror.discover.entries import Event, Found, Kind, one_by_one
 from sitemirror.discover.inflate import Inflater
 from sitemirror.discover.listing import ListingReader
 from sitemirror.discover.recode import Recoder
@@ -46,10 +46,13 @@ class SitemapParser:
 
     def feed(self, data: bytes) -> list[Event]:
         """Takes the next bytes of the body and returns what they completed."""
-        return [event for batch in self.batches(data) for event in batch]
+        return [event for batch in self.batches(data) for event in one_by_one(batch)]
 
-    def batches(self, data: bytes) -> Iterator[list[Event]]:
-        """Like `feed`, a few thousand events at a time: well compressed bytes can hold a great many. Take them all."""
+    def batches(self, data: bytes) -> Iterator[list[Found]]:
+        """Like `feed`, a few thousand events at a time: well compressed bytes can hold a great many. Take them all.
+
+        Ordinary entries come as whole stretches.
+        """
         if not self.stopped:
             yield from self._unpack(self._outer.feed(data))
 
@@ -63,9 +66,9 @@ class SitemapParser:
         if not self.stopped:
             events += self._end()
             self.stopped = True
-        return events
+        return one_by_one(events)
 
-    def _unpack(self, pieces: Iterable[bytes]) -> Iterator[list[Event]]:
+    def _unpack(self, pieces: Iterable[bytes]) -> Iterator[list[Found]]:
         for piece in pieces:
             room = self._max_bytes - self._outer_bytes
             self._outer_bytes += len(piece)
@@ -78,7 +81,7 @@ class SitemapParser:
         if self._outer.problem:
             yield self._break_off(self._outer.problem)
 
-    def _accept(self, pieces: Iterable[bytes]) -> Iterator[list[Event]]:
+    def _accept(self, pieces: Iterable[bytes]) -> Iterator[list[Found]]:
         for piece in pieces:
             room = self._max_bytes - self.decoded_bytes
             self.decoded_bytes += min(len(piece), room)
@@ -95,9 +98,9 @@ class SitemapParser:
     def _too_large(self) -> str:
         return f"larger than {self._max_bytes:,} bytes when unpacked; read up to there"
 
-    def _receive(self, data: bytes) -> list[Event]:
+    def _receive(self, data: bytes) -> list[Found]:
         self._pending += data
-        events: list[Event] = []
+        events: list[Found] = []
         if self._reader is None:
             self._skip_blanks()
             if len(self._pending) < HEAD:
@@ -116,7 +119,7 @@ class SitemapParser:
         self._lines_before += self._pending[:skipped].count(b"\n")
         del self._pending[:skipped]
 
-    def _open_reader(self) -> list[Event]:
+    def _open_reader(self) -> list[Found]:
         head = bytes(self._pending[:HEAD])
         found = shape(head)
         if found is Shape.TEXT:
@@ -135,7 +138,7 @@ class SitemapParser:
             self._reader.distrust("something else stands before it")
         return []
 
-    def _read(self, block: bytes) -> list[Event]:
+    def _read(self, block: bytes) -> list[Found]:
         assert self._reader is not None
         try:
             self._reader.feed(block)
@@ -143,7 +146,7 @@ class SitemapParser:
             return self._refuse(refused)
         return self._collect()
 
-    def _end(self) -> list[Event]:
+    def _end(self) -> list[Found]:
         events = self._drain()
         if self._reader is not None and not self.stopped:
             try:
@@ -153,7 +156,7 @@ class SitemapParser:
             events += self._collect()
         return events
 
-    def _break_off(self, reason: str) -> list[Event]:
+    def _break_off(self, reason: str) -> list[Found]:
         """What was read before `reason` is kept."""
         events = self._drain() if self.decoded_bytes else []
         if self._reader is not None and not self.stopped:
@@ -165,7 +168,7 @@ class SitemapParser:
         self.stopped = True
         return [*events, Problem(reason)]
 
-    def _drain(self) -> list[Event]:
+    def _drain(self) -> list[Found]:
         """Everything received so far goes to its reader, however little it is."""
         events = self._receive(self._recoder.close())
         if self._reader is None and not self.stopped:
@@ -175,13 +178,13 @@ class SitemapParser:
             self._pending.clear()
         return events
 
-    def _refuse(self, refused: Refused) -> list[Event]:
+    def _refuse(self, refused: Refused) -> list[Found]:
         events = self._collect()
         self.kind = refused.kind or self.kind
         self.stopped = True
         return [*events, Problem(refused.reason)]
 
-    def _collect(self) -> list[Event]:
+    def _collect(self) -> list[Found]:
         assert self._reader is not None
         if isinstance(self._reader, DocumentReader):
             self.kind = self._reader.kind

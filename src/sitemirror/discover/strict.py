@@ -2,6 +2,9 @@
 
 Expat never sees a DTD to its end and never expands anything but the five entities of XML itself. Names are taken
 without namespaces: half of the sitemaps in the wild declare the wrong one or none.
+
+Rows of ordinary entries go by expat as well, which alone judges whether XML is well-formed; but nobody listens to it
+then: what they say is taken from them at once.
 """
 
 from __future__ import annotations
@@ -10,12 +13,13 @@ from collections import deque
 from typing import Final
 from xml.parsers import expat
 
+from sitemirror.discover import plain
 from sitemirror.discover.entries import (
     BLOCKS,
     KIND_OF_BLOCK,
     ROOTS,
     Draft,
-    Event,
+    Found,
     Kind,
     Role,
     Tally,
@@ -30,8 +34,11 @@ _MAX_DEPTH: Final = 100
 _MAX_OUTSIDE: Final = 200_000
 # Expat keeps every name it has ever seen.
 _MAX_NAMES: Final = 2_000
+# A file whose entries have more to say than the ordinary ones is not searched for these again and again.
+_VAIN_SEARCHES: Final = 8
 
 _LINK: Final = Role.LINK
+_END: Final = b"</url>"
 
 
 class Refused(Exception):
@@ -56,11 +63,13 @@ class StrictReader:
 
     def __init__(self, tally: Tally, lines_before: int) -> None:
         self.kind: Kind | None = None
-        self.events: list[Event] = []
+        self.events: list[Found] = []
         self._draft = Draft(tally)
         self._lines_before = lines_before
         self._recent: deque[bytes] = deque()
         self._recent_from = 0
+        self._held = b""  # the beginning of an entry, kept back from expat so that whole rows can be read at once
+        self._chances = _VAIN_SEARCHES
         self._fed = 0
         self._resume_at = 0
         self._outer_depth = 0
@@ -79,20 +88,22 @@ class StrictReader:
         # The encoding is settled before: everything arrives here as UTF-8, whatever the declaration says.
         parser = expat.ParserCreate("utf-8", None, self._names)
         parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._doctype
+        self._listen(parser)
+        return parser
+
+    def _listen(self, parser: expat.XMLParserType) -> None:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text.append
-        parser.StartDoctypeDeclHandler = self._doctype
-        return parser
 
     def feed(self, block: bytes) -> None:
         """Reads one block; the entries go to `events`."""
         self._recent.append(block)
-        self._fed += len(block)
-        try:
-            self._parser.Parse(block, False)
-        except expat.ExpatError as error:
-            raise self._broken(error) from None
+        data, self._held = self._held + block, b""
+        if self._chances:
+            data = self._read_rows(data)
+        self._parse(data)
         while self._recent and self._recent_from + len(self._recent[0]) <= self._resume_at:
             self._recent_from += len(self._recent.popleft())
         if self._fed - self._resume_at > MAX_ENTRY:
@@ -100,8 +111,50 @@ class StrictReader:
         if len(self._names) > _MAX_NAMES:
             raise Broken(f"more than {_MAX_NAMES:,} different element and attribute names")
 
+    def _read_rows(self, data: bytes) -> bytes:
+        """Takes the ordinary entries off `data`, if it has such; returns what is left to read now."""
+        if not self._after_entry:
+            begin = data.find(_END) + len(_END)
+            if begin < len(_END):
+                return data
+            self._parse(data[:begin])
+            data = data[begin:]
+        end = data.rfind(_END) + len(_END)
+        if not self._after_entry or end < len(_END):
+            return data
+        rows = plain.stretch(data[:end])
+        if rows is None:
+            self._chances -= 1
+            return data
+        self._pass_by(data[:end])
+        self.events.append(rows)
+        self._chances = _VAIN_SEARCHES
+        self._held = data[end:]
+        return b""
+
+    @property
+    def _after_entry(self) -> bool:
+        """Whether expat stands right behind the end of an entry, and so in no comment and no element of one."""
+        return self._resume_at == self._fed - len(_END) + 1
+
+    def _pass_by(self, rows: bytes) -> None:
+        """Lets expat see whole entries that have been read otherwise."""
+        parser = self._parser
+        parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
+        self._parse(rows)
+        self._listen(parser)
+        self._resume_at = self._fed - len(_END) + 1
+
+    def _parse(self, data: bytes) -> None:
+        self._fed += len(data)
+        try:
+            self._parser.Parse(data, False)
+        except expat.ExpatError as error:
+            raise self._broken(error) from None
+
     def finish(self) -> None:
         """The document has ended."""
+        self._parse(self._held)
         try:
             self._parser.Parse(b"", True)
         except expat.ExpatError as error:

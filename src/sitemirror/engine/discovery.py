@@ -9,6 +9,7 @@ from typing import Final
 import orjson
 
 from sitemirror import urls
+from sitemirror.discover.entries import Found, Stretch
 from sitemirror.discover.finder import candidates, sitemap_links
 from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.engine.arrival import MAX_HOPS, Arrival
@@ -19,7 +20,8 @@ from sitemirror.events import PageSkipped, SitemapRead
 from sitemirror.fetch.client import Stream
 from sitemirror.frontier.scope import DOMAIN_LOCK, OUTSIDE_START, Scope
 from sitemirror.model import Entry, Failed, Fetched, Lane, NotModified, Problem, Redirect, SitemapRef, Skipped
-from sitemirror.store.listing import Listed, Listing, SitemapRow
+from sitemirror.store.intake import Listed
+from sitemirror.store.listing import Listing, SitemapRow
 from sitemirror.text import printable
 
 MAX_DEPTH: Final = 5
@@ -55,6 +57,12 @@ class Discovery:
 
     async def run(self, arrival: Arrival) -> None:
         """Lists every URL that the site's sitemaps name; raises `NoSitemap` when there is nothing to list."""
+        try:
+            await self._find(arrival)
+        finally:
+            self._listing.settle()  # also after an interruption: what was listed is accounted for
+
+    async def _find(self, arrival: Arrival) -> None:
         if arrival.is_sitemap:
             await self._read_group([arrival.url])
             self._demand(arrival)
@@ -161,19 +169,21 @@ class Discovery:
             return Failed(location, "; ".join(problems) or "not a sitemap", transient=False)
         return "; ".join(problems) or None
 
-    def _take_in(
-        self, row: SitemapRow, location: str, found: list[Entry | SitemapRef | Problem], problems: list[str]
-    ) -> None:
+    def _take_in(self, row: SitemapRow, location: str, found: Iterable[Found], problems: list[str]) -> None:
         entries: list[Listed] = []
         children: list[str] = []
         for item in found:
             match item:
+                case Stretch():
+                    self._list(row, entries)
+                    self._list_stretch(row, location, item)
                 case Entry():
                     entries.append(self._listed(item, location))
                 case SitemapRef(loc=loc):
                     children.extend(self._absolute([loc], location))
                 case Problem(reason=reason):
                     problems.append(printable(reason, limit=300))
+        self._list(row, entries)
         if children:
             if row.depth >= MAX_DEPTH:
                 self._cut = True
@@ -181,14 +191,28 @@ class Discovery:
             else:
                 self._listing.add_sitemaps(children, row.depth + 1)
                 self._count += len(children)
-        for start in range(0, len(entries), _BATCH):
-            self._listing.add(row.id, entries[start : start + _BATCH])
-        self._count += len(entries)
-        self._since_checkpoint += len(entries)
         now = self._session.clock.monotonic()
         if self._since_checkpoint >= 100 and now - self._checkpointed >= CHECKPOINT_REST:
             self._since_checkpoint, self._checkpointed = 0, now
             self._checkpoint()
+
+    def _list(self, row: SitemapRow, entries: list[Listed]) -> None:
+        for start in range(0, len(entries), _BATCH):
+            self._listing.add(row.id, entries[start : start + _BATCH])
+        self._count += len(entries)
+        self._since_checkpoint += len(entries)
+        entries.clear()
+
+    def _list_stretch(self, row: SitemapRow, location: str, found: Stretch) -> None:
+        """Most sitemaps list URLs of one host in their one spelling: what holds for all is asked once."""
+        origin = urls.shared_origin(found.locs)
+        if origin is None or not self._scope.takes_all(origin):
+            self._list(row, [self._listed(entry, location) for entry in found.entries()])
+            return
+        self._listing.add_plain(row.id, found.locs, found.lastmods, found.priorities)
+        self._count += len(found.locs)
+        self._wanted_here += len(found.locs)
+        self._since_checkpoint += len(found.locs)
 
     def _listed(self, entry: Entry, base: str) -> Listed:
         try:

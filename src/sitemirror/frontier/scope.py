@@ -46,7 +46,7 @@ class Scope:
         refused = self.host_reason(url)
         if refused or self._any_path:
             return refused
-        path = urls.parts(url).path
+        path = url[len(urls.origin(url)) :].partition("?")[0] or "/"
         if self.folder != "/" and not (path.startswith(self.folder) or path == self.folder[:-1]):
             return OUTSIDE_START
         if self._include and not any(glob.match(path) for glob in self._include):
@@ -54,6 +54,10 @@ class Scope:
         if any(glob.match(path) for glob in self._exclude):
             return EXCLUDED
         return ""
+
+    def takes_all(self, origin: str) -> bool:
+        """Whether every URL of this origin may be fetched, whatever its path."""
+        return self._any_path and not self.host_reason(origin + "/")
 
     def fingerprint(self) -> str:
         """Changes when the same URL could get another answer."""

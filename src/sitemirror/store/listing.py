@@ -2,54 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from sitemirror import urls
+from sitemirror.store.intake import Intake, Listed
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
 
-# Bound once: an enum's member is looked up in its class each time.
-_QUEUED: Final = Row.QUEUED.value
-_OUTSIDE: Final = Row.OUTSIDE.value
-
-# A commit writes every page of the key index that its URLs fall on, which for a large index is all of them. So each
-# commit takes in a part of what is listed, and the writing grows with the list, not with its square. A kill costs
-# reading those sitemaps again, from their beginnings.
+# Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
+# large index is all of them. So each commit takes in a part of what is listed, and the writing grows with the list, not
+# with its square. A kill costs reading those sitemaps again, from their beginnings.
 _PART: Final = 20
 _AT_MOST: Final = 50_000
-
-# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise.
-_LIST = f"""
-INSERT INTO url (key, url, status, run, source, sitemap, lastmod, priority, alternates, reason)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET
-  run = excluded.run, source = excluded.source, sitemap = excluded.sitemap,
-  lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
-  reason = CASE
-    WHEN excluded.status = {Row.OUTSIDE} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
-      THEN excluded.reason
-    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
-    ELSE reason END,
-  status = CASE
-    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
-    WHEN status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}, {Row.GONE})
-      AND excluded.status = {Row.OUTSIDE} THEN {Row.OUTSIDE}
-    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {Row.QUEUED}
-    ELSE status END
-WHERE url.run != excluded.run
-"""
-
-
-class Listed(NamedTuple):  # made a million times over: a tuple takes a third of a frozen dataclass's time
-    """One URL as a sitemap gives it, with the scope's word on it: `reason` is empty when it may be fetched."""
-
-    url: str
-    lastmod: str | None = None
-    priority: str | None = None
-    alternates: str | None = None  # JSON
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +39,7 @@ class Listing:
         self._state = state
         self._db = state.db
         self._run = run
+        self._intake = Intake(state.db, run.number, run.source)
         self._listed = self.listed
         self._uncommitted = 0
 
@@ -96,7 +63,8 @@ class Listing:
     def restart(self, sitemap: int) -> None:
         """Forgets what an unfinished reading listed, so that reading it again counts nothing twice."""
         with self._state.transaction() as db:
-            db.execute("UPDATE url SET run = -1 WHERE sitemap = ? AND run = ?", (sitemap, self._run.number))
+            for table in ("url", "doubtful"):
+                db.execute(f"UPDATE {table} SET run = -1 WHERE sitemap = ? AND run = ?", (sitemap, self._run.number))
             db.execute("UPDATE sitemap SET urls = 0, repeats = 0, error = NULL WHERE id = ?", (sitemap,))
 
     def next_sitemap(self) -> SitemapRow | None:
@@ -106,7 +74,7 @@ class Listing:
             "(SELECT id FROM sitemap WHERE status = 'pending' ORDER BY id LIMIT 1) RETURNING id, url, depth, status"
         ).fetchone()
         if row is None:
-            self._commit()
+            self.settle()
             return None
         return SitemapRow(*row)
 
@@ -115,38 +83,32 @@ class Listing:
         self.restart(sitemap)
         self._db.execute("DELETE FROM sitemap WHERE id = ?", (sitemap,))
 
-    def add(self, sitemap: int, entries: Iterable[Listed]) -> int:
-        """Lists URLs; says how many of them this run had listed already."""
-        run, source = self._run.number, self._run.source
-        rows = [
-            (
-                urls.key(url),
-                url,
-                _OUTSIDE if reason else _QUEUED,
-                run,
-                source,
-                sitemap,
-                lastmod,
-                priority,
-                alternates,
-                reason or None,
-            )
-            for url, lastmod, priority, alternates, reason in entries
-        ]
-        db = self._db
-        if not db.in_transaction:
-            db.execute("BEGIN")
-        before = db.total_changes
-        db.executemany(_LIST, rows)
-        repeats = len(rows) - (db.total_changes - before)
-        db.execute(
-            "UPDATE sitemap SET urls = urls + ?, repeats = repeats + ? WHERE id = ?", (len(rows), repeats, sitemap)
+    def add(self, sitemap: int, entries: Sequence[Listed]) -> None:
+        """Lists URLs."""
+        if entries:
+            self._begin()
+            self._count(sitemap, len(entries), self._intake.add(sitemap, entries))
+
+    def add_plain(
+        self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
+    ) -> None:
+        """Lists URLs that may all be fetched, and of which no more is known than this."""
+        if found:
+            self._begin()
+            self._count(sitemap, len(found), self._intake.add_plain(sitemap, found, lastmods, priorities))
+
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN")
+
+    def _count(self, sitemap: int, entries: int, repeats: int) -> None:
+        self._db.execute(
+            "UPDATE sitemap SET urls = urls + ?, repeats = repeats + ? WHERE id = ?", (entries, repeats, sitemap)
         )
-        self._listed += len(rows)
-        self._uncommitted += len(rows)
+        self._listed += entries
+        self._uncommitted += entries
         if self._uncommitted >= _AT_MOST:
             self._commit()
-        return repeats
 
     def finish(self, sitemap: int, *, kind: str | None, error: str | None, status: str = "completed") -> None:
         self._db.execute(
@@ -159,6 +121,11 @@ class Listing:
         if self._db.in_transaction:
             self._db.execute("COMMIT")
         self._uncommitted = 0
+
+    def settle(self) -> None:
+        """Nothing more is listed for now: what came twice is known, and all is safe."""
+        self._intake.settle()
+        self._commit()
 
     def sitemaps(self, *, newest: int | None = None) -> Iterator[SitemapRow]:
         """This run's sitemaps in the order they were found; with `newest`, only the last so many."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-VERSION: Final = 4
+VERSION: Final = 5
+
+CACHE: Final = -8_000
+"""SQLite's `cache_size`: kilobytes, with a minus."""
+
+LITTLE_CACHE: Final = -2_000
+"""For what is read or written from one end to the other. Sorting takes as much again, and no longer for it."""
 
 
 class Row(IntEnum):
@@ -21,14 +27,16 @@ class Row(IntEnum):
     GONE = 7  # no sitemap lists it any more
 
 
-SCHEMA: Final = """
+KEY_INDEX: Final = "CREATE UNIQUE INDEX url_key ON url (key);"
+
+SCHEMA: Final = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One row a URL, in the order of discovery. `run` is the run that listed it last (0: found through a redirect),
 -- `source` the start URL it was listed for, `seen` the run that last decided about it.
 CREATE TABLE url (
   id INTEGER PRIMARY KEY,
-  key BLOB NOT NULL UNIQUE,
+  key BLOB NOT NULL,
   url TEXT NOT NULL,
   status INTEGER NOT NULL,
   run INTEGER NOT NULL,
@@ -53,7 +61,23 @@ CREATE TABLE url (
   kind INTEGER,
   linked_as TEXT NOT NULL DEFAULT ''
 );
+{KEY_INDEX}
 CREATE INDEX url_depth ON url (depth, id) WHERE depth IS NOT NULL;
+
+-- URLs that may be in `url` already, met while it had no index of keys.
+CREATE TABLE doubtful (
+  id INTEGER PRIMARY KEY,
+  key BLOB NOT NULL,
+  run INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  sitemap INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  url TEXT NOT NULL,
+  lastmod TEXT,
+  priority TEXT,
+  alternates TEXT,
+  reason TEXT
+);
 
 -- Who links to whom, and by which attribute (0 href, 1 src).
 CREATE TABLE edge (

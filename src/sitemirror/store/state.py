@@ -15,7 +15,8 @@ from typing import Any
 from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.store.schema import SCHEMA, VERSION
+from sitemirror.store.intake import settle
+from sitemirror.store.schema import CACHE, SCHEMA, VERSION
 
 
 class StateUnusable(Exception):
@@ -54,7 +55,7 @@ class State:
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
-            db.execute("PRAGMA cache_size=-8000")
+            db.execute(f"PRAGMA cache_size={CACHE}")
             db.execute("PRAGMA temp_store=FILE")
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:
@@ -63,6 +64,7 @@ class State:
                 raise StateUnusable(f"made by another version of sitemirror (state version {version})")
             db.execute("SELECT count(*) FROM meta").fetchone()
             db.execute("SELECT max(id) FROM url").fetchone()
+            settle(db)
         except sqlite3.OperationalError as error:
             db.close()
             if "readonly" in str(error) or "unable to open" in str(error) or "full" in str(error):

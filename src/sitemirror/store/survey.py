@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import CACHE, LITTLE_CACHE, Row
 from sitemirror.store.state import State
 
 # Where each alias ends. A chain that never ends (a redirect loop) has no row here.
@@ -38,6 +38,9 @@ FROM (
   WHERE url.run != 0 AND final IN (SELECT id FROM url WHERE status IN ({statuses}))
 ) AS e JOIN url AS u ON u.id = e.id JOIN url AS f ON f.id = e.final
 """
+
+# In the order of `Row`. To group by status would be to sort all rows first.
+_BY_STATUS = f"SELECT {', '.join(f'count(*) FILTER (WHERE status = {status})' for status in Row)} FROM url"
 
 # By the status of where aliases end: how many of those ends no sitemap lists, how many listed aliases, how many in all.
 _ALIASES = """
@@ -78,21 +81,21 @@ class Survey:
 
     def counts(self) -> Counts:
         # Three of these are counted from what `_ENDED` and `not_reached` tell, without going over all rows for each.
-        by_status = dict(self._db.execute("SELECT status, count(*) FROM url GROUP BY status").fetchall())
+        by_status = dict(zip(Row, self._db.execute(_BY_STATUS).fetchone(), strict=True))
         aliases = {status: rest for status, *rest in self._db.execute(_ALIASES)}
 
         def told(*statuses: Row) -> int:
             """Rows that are told under their own name, and listed names that stand for one."""
-            found = ((by_status.get(status, 0), *aliases.get(status, (0, 0, 0))) for status in statuses)
+            found = ((by_status[status], *aliases.get(status, (0, 0, 0))) for status in statuses)
             return sum(rows - unlisted + listed_names for rows, unlisted, listed_names, _ in found)
 
         unlisted, _, names = aliases.get(Row.QUEUED, (0, 0, 0))
         return Counts(
-            saved=by_status.get(Row.SAVED, 0),
+            saved=by_status[Row.SAVED],
             failed=told(Row.FAILED),
             skipped=told(Row.SKIPPED, Row.OUTSIDE),
-            not_reached=by_status.get(Row.QUEUED, 0) - unlisted + names,
-            gone=by_status.get(Row.GONE, 0),
+            not_reached=by_status[Row.QUEUED] - unlisted + names,
+            gone=by_status[Row.GONE],
             aliases_listed=self.one(
                 f"""
                 SELECT coalesce(sum(names - 1), 0) FROM (
@@ -102,7 +105,7 @@ class Survey:
                 ) WHERE names > 1
                 """
             ),
-            outside=by_status.get(Row.OUTSIDE, 0),
+            outside=by_status[Row.OUTSIDE],
             refresh_failed=self.one(
                 f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
             ),
@@ -138,7 +141,7 @@ class Survey:
                        WHERE resolved.final = url.id ORDER BY other.url) AS a)
             FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
         """
-        for row in self._db.execute(query):
+        for row in self._ordered(query):
             yield dict(zip(names, row, strict=True))
 
     def contents(self) -> Callable[[int], Iterator[tuple[str, str, str | None]]]:
@@ -164,20 +167,28 @@ class Survey:
     def _sorted(self, name: str, query: str) -> Callable[[int], Iterator[Any]]:
         """Sorts once, on disk; the rows are then read in that order, from any of them on."""
         self._db.execute(f"DROP TABLE IF EXISTS temp.{name}")
-        self._db.execute(f"CREATE TEMP TABLE {name} AS {query}")
+        self._ordered(f"CREATE TEMP TABLE {name} AS {query}")
         return lambda start: self._db.execute(f"SELECT * FROM temp.{name} WHERE rowid > ? ORDER BY rowid", (start,))
+
+    def _ordered(self, query: str) -> Iterator[Any]:
+        """Runs a query that sorts. SQLite does that in as much memory as its cache may take, and no faster for more."""
+        self._db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
+        try:
+            return self._db.execute(query)  # which is when it sorts
+        finally:
+            self._db.execute(f"PRAGMA cache_size={CACHE}")
 
     def failures(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        yield from self._db.execute(_ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
+        yield from self._ordered(_ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
 
     def skips(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        yield from self._db.execute(_ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
+        yield from self._ordered(_ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
         """(url, path, since). Other names of a page that is gone are gone with it."""
-        yield from self._db.execute(
+        yield from self._ordered(
             f"""
             SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id WHERE url.status = {Row.GONE}
             UNION ALL
@@ -195,7 +206,7 @@ class Survey:
             WHERE f.status = {Row.QUEUED}
             ORDER BY 1
         """
-        for row in self._db.execute(query):
+        for row in self._ordered(query):
             yield row[0]
 
     def fail_loops(self, at: str) -> int:

@@ -1,0 +1,175 @@
+"""Takes in the URLs that sitemaps list, each once, at a cost per URL that does not grow with their number.
+
+An index of keys has a place for every URL, and no two are near each other: once it is larger than the cache, each URL
+costs a page read and a page written. So an empty state is filled without its index, which is made in one go when all is
+there. Until then a bit for every key tells which URLs have certainly not come before; the others wait in a table of
+their own until they can be looked up.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from sitemirror import urls
+from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
+
+# Bound once: an enum's member is looked up in its class each time.
+_QUEUED: Final = Row.QUEUED.value
+_OUTSIDE: Final = Row.OUTSIDE.value
+
+_BYTES: Final = 4 << 20
+"""For the bits: of a million URLs, one in seventy waits without need."""
+
+_Texts: TypeAlias = Sequence[str | None]
+_Columns: TypeAlias = tuple[Sequence[Any], ...]
+_NAMES: Final = ("key", "run", "source", "sitemap", "status", "url", "lastmod", "priority", "alternates", "reason")
+
+# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise.
+_MEET_AGAIN: Final = f"""
+ON CONFLICT (key) DO UPDATE SET
+  run = excluded.run, source = excluded.source, sitemap = excluded.sitemap,
+  lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
+  reason = CASE
+    WHEN excluded.status = {Row.OUTSIDE} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
+      THEN excluded.reason
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
+    ELSE reason END,
+  status = CASE
+    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+    WHEN status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}, {Row.GONE})
+      AND excluded.status = {Row.OUTSIDE} THEN {Row.OUTSIDE}
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {Row.QUEUED}
+    ELSE status END
+WHERE url.run != excluded.run
+"""
+
+
+class Listed(NamedTuple):  # made a million times over: a tuple takes a third of a frozen dataclass's time
+    """One URL as a sitemap gives it, with the scope's word on it: `reason` is empty when it may be fetched."""
+
+    url: str
+    lastmod: str | None = None
+    priority: str | None = None
+    alternates: str | None = None  # JSON
+    reason: str = ""
+
+
+class Intake:
+    """Writes URLs for one run, within the transaction that is open."""
+
+    def __init__(self, db: sqlite3.Connection, run: int, source: int) -> None:
+        self._db = db
+        self._run = run
+        self._source = source
+        self._begun = False
+        self._bits: bytearray | None = None  # only while an empty state is filled
+        self._next = 1
+
+    def add(self, sitemap: int, entries: Sequence[Listed]) -> int:
+        """Lists URLs; says how many of them this run had listed already, as far as is known yet."""
+        found, lastmods, priorities, alternates, reasons = zip(*entries, strict=True)
+        statuses = [_OUTSIDE if reason else _QUEUED for reason in reasons]
+        return self._add(
+            sitemap, statuses, found, lastmods, priorities, alternates, [reason or None for reason in reasons]
+        )
+
+    def add_plain(self, sitemap: int, found: Sequence[str], lastmods: _Texts, priorities: _Texts) -> int:
+        """The same for URLs that may all be fetched, and of which no more is known."""
+        return self._add(sitemap, [_QUEUED] * len(found), found, lastmods, priorities)
+
+    def _add(self, sitemap: int, statuses: Sequence[int], found: Sequence[str], *others: _Texts) -> int:
+        if not self._begun:
+            self._begin()
+        keys = urls.keys(found)
+        # A bytearray is bound as it is; for bytes, sqlite3 looks for an adapter each time.
+        columns: _Columns = (
+            list(map(bytearray, keys)),
+            [self._run] * len(keys),
+            [self._source] * len(keys),
+            [sitemap] * len(keys),
+            statuses,
+            found,
+            *others,
+        )
+        names = _NAMES[: len(columns)]
+        if self._bits is not None:
+            self._fill(self._bits, keys, names, columns)
+            return 0
+        before = self._db.total_changes
+        self._db.executemany(_insertion("url", names) + _MEET_AGAIN, zip(*columns, strict=True))
+        return len(keys) - (self._db.total_changes - before)
+
+    def _begin(self) -> None:
+        self._begun = True
+        if self._db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None:
+            self._db.execute("DROP INDEX url_key")
+            self._db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
+            self._db.execute("PRAGMA shrink_memory")
+            self._bits, self._next = bytearray(_BYTES), 1
+
+    def _fill(self, bits: bytearray, keys: list[bytes], names: tuple[str, ...], columns: _Columns) -> None:
+        """Every URL gets its place in the order of discovery now, also where it is not known yet whether it is new."""
+        names = ("id", *names)
+        columns = (range(self._next, self._next + len(keys)), *columns)
+        self._next += len(keys)
+        new = _surely_new(bits, keys)
+        if not all(new):
+            doubtful = [not sure for sure in new]
+            waiting = tuple(list(compress(column, doubtful)) for column in columns)
+            self._db.executemany(_insertion("doubtful", names), zip(*waiting, strict=True))
+            columns = tuple(list(compress(column, new)) for column in columns)
+        self._db.executemany(_insertion("url", names), zip(*columns, strict=True))
+
+    def settle(self) -> None:
+        """Makes the index, if this state was filled without."""
+        if self._bits is not None:
+            self._bits = None
+            settle(self._db)
+            self._db.execute(f"PRAGMA cache_size={CACHE}")
+        self._begun = False
+
+
+def settle(db: sqlite3.Connection) -> None:
+    """Makes the index of keys if it is missing, and looks up the URLs that waited for it."""
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'url_key'").fetchone() is not None:
+        return
+    if not db.in_transaction:
+        db.execute("BEGIN")
+    db.execute(KEY_INDEX)
+    names = ", ".join(("id", *_NAMES))
+    # What an unfinished reading listed is known, but listed no more.
+    db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE run < 0 ORDER BY id")
+    for sitemap, count in db.execute(
+        "SELECT sitemap, count(*) FROM doubtful WHERE run >= 0 GROUP BY sitemap ORDER BY min(id)"
+    ).fetchall():
+        before = db.total_changes
+        db.execute(
+            f"INSERT INTO url ({names}) SELECT {names} FROM doubtful WHERE run >= 0 AND sitemap = ? ORDER BY id"
+            + _MEET_AGAIN,
+            (sitemap,),
+        )
+        repeats = count - (db.total_changes - before)
+        db.execute("UPDATE sitemap SET repeats = repeats + ? WHERE id = ?", (repeats, sitemap))
+    db.execute("DELETE FROM doubtful")
+    db.execute("COMMIT")
+
+
+def _surely_new(bits: bytearray, keys: list[bytes]) -> list[bool]:
+    """Of each key, whether it has certainly not come before."""
+    new = []
+    for mark in memoryview(b"".join(keys)).cast("I")[::4]:
+        at, bit = mark >> 3 & _BYTES - 1, 1 << (mark & 7)
+        seen = bits[at]
+        if seen & bit:
+            new.append(False)
+        else:
+            bits[at] = seen | bit
+            new.append(True)
+    return new
+
+
+def _insertion(table: str, names: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"

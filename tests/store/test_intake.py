@@ -1,0 +1,166 @@
+"""URLs are taken in once each and in order, repeats are counted exactly, and a kill at any point changes neither."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sitemirror.store.intake import Listed
+from sitemirror.store.listing import Listing
+from sitemirror.store.schema import Row
+from sitemirror.store.state import RunInfo, State
+
+SITEMAPS = [f"https://example.com/sitemap-{number}.xml" for number in range(3)]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[State]:
+    state = State.open(path)
+    try:
+        yield state
+    finally:
+        state.db.close()  # as a kill would: nothing is tidied up
+
+
+def begin(state: State, source_url: str = "https://example.com/") -> tuple[RunInfo, Listing]:
+    run = state.begin_run(source_url=source_url, mode="mirror", scope="", started_at="2026-01-03T20:00:00Z")
+    listing = Listing(state, run)
+    listing.add_sitemaps(SITEMAPS, depth=0)
+    return run, listing
+
+
+def shuffled(count: int, seed: int) -> list[str]:
+    """`count` URLs, of which one in ten comes again, near or far."""
+    luck = random.Random(seed)
+    found: list[str] = []
+    for number in range(count):
+        again = found and luck.random() < 0.1
+        found.append(luck.choice(found) if again else f"https://example.com/{seed}/page-{number}")
+    return found
+
+
+def add(listing: Listing, found: Sequence[str], at_a_time: int = 700) -> None:
+    """Reads one more sitemap that lists these, half of them in the way that has more to say."""
+    row = listing.next_sitemap()
+    assert row is not None
+    for start in range(0, len(found), at_a_time):
+        batch = found[start : start + at_a_time]
+        if start // at_a_time % 2:
+            listing.add(row.id, [Listed(url, "2026-01-02", None, None, "") for url in batch])
+        else:
+            listing.add_plain(row.id, batch, ["2026-01-02"] * len(batch), [None] * len(batch))
+    listing.finish(row.id, kind="urlset", error=None)
+
+
+def rows(state: State) -> list[str]:
+    return [url for (url,) in state.db.execute("SELECT url FROM url ORDER BY id")]
+
+
+def repeats(listing: Listing) -> list[int]:
+    return [row.repeats for row in listing.sitemaps()]
+
+
+def test_each_once_in_the_order_of_discovery(tmp_path: Path) -> None:
+    """Of URLs that come again within a sitemap and across them, each is kept once, at its first place."""
+    first, second = shuffled(30_000, 1), shuffled(10_000, 2)
+    third = [*first[::7], *second[::3], "https://example.com/last"]
+    with opened(tmp_path / "state") as state:
+        _, listing = begin(state)
+        for found in (first, second, third):
+            add(listing, found)
+        assert listing.next_sitemap() is None
+        every = [*first, *second, *third]
+        assert rows(state) == list(dict.fromkeys(every))
+        assert repeats(listing) == [
+            len(first) - len(set(first)),
+            len(second) - len(set(second)),
+            len(third) - 1,
+        ]
+        assert (listing.total, listing.listed) == (len(set(every)), len(every))
+
+
+@pytest.mark.parametrize("known", [0, 1, 3])
+def test_kill_while_filling(tmp_path: Path, known: int) -> None:
+    """What was committed when the program was killed is there when the state is opened, and the rest comes after it."""
+    lists = [shuffled(8_000, seed) for seed in (3, 4)]
+    lists.append([*lists[0][::2], *lists[1][::2]])
+    with opened(tmp_path / "state") as state:
+        run, listing = begin(state)
+        for found in lists[:known]:
+            add(listing, found)
+        if state.db.in_transaction:
+            state.db.execute("COMMIT")
+    with opened(tmp_path / "state") as state:
+        assert rows(state) == list(dict.fromkeys(url for found in lists[:known] for url in found))
+        listing = Listing(state, run)
+        listing.reopen()
+        for found in lists[known:]:
+            add(listing, found)
+        listing.settle()
+        assert rows(state) == list(dict.fromkeys(url for found in lists for url in found))
+        assert sum(repeats(listing)) == sum(map(len, lists)) - len(rows(state))
+
+
+def test_sitemap_that_broke_off_is_counted_anew(tmp_path: Path) -> None:
+    """A sitemap that is read again from its beginning counts nothing twice; what it no longer lists is gone."""
+    found = shuffled(5_000, 5)
+    with opened(tmp_path / "state") as state:
+        _, listing = begin(state)
+        add(listing, found[:100])
+        row = listing.next_sitemap()
+        assert row is not None
+        listing.add_plain(row.id, [*found[:4_000], "/only-once"], [None] * 4_001, [None] * 4_001)
+        listing.restart(row.id)
+        listing.add_plain(row.id, found, ["2026"] * len(found), ["0.5"] * len(found))
+        listing.finish(row.id, kind="urlset", error=None)
+        listing.settle()
+        assert rows(state) == list(dict.fromkeys([*found[:4_000], "/only-once", *found]))
+        assert sum(repeats(listing)) == 100 + len(found) - len(set(found))
+        assert listing.total == len(set(found))
+        assert listing.mark_gone("2026-01-03T20:00:00Z") == 1
+        new = set(found) - set(found[:100])
+        query = "SELECT url FROM url WHERE lastmod = '2026' AND priority = '0.5'"
+        assert {url for (url,) in state.db.execute(query)} == new
+
+
+def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path) -> None:
+    """Reasons and alternates are kept while an empty state is filled, also for a URL that waits to be looked up."""
+    entries = [
+        Listed("https://example.com/a", alternates='[{"lang":"de","href":"/de"}]'),
+        Listed("https://other.example/", reason="domain lock"),
+        Listed("https://example.com/b", "2026-01-01", "1.0"),
+    ]
+    with opened(tmp_path / "state") as state:
+        _, listing = begin(state)
+        row = listing.next_sitemap()
+        assert row is not None
+        listing.add(row.id, entries)
+        listing.restart(row.id)
+        listing.add(row.id, entries)
+        listing.settle()
+        found = state.db.execute("SELECT url, lastmod, priority, alternates, coalesce(reason, '') FROM url").fetchall()
+        assert [Listed(*columns) for columns in found] == entries
+        assert [status for (status,) in state.db.execute("SELECT status FROM url")] == [
+            Row.QUEUED,
+            Row.OUTSIDE,
+            Row.QUEUED,
+        ]
+        assert (listing.total, listing.in_scope, listing.repeats) == (3, 2, 0)
+
+
+def test_second_run_meets_what_is_known(tmp_path: Path) -> None:
+    """A later run's list is laid over what is there: nothing is doubled, and what it leaves out is gone."""
+    found = list(dict.fromkeys(shuffled(3_000, 6)))
+    with opened(tmp_path / "state") as state:
+        _, listing = begin(state)
+        add(listing, found)
+        listing.settle()
+        _, listing = begin(state)
+        add(listing, [*found[100:], *found[100:200], "https://example.com/new"])
+        assert listing.repeats == 100
+        assert rows(state) == [*found, "https://example.com/new"]
+        assert listing.mark_gone("2026-01-03T20:00:00Z") == 100
