@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from sitemirror.publish.report import Report
 
 
 class SitemirrorError(Exception):
@@ -31,7 +31,7 @@ class SitemirrorError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.report: BaseModel | None = None  # what the run can say of itself in spite of it, for stdout
+        self.report: Report | None = None  # what the run can say of itself in spite of it, for stdout
 
 
 class UsageError(SitemirrorError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +100,7 @@ def test_mirror_report() -> None:
 
 def test_a_run_that_failed_on_the_way_keeps_its_counts() -> None:
     """An aborted mirror says what ended it, what to do, and how far it came."""
-    report = MIRRORED.model_copy(
-        update={"status": RunStatus.ERROR, "error": "Insufficient disk space", "hint": "free some", "index": None}
-    )
+    report = replace(MIRRORED, status=RunStatus.ERROR, error="Insufficient disk space", hint="free some", index=None)
     document = printed(report, "mirror-report")
     assert (document["error"], document["hint"], document["successful"]) == ("Insufficient disk space", "free some", 2)
     assert document["index"] is None
@@ -130,12 +129,12 @@ def test_output_cannot_drive_a_terminal() -> None:
 
 def test_a_path_that_is_not_unicode_can_be_reported() -> None:
     """A folder name in another encoding, as Linux allows, does not break the report."""
-    report = MIRRORED.model_copy(update={"output_dir": "output/\udcff"})
+    report = replace(MIRRORED, output_dir="output/\udcff")
     assert json.loads(report.to_json())["output_dir"] == "output/\udcff"
 
 
 @pytest.mark.parametrize("change", [{"failed": -1}, {"status": "fine"}, {"elapsed_sec": -0.1}, {"pages": 3}])
-def test_a_report_that_makes_no_sense_cannot_be_made(change: dict[str, object]) -> None:
+def test_a_report_that_makes_no_sense_cannot_be_made(change: dict[str, Any]) -> None:
     """Negative counts, unknown statuses and unknown keys are mistakes of ours, caught before they are printed."""
-    with pytest.raises(ValueError):
-        MirrorReport.model_validate({**MIRRORED.model_dump(), **change})
+    with pytest.raises((ValueError, TypeError)):
+        replace(MIRRORED, **change)

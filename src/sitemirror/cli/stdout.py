@@ -10,9 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from sitemirror.errors import OutputError
+from sitemirror.publish.report import Report
 from sitemirror.text import printable
 
 
@@ -35,9 +34,9 @@ def give_up() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_report(report: BaseModel) -> None:
+def print_report(report: Report) -> None:
     """The one JSON object that a run ends with."""
-    print_object(report.model_dump(mode="json"))
+    print_object(report.to_dict())
 
 
 def print_object(members: Mapping[str, object]) -> None:

@@ -89,9 +89,7 @@ class _Outline:
             self._notes.checkpoint()
             return self._report(RunStatus.INTERRUPTED, None)
         except SitemirrorError as error:
-            error.report = self._report(RunStatus.ERROR, None).model_copy(
-                update={"error": error.message, "hint": error.hint}
-            )
+            error.report = replace(self._report(RunStatus.ERROR, None), error=error.message, hint=error.hint)
             raise
         self._run = replace(self._run, discovered=True, finished=True)
         status = RunStatus.PARTIAL if self._listing.failed_sitemaps else RunStatus.OK

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from sitemirror.publish.index_format import SCHEMA_VERSION, ErrorEntry, Item, Meta, SkippedUrl, UrlEntry
+from sitemirror.publish.index_format import ErrorEntry, Item, Meta, SkippedUrl, UrlEntry
 from sitemirror.publish.index_reader import (
     Entry,
     Links,
@@ -27,6 +27,7 @@ from sitemirror.publish.index_reader import (
     by_line,
     whole,
 )
+from sitemirror.publish.index_terms import SCHEMA_VERSION
 from sitemirror.text import printable
 
 _FORMATS: Final[dict[str, Any]] = {

@@ -12,13 +12,7 @@ from typing import Annotated, Final, Literal, NotRequired
 from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic reads the standard library's only from Python 3.12 on
 
-SCHEMA_VERSION: Final = 1
-TOOL: Final = "mirror-site"
-TOOL_VERSION: Final = "1"
-
-FileKind = Literal["page", "asset"]
-UrlKind = Literal["page", "asset", "unknown"]
-Reason = Literal["non-http(s) scheme", "file-scheme", "out-of-domain", "robots-disallow", "filter-exclude"]
+from sitemirror.publish.index_terms import FileKind, Reason, UrlKind
 
 _DESCRIBED: Final = ConfigDict(use_attribute_docstrings=True, strict=True)
 

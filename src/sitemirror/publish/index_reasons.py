@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, get_args
 
-from sitemirror.publish.index_format import Reason
+from sitemirror.publish.index_terms import Reason
 
 _REASONS: Final[dict[str, Reason]] = {reason: reason for reason in get_args(Reason)} | {
     "domain lock": "out-of-domain",

@@ -22,7 +22,7 @@ from typing import Any, Final
 import orjson
 
 from sitemirror.model import PageMeta
-from sitemirror.publish.index_format import SCHEMA_VERSION, TOOL, TOOL_VERSION, FileKind, Reason, UrlKind
+from sitemirror.publish.index_terms import SCHEMA_VERSION, TOOL, TOOL_VERSION, FileKind, Reason, UrlKind
 from sitemirror.publish.index_tree import ROOT, DirRow
 
 Fields = dict[str, Any]

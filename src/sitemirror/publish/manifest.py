@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import orjson
-from pydantic import ConfigDict, Field, WithJsonSchema
 
+from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, Written
 from sitemirror.publish.sink import Sink
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
 VERSION: Final = "2.0.0"
 
-_DOCUMENTED: Final = ConfigDict(
-    use_attribute_docstrings=True, extra="forbid", json_schema_serialization_defaults_required=True
-)
-_LEFT_OUT_WHEN_EMPTY: Final = Field(exclude_if=lambda value: not value)
-_LEFT_OUT_WHEN_UNKNOWN: Final = Field(exclude_if=lambda value: value is None)
 _ALTERNATE: Final = {
     "type": "object",
     "properties": {"lang": {"type": "string"}, "href": {"type": "string"}},
@@ -34,7 +32,7 @@ _ALTERNATE: Final = {
 class ManifestHeader:
     """The run and its counts. Times are ISO 8601 in UTC."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
 
     version: str = VERSION
     """Version of this format."""
@@ -80,7 +78,7 @@ class ManifestHeader:
 class PageRow:
     """A page on disk."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
 
     url: str
     """The page's own URL."""
@@ -123,21 +121,21 @@ class PageRow:
 
     alternates: Annotated[
         tuple[tuple[str, str], ...],
-        _LEFT_OUT_WHEN_EMPTY,
-        WithJsonSchema({"type": "array", "items": _ALTERNATE}, mode="serialization"),
+        LEFT_OUT_WHEN_EMPTY,
+        Written({"type": "array", "items": _ALTERNATE}),
     ] = ()
     """The page in other languages, as the sitemap gives them (hreflang, URL). Left out when there are none."""
 
-    html_path: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    html_path: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
     """The file of its HTML, where both were saved. Left out otherwise."""
 
-    preferred_path: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    preferred_path: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
     """The path its URL maps to, where another page has it. Left out otherwise."""
 
-    refresh_error: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    refresh_error: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
     """Why the last update could not renew it; the copy on disk is older. Left out when all is well."""
 
-    depth: Annotated[int | None, _LEFT_OUT_WHEN_UNKNOWN] = None
+    depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
     """How many links it is away from the start page. Left out where it was not found by links."""
 
 
@@ -145,7 +143,7 @@ class PageRow:
 class FailureRow:
     """A URL that could not be had."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
 
     url: str
     """The URL."""
@@ -159,13 +157,13 @@ class FailureRow:
     at: str | None = None
     """When it was last tried."""
 
-    final_url: Annotated[str | None, _LEFT_OUT_WHEN_EMPTY] = None
+    final_url: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
     """Where it had been redirected to. Left out when it had not."""
 
-    redirects: Annotated[int, _LEFT_OUT_WHEN_EMPTY] = 0
+    redirects: Annotated[int, LEFT_OUT_WHEN_EMPTY] = 0
     """How many redirects led there. Left out when there were none, or nobody knows."""
 
-    depth: Annotated[int | None, _LEFT_OUT_WHEN_UNKNOWN] = None
+    depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
     """How many links it is away from the start page. Left out where it was not found by links."""
 
 
@@ -173,7 +171,7 @@ class FailureRow:
 class SkipRow:
     """A URL that is not wanted."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
 
     url: str
     """The URL."""
@@ -187,7 +185,7 @@ class SkipRow:
     size_bytes: int | None = None
     """Size, where the server told."""
 
-    depth: Annotated[int | None, _LEFT_OUT_WHEN_UNKNOWN] = None
+    depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
     """How many links it is away from the start page. Left out where it was not found by links."""
 
 
@@ -195,7 +193,7 @@ class SkipRow:
 class GoneRow:
     """A URL that no sitemap lists any more. If it was saved, its file stays."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENTED
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
 
     url: str
     """The URL."""

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeVar
 
 import orjson
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass as checked_dataclass
+
+from sitemirror.publish.marks import Amount, Count
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
 COMPLETED_SHOWN: Final = 1_000
 
-Count = Annotated[int, Field(ge=0, strict=True)]
-_CHECKED: Final = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+_CHECKED: Final[ConfigDict] = {"extra": "ignore", "use_attribute_docstrings": True, "strict": True}
 
 
 class CorruptFile(ValueError):
@@ -40,9 +42,11 @@ class SitemapType(StrEnum):
     INDEX = "index"
 
 
-@checked_dataclass(frozen=True, slots=True, kw_only=True, config=_CHECKED)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """The content of `_progress.json`."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CHECKED
 
     processed: Count
     """URLs done, whatever became of them."""
@@ -50,13 +54,13 @@ class Progress:
     total: Count
     """URLs there are."""
 
-    elapsed_sec: Annotated[float, Field(ge=0)]
+    elapsed_sec: Amount
     """Seconds since this run began."""
 
-    eta_sec: Annotated[float, Field(ge=0)] | None
+    eta_sec: Amount | None
     """Seconds it will take yet; null while nobody can tell."""
 
-    rate: Annotated[float, Field(ge=0)]
+    rate: Amount
     """URLs a second over the last minute."""
 
     failed: Count
@@ -70,9 +74,11 @@ class Progress:
         return orjson.dumps(self, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-@checked_dataclass(frozen=True, slots=True, kw_only=True, config=_CHECKED)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SitemapProgress:
     """One sitemap in a checkpoint."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CHECKED
 
     url: str
     """Where it is."""
@@ -84,9 +90,11 @@ class SitemapProgress:
     """URLs taken in from it so far."""
 
 
-@checked_dataclass(frozen=True, slots=True, kw_only=True, config=_CHECKED)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """The content of `_checkpoint.json` and `_checkpoint-list.json`."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CHECKED
 
     version: Literal[1] = 1
     """Version of this format."""
@@ -152,22 +160,23 @@ class SitemapTrail:
 
 def parse_progress(data: bytes) -> Progress:
     """Reads `_progress.json`. Raises `CorruptFile`."""
-    return _parse(_PROGRESS, data)
+    return _parse(Progress, data)
 
 
 def parse_checkpoint(data: bytes) -> Checkpoint:
     """Reads a checkpoint. Raises `CorruptFile`."""
-    return _parse(_CHECKPOINT, data)
+    return _parse(Checkpoint, data)
 
 
 T = TypeVar("T")
-_PROGRESS: Final = TypeAdapter(Progress)
-_CHECKPOINT: Final = TypeAdapter(Checkpoint)
 
 
-def _parse(adapter: TypeAdapter[T], data: bytes) -> T:
+def _parse(kind: type[T], data: bytes) -> T:
+    # Loaded where there is a file of an earlier run to read: a first run does without.
+    from pydantic import TypeAdapter, ValidationError
+
     try:
-        return adapter.validate_json(data)
+        return TypeAdapter(kind).validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))

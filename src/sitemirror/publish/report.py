@@ -4,21 +4,24 @@ Its text is ASCII: whatever a site put into a URL or an error cannot reach the t
 console encoding can spoil it.
 """
 
-from __future__ import annotations
-
 import json
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
-
+from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, NOT_NEGATIVE, Amount, Count
 from sitemirror.text import printable
 
-Shown = Annotated[str, AfterValidator(printable)]
-"""Text that may come from the network: control and invisible characters are spelled out."""
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
-OnlyIfGiven = Field(exclude_if=lambda value: value is None)
-"""The key is left out of the JSON when there is nothing to say."""
+_SHOWN: Final = "text that may come from the network"
+
+Shown = Annotated[str, _SHOWN]
+"""Control and invisible characters are spelled out."""
+
+ShownIfGiven = Annotated[str | None, _SHOWN, LEFT_OUT_WHEN_EMPTY]
+ShownLines = Annotated[tuple[str, ...], _SHOWN]
 
 
 class RunStatus(StrEnum):
@@ -39,37 +42,73 @@ class SitemapStatus(StrEnum):
     NOT_READ = "not_read"
 
 
-class _Reported(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        use_attribute_docstrings=True,
-        # A key with a default is always printed, and the schema says so.
-        json_schema_serialization_defaults_required=True,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reported:
+    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
+
+    def __post_init__(self) -> None:
+        """Makes text safe to show. Raises ValueError for what makes no sense: a mistake of ours, better not printed."""
+        for field in fields(self):
+            object.__setattr__(self, field.name, _checked(field.name, field.type, getattr(self, field.name)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The members of the JSON object."""
+        found = {field.name: (field.type, getattr(self, field.name)) for field in fields(self)}
+        return {
+            name: _plain(value)
+            for name, (kind, value) in found.items()
+            if value is not None or LEFT_OUT_WHEN_EMPTY not in _marks(kind)
+        }
 
     def to_json(self) -> str:
         """What goes to stdout: one JSON object in ASCII, without the last newline."""
-        return json.dumps(self.model_dump(mode="json"), indent=2)
+        return json.dumps(self.to_dict(), indent=2)
 
 
+def _marks(kind: Any) -> tuple[Any, ...]:
+    return getattr(kind, "__metadata__", ())
+
+
+def _checked(name: str, kind: Any, value: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    if (get_origin(kind) is Literal and value not in get_args(kind)) or (NOT_NEGATIVE in _marks(kind) and value < 0):
+        raise ValueError(f"{name} cannot be {value!r}")
+    if _SHOWN in _marks(kind) and value is not None:
+        return printable(value) if isinstance(value, str) else tuple(map(printable, value))
+    return value
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case _Reported():
+            return value.to_dict()
+        case tuple():
+            return [_plain(each) for each in value]
+        case StrEnum():
+            return value.value
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SitemapReport(_Reported):
     """One sitemap that was found."""
 
     url: Shown
     """Where it is."""
 
-    urls: NonNegativeInt
+    urls: Count
     """URLs read from it, repeats included."""
 
     status: SitemapStatus
     """ok: read to its end; partial: a problem, and what could be read was kept; failed: nothing could be read;
     not_read: the run ended before it."""
 
-    error: Annotated[Shown | None, OnlyIfGiven] = None
+    error: ShownIfGiven = None
     """What was wrong with it. Left out when all was well."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListReport(_Reported):
     """What `sitemirror list` prints."""
 
@@ -85,28 +124,29 @@ class ListReport(_Reported):
     sitemaps: tuple[SitemapReport, ...]
     """Every sitemap that was found, in the order it was found."""
 
-    total_urls: NonNegativeInt
+    total_urls: Count
     """Distinct URLs in scope."""
 
-    duplicates: NonNegativeInt
+    duplicates: Count
     """Listed URLs that repeat one already counted."""
 
     outline: str | None
     """Path of the outline that was written; null when none could be."""
 
-    elapsed_sec: NonNegativeFloat
+    elapsed_sec: Amount
     """Seconds the run took."""
 
-    warnings: tuple[Shown, ...] = ()
+    warnings: ShownLines = ()
     """What a person should know that did not stop the run."""
 
-    error: Annotated[Shown | None, OnlyIfGiven] = None
+    error: ShownIfGiven = None
     """What ended the run, in one sentence. Only with status error."""
 
-    hint: Annotated[Shown | None, OnlyIfGiven] = None
+    hint: ShownIfGiven = None
     """What to do about it. Only with status error."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorReport(_Reported):
     """What `sitemirror mirror` prints, also when it was interrupted or failed on the way."""
 
@@ -123,25 +163,25 @@ class MirrorReport(_Reported):
     output_dir: str
     """The folder that holds the mirror."""
 
-    total_pages: NonNegativeInt
+    total_pages: Count
     """Pages of the site in scope: successful + failed + skipped + not_reached."""
 
-    successful: NonNegativeInt
+    successful: Count
     """Pages on disk, those of earlier runs included."""
 
-    failed: NonNegativeInt
+    failed: Count
     """Pages that could not be had; the next run tries them again."""
 
-    skipped: NonNegativeInt
+    skipped: Count
     """URLs that are not wanted: another content type, too large, out of scope."""
 
-    duplicates: NonNegativeInt
+    duplicates: Count
     """Listed URLs that lead to a page already counted: repeats and aliases."""
 
-    not_reached: NonNegativeInt
+    not_reached: Count
     """Pages the run did not come to; the next run goes on with them."""
 
-    elapsed_sec: NonNegativeFloat
+    elapsed_sec: Amount
     """Seconds the run took."""
 
     manifest: str | None
@@ -150,16 +190,16 @@ class MirrorReport(_Reported):
     index: str | None
     """Path of _index.md; null when it could not be written."""
 
-    mirror_index: Annotated[str | None, OnlyIfGiven] = None
+    mirror_index: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
     """Path of mirror-index.json. Left out when none was asked for."""
 
-    warnings: tuple[Shown, ...] = ()
+    warnings: ShownLines = ()
     """What a person should know that did not stop the run."""
 
-    error: Annotated[Shown | None, OnlyIfGiven] = None
+    error: ShownIfGiven = None
     """What ended the run, in one sentence. Only with status error."""
 
-    hint: Annotated[Shown | None, OnlyIfGiven] = None
+    hint: ShownIfGiven = None
     """What to do about it. Only with status error."""
 
 
@@ -181,6 +221,7 @@ class ProblemKind(StrEnum):
     UNFINISHED = "unfinished"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyProblem(_Reported):
     """One thing that is wrong."""
 
@@ -196,25 +237,27 @@ class VerifyProblem(_Reported):
     """What is wrong with it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedCounts(_Reported):
     """How much was looked at."""
 
-    mirrors: NonNegativeInt = 0
+    mirrors: Count = 0
     """Mirrors in the folder."""
 
-    urls: NonNegativeInt = 0
+    urls: Count = 0
     """URLs in their manifests."""
 
-    files: NonNegativeInt = 0
+    files: Count = 0
     """Files that were compared with what the manifest or the index says of them."""
 
-    links: NonNegativeInt = 0
+    links: Count = 0
     """Local links, each once a file."""
 
-    anchors: NonNegativeInt = 0
+    anchors: Count = 0
     """Places in pages that these links lead to."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport(_Reported):
     """What `sitemirror verify` prints."""
 
@@ -233,25 +276,26 @@ class VerifyReport(_Reported):
     checked: VerifiedCounts
     """What the check has covered."""
 
-    problems_total: NonNegativeInt
+    problems_total: Count
     """How many problems there are."""
 
     problems: tuple[VerifyProblem, ...]
     """The first thousand of them."""
 
-    elapsed_sec: NonNegativeFloat
+    elapsed_sec: Amount
     """Seconds it took."""
 
-    warnings: tuple[Shown, ...] = ()
+    warnings: ShownLines = ()
     """What a person should know that is not wrong."""
 
-    error: Annotated[Shown | None, OnlyIfGiven] = None
+    error: ShownIfGiven = None
     """What was found, in one sentence. Only with status error."""
 
-    hint: Annotated[Shown | None, OnlyIfGiven] = None
+    hint: ShownIfGiven = None
     """What to do about it. Only with status error."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorReport(_Reported):
     """What a command prints when it failed before there was anything to count."""
 
@@ -270,10 +314,10 @@ class ErrorReport(_Reported):
     hint: Shown
     """What to do about it; empty when there is nothing to advise."""
 
-    elapsed_sec: NonNegativeFloat
+    elapsed_sec: Amount
     """Seconds the run took."""
 
-    warnings: tuple[Shown, ...] = ()
+    warnings: ShownLines = ()
     """What a person should know besides."""
 
 

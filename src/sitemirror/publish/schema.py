@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from sitemirror.publish.index_format import MirrorIndex
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
+from sitemirror.publish.marks import LEFT_OUT
 from sitemirror.publish.progress import Checkpoint, Progress
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, VerifyReport
 
@@ -56,8 +59,20 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
+class _Generator(GenerateJsonSchema):
+    """Knows that some keys are not always there."""
+
+    def field_is_required(
+        self, field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField, total: bool
+    ) -> bool:
+        inner: Any = field["schema"]
+        if inner["type"] == "default":
+            inner = inner["schema"]
+        return super().field_is_required(field, total) and LEFT_OUT not in inner.get("metadata", {})
+
+
 def _schema(kind: Any) -> dict[str, Any]:
-    return TypeAdapter(kind).json_schema(mode="serialization")
+    return TypeAdapter(kind).json_schema(mode="serialization", schema_generator=_Generator)
 
 
 def _manifest() -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""What the fields of our files and reports promise beyond their types, as marks in their annotations.
+
+pydantic makes the published schemas from them and checks files that are read back. A run only writes, and writes
+without it: it takes longer to load than most of what a run loads besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+LEFT_OUT: Final = "left out when empty"
+
+DOCUMENTED: Final[ConfigDict] = {
+    "use_attribute_docstrings": True,
+    "extra": "forbid",
+    # A key with a default is always written, and the schema says so.
+    "json_schema_serialization_defaults_required": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _NotNegative:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], CoreSchema]) -> Any:
+        return {**handler(source), "ge": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], CoreSchema]) -> Any:
+        return {**handler(source), "metadata": {LEFT_OUT: True}}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A value that stands in the file in another form than in the program."""
+
+    schema: dict[str, Any]
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return self.schema
+
+
+NOT_NEGATIVE: Final = _NotNegative()
+LEFT_OUT_WHEN_EMPTY: Final = _LeftOut()
+"""The key is left out of the JSON when there is nothing to say."""
+
+Count = Annotated[int, NOT_NEGATIVE]
+Amount = Annotated[float, NOT_NEGATIVE]
