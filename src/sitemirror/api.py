@@ -1,4 +1,7 @@
-"""The library: `mirror` and `list_site`, to be awaited for their report or listened to while they go."""
+"""The library: `mirror`, `crawl` and `list_site`, to be awaited for their report or listened to while they go.
+
+Each command loads what it needs when it is called: whoever only asks where a page is does not wait for an HTTP client.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sitemirror import urls
-from sitemirror.engine import Session, run_crawl, run_list, run_mirror
-from sitemirror.engine import verify as _verify
-from sitemirror.engine import where as _where
 from sitemirror.errors import UsageError
 from sitemirror.events import Event, Listener, Warned
-from sitemirror.fetch.client import Fetcher
-from sitemirror.fetch.pace import Clock, Pace, SystemClock
-from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
 from sitemirror.settings import Settings
 from sitemirror.text import printable
 from sitemirror.values import WrongValues
-from sitemirror.workers.pool import Pool
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
 
+    from sitemirror.engine.session import Session
+    from sitemirror.fetch.pace import Clock
+    from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
+
 R = TypeVar("R")
-Job = Callable[[Session, str], Awaitable[R]]
+Job = Callable[["Session", str], Awaitable[R]]
 
 
 class Run(Generic[R]):
@@ -84,7 +84,12 @@ class Run(Generic[R]):
             self._events.put_nowait(event)
 
     async def _work(self) -> R:
-        clock = self._parts.clock
+        from sitemirror.engine.session import Session
+        from sitemirror.fetch.client import Fetcher
+        from sitemirror.fetch.pace import Pace, SystemClock
+        from sitemirror.workers.pool import Pool
+
+        clock = self._parts.clock or SystemClock()
         pace = Pace(self._settings, clock=clock, on_event=self._emit)
         async with Fetcher(
             self._settings,
@@ -115,7 +120,7 @@ class _Parts:
     """What tests and unusual callers replace."""
 
     def __init__(self, clock: Clock | None, resolver: AbstractResolver | None) -> None:
-        self.clock = clock or SystemClock()
+        self.clock = clock
         self.resolver = resolver
 
 
@@ -133,6 +138,8 @@ def mirror(
     `options` are the fields of `Settings`, by name: `mirror(url, output="docs", concurrency=5)`. The run raises a
     `SitemirrorError` when it cannot do its job; single pages that fail are counted in the report.
     """
+    from sitemirror.engine.mirror import run_mirror
+
     return _run(run_mirror, url, settings, on_event, _Parts(clock, resolver), options)
 
 
@@ -146,6 +153,8 @@ def crawl(
     **options: Any,
 ) -> Run[MirrorReport]:
     """Follows the links from a page and saves pages with what they need to look right. Arguments as for `mirror`."""
+    from sitemirror.engine.mirror import run_crawl
+
     return _run(run_crawl, url, settings, on_event, _Parts(clock, resolver), options)
 
 
@@ -159,6 +168,8 @@ def list_site(
     **options: Any,
 ) -> Run[ListReport]:
     """Lists the URLs in a site's sitemaps and writes an outline of them. Arguments as for `mirror`."""
+    from sitemirror.engine.outline import run_list
+
     return _run(run_list, url, settings, on_event, _Parts(clock, resolver), options)
 
 
@@ -181,12 +192,16 @@ def verify(
     folder: str | os.PathLike[str], *, on_problem: Callable[[VerifyProblem], None] | None = None
 ) -> VerifyReport:
     """Checks the mirror in a folder, or the mirrors in it. Changes nothing. `on_problem` hears of each problem."""
-    return _verify(Path(folder), on_problem)
+    from sitemirror.engine.verify import verify as check
+
+    return check(Path(folder), on_problem)
 
 
 def where(target: str, *, settings: Settings | None = None, **options: Any) -> str:
     """The file that a URL is saved to, or the URL that a file of a mirror came from."""
-    return _where(target, _settings(settings, options))
+    from sitemirror.engine.where import where as find
+
+    return find(target, _settings(settings, options))
 
 
 def _finish(start: Callable[[], Run[R]]) -> R:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sitemirror import __version__
-from sitemirror.cli.app import run_sitemap_to_markdown, run_sitemirror
 from sitemirror.cli.options import OPTIONS, Command, options_of
+from sitemirror.cli.programs import run_sitemap_to_markdown, run_sitemirror
 from sitemirror.cli.reference import reference
 from sitemirror.settings import kinds
 from tests.conftest import RunCli

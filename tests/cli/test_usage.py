@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitemirror.cli.app import run_sitemap_to_markdown, run_sitemirror
+from sitemirror.cli.programs import run_sitemap_to_markdown, run_sitemirror
 from tests.conftest import RunCli
 
 URL = "https://example.com/"

@@ -35,7 +35,7 @@ from typing import Final
 from unittest.mock import patch
 
 from scripts.demo.serve import build
-from sitemirror.cli.app import run_sitemirror
+from sitemirror.cli.programs import run_sitemirror
 from tests.site import Site
 
 ROOT: Final = Path(__file__).parents[2]

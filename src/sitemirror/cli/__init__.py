@@ -16,7 +16,7 @@ def main() -> int:
         print(f"sitemirror {__version__}")
         return 0
     try:
-        from sitemirror.cli.app import run_sitemirror
+        from sitemirror.cli.programs import run_sitemirror
 
         return run_sitemirror(arguments)
     except KeyboardInterrupt:  # while loading; a run that has begun handles it itself
@@ -26,7 +26,7 @@ def main() -> int:
 def sitemap_to_markdown() -> int:
     """`sitemap-to-markdown`, the command line of sitemirror's first ancestor: the exit code."""
     try:
-        from sitemirror.cli.app import run_sitemap_to_markdown
+        from sitemirror.cli.programs import run_sitemap_to_markdown
 
         return run_sitemap_to_markdown(sys.argv[1:])
     except KeyboardInterrupt:
@@ -36,7 +36,7 @@ def sitemap_to_markdown() -> int:
 def mirror_site() -> int:
     """`mirror-site`, the command line of sitemirror's second ancestor: the exit code."""
     try:
-        from sitemirror.cli.app import run_mirror_site
+        from sitemirror.cli.programs import run_mirror_site
 
         return run_mirror_site(sys.argv[1:])
     except KeyboardInterrupt:

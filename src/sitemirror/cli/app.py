@@ -1,32 +1,28 @@
-"""The commands. Each says what it takes and hands over to the library; nothing is decided here twice."""
+"""The programs as typer has them: help, and every command line that is not plain to see."""
 
 from __future__ import annotations
 
 import contextlib
-import inspect
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final
 
 import typer
 from rich.markup import escape
 
 from sitemirror import __version__
 from sitemirror.cli import stdout
-from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
-from sitemirror.cli.config import DEFAULT_FILE, settings_for
-from sitemirror.cli.options import Command, Option, options_of, parameters, spell, typed
-from sitemirror.cli.run import Job, Run, run_job
-from sitemirror.cli.summary import command_line
-from sitemirror.errors import SitemirrorError
-from sitemirror.events import Listener
-from sitemirror.settings import Settings
-
-SITEMIRROR: Final = "sitemirror"
-SITEMAP_TO_MARKDOWN: Final = "sitemap-to-markdown"
-MIRROR_SITE: Final = "mirror-site"
+from sitemirror.cli.commands import (
+    MIRROR_SITE,
+    SITEMAP_TO_MARKDOWN,
+    SITEMIRROR,
+    CommandLine,
+)
+from sitemirror.cli.complaints import complain
+from sitemirror.cli.config import DEFAULT_FILE
+from sitemirror.cli.options import Command, options_of
+from sitemirror.cli.parameters import typed, with_options
 
 INTRODUCTION: Final = (
     "Copies a whole website to disk as clean Markdown: politely, resumably, incrementally.\n\n"
@@ -101,6 +97,9 @@ sitemap-to-markdown --url https://docs.example.com/           # the outline
 sitemap-to-markdown --url https://docs.example.com/ --mirror  # all pages""",
 }
 
+CarryOut = Callable[[Command, CommandLine], int]
+"""Does what a command line says, and gives the exit code."""
+
 _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 _WEB_ADDRESS: Final = ("http://", "https://", "www.")
 
@@ -114,7 +113,7 @@ _Target = Annotated[
     str, typer.Argument(metavar="URL|FILE", help="A page's address, or a file of a mirror.", show_default=False)
 ]
 _Mirrored = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A mirror's folder, or one with several in it.", show_default=False)
+    str, typer.Argument(metavar="DIR", help="A mirror's folder, or one with several in it.", show_default=False)
 ]
 _Config = Annotated[
     Path | None,
@@ -127,23 +126,105 @@ _Config = Annotated[
 ]
 
 
-def run_sitemirror(arguments: Sequence[str]) -> int:
+_Version = Annotated[
+    bool,
+    typer.Option(
+        "--version",
+        help="Print the version.",
+        metavar="",
+        is_eager=True,
+        callback=lambda wanted: _print_version() if wanted else None,
+    ),
+]
+
+
+def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     """The exit code of `sitemirror ARGUMENTS`."""
-    return _run(_sitemirror(arguments), SITEMIRROR, arguments)
+    app = typer.Typer(
+        help=INTRODUCTION,
+        epilog=escape(EXAMPLES[SITEMIRROR]),
+        context_settings=_CONTEXT,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+    )
+
+    def do(command: Command, context: typer.Context, target: str, config: Path | None) -> int:
+        return carry_out(command, CommandLine(SITEMIRROR, arguments, target, typed(context), config))
+
+    def list_(context: typer.Context, url: _Url, config: _Config = None) -> int:
+        return do(Command.LIST, context, url, config)
+
+    def mirror(context: typer.Context, url: _Url, config: _Config = None) -> int:
+        return do(Command.MIRROR, context, url, config)
+
+    def crawl(context: typer.Context, url: _Page, config: _Config = None) -> int:
+        return do(Command.CRAWL, context, url, config)
+
+    def verify(context: typer.Context, folder: _Mirrored, config: _Config = None) -> int:
+        return do(Command.VERIFY, context, folder, config)
+
+    def where(context: typer.Context, target: _Target, config: _Config = None) -> int:
+        return do(Command.WHERE, context, target, config)
+
+    @app.callback()
+    def root(version: _Version = False) -> None:
+        """Takes the options that stand before the command."""
+
+    every = (
+        (Command.LIST, list_),
+        (Command.MIRROR, mirror),
+        (Command.CRAWL, crawl),
+        (Command.VERIFY, verify),
+        (Command.WHERE, where),
+    )
+    for command, function in every:
+        # Telling typer of an option takes time, and a command that is not named cannot be meant.
+        options = options_of(command) if command in arguments else ()
+        app.command(command.value, help=HELP[command], epilog=escape(EXAMPLES[command]), context_settings=_CONTEXT)(
+            with_options(function, options)
+        )
+    return _run(app, SITEMIRROR, arguments)
 
 
-def run_sitemap_to_markdown(arguments: Sequence[str]) -> int:
+def sitemap_to_markdown_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     """The exit code of `sitemap-to-markdown ARGUMENTS`."""
-    return _run(_sitemap_to_markdown(arguments), SITEMAP_TO_MARKDOWN, arguments)
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT
+    )
+
+    def door(
+        context: typer.Context,
+        url: _UrlOption,
+        mirror: _Mirror = False,
+        config: _Config = None,
+        version: _Version = False,
+    ) -> int:
+        command = Command.MIRROR if mirror else Command.LIST
+        return carry_out(command, CommandLine(SITEMAP_TO_MARKDOWN, arguments, url, typed(context), config))
+
+    app.command(help=SITEMAP_TO_MARKDOWN_HELP, epilog=escape(EXAMPLES[SITEMAP_TO_MARKDOWN]), context_settings=_CONTEXT)(
+        with_options(door, options_of(Command.LIST, Command.MIRROR))
+    )
+    return _run(app, SITEMAP_TO_MARKDOWN, arguments)
 
 
-def run_mirror_site(arguments: Sequence[str]) -> int:
+def mirror_site_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     """The exit code of `mirror-site ARGUMENTS`."""
-    return _run(_mirror_site(arguments), MIRROR_SITE, arguments)
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT
+    )
+
+    def door(context: typer.Context, url: _Page, config: _Config = None, version: _Version = False) -> int:
+        return carry_out(Command.CRAWL, CommandLine(MIRROR_SITE, arguments, url, typed(context), config))
+
+    app.command(help=MIRROR_SITE_HELP, epilog=escape(EXAMPLES[MIRROR_SITE]), context_settings=_CONTEXT)(
+        with_options(door, options_of(Command.CRAWL))
+    )
+    return _run(app, MIRROR_SITE, arguments)
 
 
 def _run(app: typer.Typer, program: str, arguments: Sequence[str]) -> int:
-    stdout.prepare()
     try:
         if not arguments:
             with contextlib.redirect_stdout(sys.stderr):
@@ -154,19 +235,6 @@ def _run(app: typer.Typer, program: str, arguments: Sequence[str]) -> int:
         message, hint = _usage(error, program, arguments)
         complain(message, hint, program=program)
         return error.exit_code
-    except SitemirrorError as error:
-        complain(error.message, error.hint, program=program)
-        return error.exit_code
-    except OSError as error:
-        # Our own writing is guarded; what is left is help that nobody reads to the end, or a full disk.
-        stdout.give_up()
-        complain(str(error), program=program)
-        return 1
-    except Exception as error:
-        if {"--verbose", "-v"}.intersection(arguments):
-            show_traceback(error)
-        complain(confess(error), BUG_HINT, program=program)
-        return 1
 
 
 def _usage(error: typer.TyperException, program: str, arguments: Sequence[str]) -> tuple[str, str]:
@@ -179,149 +247,6 @@ def _usage(error: typer.TyperException, program: str, arguments: Sequence[str]) 
     return message[:1].lower() + message[1:], hint
 
 
-def _sitemirror(arguments: Sequence[str]) -> typer.Typer:
-    app = typer.Typer(
-        help=INTRODUCTION,
-        epilog=escape(EXAMPLES[SITEMIRROR]),
-        context_settings=_CONTEXT,
-        add_completion=False,
-        rich_markup_mode="rich",
-        pretty_exceptions_enable=False,
-    )
-    typed_again = command_line(SITEMIRROR, arguments)
-
-    def list_(context: typer.Context, url: _Url, config: _Config = None) -> int:
-        settings = settings_for(Command.LIST, typed(context), environ=os.environ, config=config)
-        return run_job(_job("list", url, settings, SITEMIRROR, typed_again))
-
-    def mirror(context: typer.Context, url: _Url, config: _Config = None) -> int:
-        settings = settings_for(Command.MIRROR, typed(context), environ=os.environ, config=config)
-        return run_job(_job("mirror", url, settings, SITEMIRROR, typed_again))
-
-    def crawl(context: typer.Context, url: _Page, config: _Config = None) -> int:
-        settings = settings_for(Command.CRAWL, typed(context), environ=os.environ, config=config)
-        return run_job(_job("crawl", url, settings, SITEMIRROR, typed_again))
-
-    def verify(context: typer.Context, folder: _Mirrored, config: _Config = None) -> int:
-        from sitemirror.cli.verification import run_verify
-
-        settings = settings_for(Command.VERIFY, typed(context), environ=os.environ, config=config)
-        return run_verify(folder, settings, SITEMIRROR)
-
-    def where(context: typer.Context, target: _Target, config: _Config = None) -> None:
-        from sitemirror import api
-
-        settings = settings_for(Command.WHERE, typed(context), environ=os.environ, config=config)
-        stdout.print_line(api.where(target, settings=settings))
-
-    @app.callback()
-    def root(
-        version: Annotated[
-            bool,
-            typer.Option("--version", help="Print the version.", metavar="", is_eager=True, callback=_print_version),
-        ] = False,
-    ) -> None:
-        """Takes the options that stand before the command."""
-
-    every = (
-        (Command.LIST, list_),
-        (Command.MIRROR, mirror),
-        (Command.CRAWL, crawl),
-        (Command.VERIFY, verify),
-        (Command.WHERE, where),
-    )
-    for command, function in every:
-        app.command(command.value, help=HELP[command], epilog=escape(EXAMPLES[command]), context_settings=_CONTEXT)(
-            _with_options(function, options_of(command))
-        )
-    return app
-
-
-def _sitemap_to_markdown(arguments: Sequence[str]) -> typer.Typer:
-    app = typer.Typer(
-        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT
-    )
-    typed_again = command_line(SITEMAP_TO_MARKDOWN, arguments)
-
-    def door(
-        context: typer.Context,
-        url: _UrlOption,
-        mirror: _Mirror = False,
-        config: _Config = None,
-        version: Annotated[
-            bool,
-            typer.Option("--version", help="Print the version.", metavar="", is_eager=True, callback=_print_version),
-        ] = False,
-    ) -> int:
-        command = Command.MIRROR if mirror else Command.LIST
-        given = typed(context)
-        settings = settings_for(command, given, environ=os.environ, config=config)
-        idle = given.keys() - {option.field for option in options_of(command)}
-        if idle and not settings.quiet:
-            names = ", ".join(sorted(map(spell, idle)))
-            other = "with --mirror" if command is Command.LIST else "without --mirror"
-            print(f"note: {names} {'counts' if len(idle) == 1 else 'count'} only {other}", file=sys.stderr)
-        return run_job(_job("mirror" if mirror else "list", url, settings, SITEMAP_TO_MARKDOWN, typed_again))
-
-    app.command(help=SITEMAP_TO_MARKDOWN_HELP, epilog=escape(EXAMPLES[SITEMAP_TO_MARKDOWN]), context_settings=_CONTEXT)(
-        _with_options(door, options_of(Command.LIST, Command.MIRROR))
-    )
-    return app
-
-
-def _mirror_site(arguments: Sequence[str]) -> typer.Typer:
-    app = typer.Typer(
-        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT
-    )
-    typed_again = command_line(MIRROR_SITE, arguments)
-
-    def door(
-        context: typer.Context,
-        url: _Page,
-        config: _Config = None,
-        version: Annotated[
-            bool,
-            typer.Option("--version", help="Print the version.", metavar="", is_eager=True, callback=_print_version),
-        ] = False,
-    ) -> int:
-        settings = settings_for(Command.CRAWL, typed(context), environ=os.environ, config=config)
-        return run_job(_job("crawl", url, settings, MIRROR_SITE, typed_again))
-
-    app.command(help=MIRROR_SITE_HELP, epilog=escape(EXAMPLES[MIRROR_SITE]), context_settings=_CONTEXT)(
-        _with_options(door, options_of(Command.CRAWL))
-    )
-    return app
-
-
-def _job(
-    command: Literal["list", "mirror", "crawl"], url: str, settings: Settings, program: str, typed_again: str
-) -> Job:
-    def start(listener: Listener) -> Run:
-        from sitemirror import api
-
-        if command == "list":
-            return api.list_site(url, settings=settings, on_event=listener)
-        start_run = api.crawl if command == "crawl" else api.mirror
-        return start_run(url, settings=settings, on_event=listener)
-
-    return Job(command, url, settings, program, typed_again, start)
-
-
-def _with_options(function: Callable[..., Any], options: Sequence[Option]) -> Callable[..., Any]:
-    """`function` as typer sees it: with the options as further parameters, which it reads from the context."""
-    signature = inspect.signature(function, eval_str=True)
-    every = [*signature.parameters.values(), *parameters(options)]
-
-    def command(**values: Any) -> Any:
-        return function(**{name: value for name, value in values.items() if name in signature.parameters})
-
-    command.__name__ = function.__name__
-    command.__signature__ = inspect.Signature([each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in every])  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in every}
-    return command
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        stdout.print_line(f"{SITEMIRROR} {__version__}")
-        raise typer.Exit
+def _print_version() -> None:
+    stdout.print_line(f"{SITEMIRROR} {__version__}")
+    raise typer.Exit

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -123,6 +121,8 @@ def file_layers(path: Path, command: Command) -> tuple[Layer, Layer]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -156,6 +156,8 @@ def _value(path: Path, name: str, field: str, value: Any) -> Any:
 
 
 def _suggestion(field: str, known: set[str]) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(field, sorted(known), n=1)
     return (
         f"did you mean {_key(close[0])}?" if close else "keys are named like the options, without the dashes in front"

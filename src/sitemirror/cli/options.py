@@ -5,14 +5,9 @@ Defaults, bounds and help texts are not here: they stand once, in `settings.py`,
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final
-
-import typer
-from rich.markup import escape
+from typing import Final
 
 from sitemirror.settings import kinds, meanings
 from sitemirror.values import Kind
@@ -161,52 +156,3 @@ def default_text(field: str) -> str:
     if value is None or value == ():
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def parameters(options: Iterable[Option]) -> list[inspect.Parameter]:
-    """The options as parameters of a typer command.
-
-    Values stay strings: pydantic judges them in one place, whether they come from here, the environment or a file.
-    """
-    return [
-        inspect.Parameter(
-            option.field,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=_default(option.field),
-            annotation=Annotated[
-                _annotation(option.field),
-                typer.Option(
-                    *option.names,
-                    help=escape(option.help),
-                    metavar=option.placeholder,
-                    rich_help_panel=option.panel,
-                    show_default=default_text(option.field) != "False",
-                ),
-            ],
-        )
-        for option in options
-    ]
-
-
-def _annotation(field: str) -> Any:
-    if is_flag(field):
-        return bool | None if kinds()[field].optional else bool
-    return list[str] | None if is_repeatable(field) else str | None
-
-
-def _default(field: str) -> bool | str | None:
-    if is_flag(field):
-        default = kinds()[field].default
-        return None if default is None else bool(default)
-    return default_text(field) or None
-
-
-def typed(context: typer.Context) -> dict[str, Any]:
-    """What was given on the command line itself, as opposed to what has its default."""
-    fields = {option.field for option in OPTIONS}
-    return {name: value for name, value in context.params.items() if name in fields and _was_typed(context, name)}
-
-
-def _was_typed(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from sitemirror import __version__
 from sitemirror.cli import app
+from sitemirror.cli.commands import SITEMAP_TO_MARKDOWN
 from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, is_repeatable, options_of
 
 _USAGE = {
@@ -59,7 +60,7 @@ def reference() -> str:
     """The whole page."""
     sections = [_HEAD, *map(_command, Command)]
     door = inspect.cleandoc(app.SITEMAP_TO_MARKDOWN_HELP)
-    sections.append(_DOOR.format(help=door, examples=_examples(app.EXAMPLES[app.SITEMAP_TO_MARKDOWN])))
+    sections.append(_DOOR.format(help=door, examples=_examples(app.EXAMPLES[SITEMAP_TO_MARKDOWN])))
     return "\n".join(sections)
 
 

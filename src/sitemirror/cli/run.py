@@ -107,7 +107,7 @@ def _tell_end(job: Job, talk: Reporter, report: MirrorReport | ListReport, inter
 
 def _stopped_early(error: Exception) -> bool:
     """Whether the run was stopped before there was anything to report."""
-    from sitemirror.engine import Stopped  # Loaded by now, unless its loading is what failed.
+    from sitemirror.engine.session import Stopped  # Loaded by now, unless its loading is what failed.
 
     return isinstance(error, Stopped)
 

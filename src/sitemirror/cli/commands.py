@@ -1,0 +1,87 @@
+"""What each command does once its command line has been read, whoever read it. Nothing is decided here twice."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from sitemirror.cli.config import settings_for
+from sitemirror.cli.options import Command, options_of, spell
+from sitemirror.settings import Settings
+
+if TYPE_CHECKING:
+    from sitemirror.cli.run import Run
+    from sitemirror.events import Listener
+
+SITEMIRROR: Final = "sitemirror"
+SITEMAP_TO_MARKDOWN: Final = "sitemap-to-markdown"
+MIRROR_SITE: Final = "mirror-site"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """What was typed, and what it was read as."""
+
+    program: str
+    arguments: Sequence[str]
+    target: str
+    """The URL, folder or file that the command is about."""
+    given: Mapping[str, Any]
+    """Settings that were given, by field."""
+    config: Path | None = None
+
+    def settings(self, command: Command) -> Settings:
+        return settings_for(command, self.given, environ=os.environ, config=self.config)
+
+
+def carry_out(command: Command, line: CommandLine) -> int:
+    """The exit code of `command`."""
+    settings = line.settings(command)
+    match command:
+        case Command.LIST:
+            return _run("list", line, settings)
+        case Command.MIRROR:
+            return _run("mirror", line, settings)
+        case Command.CRAWL:
+            return _run("crawl", line, settings)
+        case Command.VERIFY:
+            from sitemirror.cli.verification import run_verify
+
+            return run_verify(Path(line.target), settings, line.program)
+        case Command.WHERE:
+            from sitemirror import api
+            from sitemirror.cli import stdout
+
+            stdout.print_line(api.where(line.target, settings=settings))
+            return 0
+
+
+def carry_out_either(command: Command, line: CommandLine) -> int:
+    """The same for a program that takes the options of list and mirror: some of them may have no effect."""
+    settings = line.settings(command)
+    idle = line.given.keys() - {option.field for option in options_of(command)}
+    if idle and not settings.quiet:
+        names = ", ".join(sorted(map(spell, idle)))
+        other = "with --mirror" if command is Command.LIST else "without --mirror"
+        print(f"note: {names} {'counts' if len(idle) == 1 else 'count'} only {other}", file=sys.stderr)
+    return _run("mirror" if command is Command.MIRROR else "list", line, settings)
+
+
+def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, settings: Settings) -> int:
+    from sitemirror.cli.run import Job, run_job
+    from sitemirror.cli.summary import command_line
+
+    def start(listener: Listener) -> Run:
+        from sitemirror import api
+
+        if command == "list":
+            return api.list_site(line.target, settings=settings, on_event=listener)
+        start_run = api.crawl if command == "crawl" else api.mirror
+        return start_run(line.target, settings=settings, on_event=listener)
+
+    typed_again = command_line(line.program, line.arguments)
+    return run_job(Job(command, line.target, settings, line.program, typed_again, start))
