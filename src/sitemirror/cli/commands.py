@@ -77,7 +77,9 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
 
     def start(listener: Listener) -> Run:
         from sitemirror import api
+        from sitemirror.cli.client import load_client
 
+        load_client()
         if command == "list":
             return api.list_site(line.target, settings=settings, on_event=listener)
         start_run = api.crawl if command == "crawl" else api.mirror

@@ -26,7 +26,7 @@ _STRING: Final = "(?:" + "|".join(f"{mark}{inside}(?:{mark}|\\Z)" for mark, insi
 _ANY_STRING: Final = "(?:" + "|".join(f"{mark}{inside}{mark}?+" for mark, inside in _INSIDE.items()) + ")"
 _BARE_RUN: Final = r"""[^"'()\\ \t\n\r\f\x00-\x08\x0b\x0e-\x1f\x7f]*+"""
 _BARE: Final = rf"{_BARE_RUN}(?:\\(?:[0-9A-F]{{1,6}}+(?:\r\n|{_BLANK})?+|[^\n\r\f]){_BARE_RUN})*+"
-_NAME: Final = r"[\w\u0080-\U0010ffff-]"
+_NAME: Final = r"(?-i:[\w\u0080-\U0010ffff-])"  # both cases of every letter are in it
 
 
 def _spelled(word: str) -> str:

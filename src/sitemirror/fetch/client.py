@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Final, Self
 from weakref import WeakValueDictionary
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from sitemirror.errors import UsageError
 from sitemirror.events import Listener, nobody
 from sitemirror.fetch.credentials import Credentials
 from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
@@ -27,6 +24,7 @@ from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.proxy import Proxies
 from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
 from sitemirror.fetch.trouble import explain
+from sitemirror.fetch.trust import Trust
 from sitemirror.fetch.wire import Dropped, Response, Wires
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
@@ -110,7 +108,7 @@ class Fetcher:
         self._backoff = backoff or Backoff()
         self._credentials = Credentials(settings, start_url, clock=clock)
         self._proxies = Proxies(settings)
-        self._tls = _trust(settings.ca_file)
+        self._trust = Trust(settings.ca_file)
         self._wires = Wires()
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -132,7 +130,6 @@ class Fetcher:
                 socket_factory=self._guard.open_socket,
                 keepalive_timeout=KEEP_ALIVE,
                 ttl_dns_cache=60,
-                ssl=self._tls,
             ),
             timeout=aiohttp.ClientTimeout(total=None, sock_read=self._settings.timeout),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -247,6 +244,7 @@ class Fetcher:
             proxy_headers["Proxy-Authorization"] = proxy.authorization
             if parts(url).scheme == "http":  # For https the proxy only ever sees the request for a tunnel.
                 headers = headers | proxy_headers
+        uses_tls = url.startswith("https:") or (proxy is not None and proxy.url.startswith("https:"))
         for left in range(self._settings.concurrency, -1, -1):
             await self._pace.turn(url, lane)
             begun = asyncio.get_running_loop().time()
@@ -259,6 +257,7 @@ class Fetcher:
                         allow_redirects=False,
                         proxy=proxy.url if proxy is not None else None,
                         proxy_headers=proxy_headers or None,
+                        ssl=self._trust.context if uses_tls else True,
                     )
             except (Dropped, aiohttp.ClientConnectionResetError) as error:
                 # Servers close idle connections when they like. Each time there is one less of those, so after as many
@@ -348,19 +347,3 @@ class Fetcher:
 
     def _now(self) -> str:
         return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _trust(ca_file: Path | None) -> ssl.SSLContext | Literal[True]:
-    """The certificates to trust: the system's, and those of `ca_file`. `True` stands for the system's alone."""
-    if ca_file is None:
-        return True
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    try:
-        context.load_verify_locations(cafile=ca_file)
-    except ssl.SSLError:
-        hint = "--ca-file takes a PEM file (-----BEGIN CERTIFICATE-----)"
-        raise UsageError(f"{ca_file} holds no certificate", hint=hint) from None
-    except OSError as error:
-        raise UsageError(f"cannot read {ca_file}: {error.strerror}", hint="check --ca-file") from None
-    return context
