@@ -91,6 +91,18 @@ async def test_a_busy_run_starts_workers_by_itself() -> None:
     assert warnings == []
 
 
+@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
+async def test_workers_are_added_while_pages_queue_up() -> None:
+    """A pool left to itself begins with one worker and ends with as many as the machine has use for, if they are."""
+    async with pool_of(0) as (readers, _):
+        heavy = source(PAGE * 300)
+        for _ in range(200):
+            await asyncio.gather(*(readers.read("html", heavy, Wishes()) for _ in range(24)))
+            if len(readers.pids) == readers.count:
+                break
+        assert len(readers.pids) == readers.count == suitable_workers()
+
+
 async def test_a_run_that_waits_for_its_server_starts_none() -> None:
     """Pages that come slowly are read here: a process for them would have nothing to do."""
     async with pool_of(0) as (readers, _):

@@ -46,6 +46,9 @@ TOO_BUSY: Final = 0.15
 MOST: Final = 8
 """Workers that are started by themselves: one process that fetches and writes cannot feed more."""
 
+CROWDED: Final = 16
+"""Jobs in a row that found every worker with two before them; then there is one more worker."""
+
 LONGEST: Final = 60.0
 """Seconds that a job may take in a worker, which is then replaced."""
 
@@ -84,7 +87,7 @@ class Pool:
     def __init__(self, *, workers: int = 0, warn: Callable[[str], None]) -> None:
         """`workers` = 0 starts as many as are of use, when they are."""
         self._asked_for = workers
-        self.count = workers or suitable_workers()
+        self.count = workers or suitable_workers()  # at most
         self._warn = warn
         self._workers: list[_Worker] = []
         self._waiting: deque[_Job] = deque()  # for a worker that is up
@@ -92,6 +95,7 @@ class Pool:
         self._alone = self.count == 0
         self._closed = False
         self._jobs = 0
+        self._crowded = 0
         self._busy = 0.0
         self._since = time.perf_counter()
         self._ticking: asyncio.TimerHandle | None = None
@@ -126,7 +130,7 @@ class Pool:
         if self._alone:
             return True
         if not self._workers and not self._starting and (self._asked_for or self._is_too_busy()):
-            self._start()
+            self._start(self._asked_for or 1)
         return not any(worker.is_up for worker in self._workers) and not self._waiting
 
     def _is_too_busy(self) -> bool:
@@ -161,15 +165,20 @@ class Pool:
     def _give(self, job: _Job) -> None:
         """To the worker with the least before it."""
         up = [worker for worker in self._workers if worker.is_up]
-        if up:
-            min(up, key=lambda worker: worker.load).do(job)
-        else:
+        if not up:
             self._waiting.append(job)
+            return
+        chosen = min(up, key=lambda worker: worker.load)
+        self._crowded = self._crowded + 1 if len(chosen.jobs) >= 2 else 0
+        if self._crowded >= CROWDED and len(up) == len(self._workers) < self.count and not self._starting:
+            self._crowded = 0
+            self._start(1)
+        chosen.do(job)
 
     # --- workers -----------------------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        for _ in range(self.count - len(self._workers)):
+    def _start(self, number: int) -> None:
+        for _ in range(number):
             task = asyncio.create_task(self._start_one())
             self._starting.add(task)
             task.add_done_callback(self._starting.discard)
@@ -185,7 +194,7 @@ class Pool:
             await asyncio.get_running_loop().subprocess_exec(lambda: worker, *command, stderr=quiet)
         except (OSError, NotImplementedError, ValueError) as error:
             self._workers.remove(worker)
-            self._go_on_alone(str(error) or type(error).__name__)
+            self._not_started(str(error) or type(error).__name__)
 
     def up(self, worker: _Worker) -> None:
         """A worker has said that it is there."""
@@ -203,27 +212,28 @@ class Pool:
                 job.result.cancel()
             return
         if not worker.is_up:
-            self._go_on_alone("a worker could not be started")
-        elif jobs:
+            self._not_started("a worker could not be started")
+            return
+        if jobs:
             first = jobs[0]
             first.deaths += 1
             if worker.timed_out or first.deaths >= TRIES:
                 jobs.popleft()
                 first.answer(f"took longer than {LONGEST:.0f} s" if worker.timed_out else "the worker died of it")
+        self._start(1)
         for job in jobs:
             self._give(job)
-        if not self._alone:
-            self._start()
 
-    def _go_on_alone(self, reason: str) -> None:
-        """Without workers it is slower, but it works."""
-        if any(worker.is_up for worker in self._workers):
-            return  # fewer of them will do
+    def _not_started(self, reason: str) -> None:
+        """Fewer workers will do, and none as well: slower, but it works."""
+        self.count = sum(worker.is_up for worker in self._workers)
+        if self.count:
+            return
         if self._asked_for and not self._alone:
             self._warn(f"no workers: {reason}; pages are converted in the main process")
         self._alone = True
         for job in self._waiting:
-            job.answer(do(job.message))
+            job.answer("the worker died of it" if job.deaths else do(job.message))
         self._waiting.clear()
 
     def _tick(self) -> None:
@@ -342,9 +352,9 @@ async def _all_ended(workers: list[_Worker]) -> None:
 
 
 def suitable_workers() -> int:
-    """None on one core; otherwise as many as the cores that fetching and writing leave."""
+    """How many workers can be of use: none on one core, two on two, since fetching and writing leave room on both."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
         cores = os.cpu_count() or 1
-    return min(cores - 1, MOST)
+    return 0 if cores == 1 else min(max(cores - 1, 2), MOST)
