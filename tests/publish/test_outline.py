@@ -122,3 +122,26 @@ def test_what_a_sitemap_says_cannot_break_out(pieces: list[tuple[str, str, str]]
     assert set(inner) <= {"text", "text_special", "link_open", "link_close"}
     assert len(links(text)) == len(rows) + 1
     assert {token.type for token in tokens}.isdisjoint({"code_block", "fence", "html_block", "blockquote_open"})
+
+
+@given(
+    st.lists(
+        st.builds(
+            "{}{}".format,
+            st.sampled_from(["https://example.com/", "http://example.com/", "https://example.com/_", "https://a.b/"]),
+            st.text("aB1_-.~!$&'()*+,;=:@%/?[]|^{}#\"\\", max_size=10),
+        ),
+        unique=True,
+        max_size=6,
+    )
+)
+def test_many_are_written_as_each_alone(urls: list[str]) -> None:
+    """A URL's line is the same whatever stands beside it: what holds for all at a look holds for each."""
+
+    def items(rows: list[OutlineRow]) -> list[str]:
+        return [line for line in outline(rows).partition("\n---\n")[2].splitlines() if line.startswith("- ")]
+
+    rows = [OutlineRow(url, "2026_01_02", "_") for url in urls]
+    assert sorted(items(rows)) == sorted(line for row in rows for line in items([row]))
+    neighbours = [OutlineRow(f"https://example.com/plain_{n}") for n in range(3)]
+    assert set(items(rows)) <= set(items([*rows, *neighbours]))

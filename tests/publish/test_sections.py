@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from hypothesis import given
@@ -22,14 +22,18 @@ URLS = st.builds(
 )
 
 
-def folders_of(url: str) -> tuple[str, ...]:
-    return folders(url, HOST)
+def walked(rows: Callable[[int], Iterable[str]]) -> Iterator[Heading | str]:
+    """Headings and rows, one by one."""
+    for item in sections(rows, str, HOST):
+        if isinstance(item, Heading):
+            yield item
+        else:
+            yield from item
 
 
 def grouped(urls: list[str]) -> list[Heading | str]:
     ordered = sorted(urls, key=order)
-    found = sections(lambda start: iter(ordered[start:]), folders_of)
-    return list(found)
+    return list(walked(lambda start: iter(ordered[start:])))
 
 
 def drawn(urls: list[str]) -> list[str]:
@@ -136,7 +140,7 @@ def test_rows_are_never_collected() -> None:
         return (f"https://{HOST}/docs/{n // 1_000:02}/{n // 2:05}/{n}" for n in range(start, total))
 
     tracemalloc.start()
-    count = sum(isinstance(item, str) for item in sections(rows, folders_of))
+    count = sum(isinstance(item, str) for item in walked(rows))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == total
@@ -154,12 +158,12 @@ def test_large_folders_are_passed_over() -> None:
             read += 1
             yield url
 
-    assert sum(isinstance(item, str) for item in sections(rows, folders_of)) == len(urls)
+    assert sum(isinstance(item, str) for item in walked(rows)) == len(urls)
     assert read < 2 * len(urls) + 100
 
 
 def test_rows_that_shrink_between_readings_end_the_walk() -> None:
     """A source that gives fewer rows the second time costs rows, not an exception."""
     answers = iter([[f"https://{HOST}/a/1", f"https://{HOST}/a/2"], []])
-    found = sections(lambda _: next(answers), folders_of)
+    found = walked(lambda _: next(answers))
     assert list(found) == []

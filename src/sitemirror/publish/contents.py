@@ -55,7 +55,7 @@ def write_contents(
     """Writes the contents. `rows(n)` gives the pages from the n-th on, always sorted by their URLs'
     `sections.order`. Of `failures` no more is read than is shown."""
     _write_head(file, header)
-    write_listing(file, header.host, rows, lambda row: _item(row, header.host))
+    write_listing(file, header.host, rows, lambda some: [_item(row, header.host) for row in some])
     if header.failed:
         _write_failures(file, header, failures)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -27,6 +28,8 @@ _MARKUP: Final = re.compile(
 # Most labels and URLs need nothing done to them, and there may be a million: one look tells.
 _ORDINARY: Final = re.compile(r"[A-Za-z0-9 !\"#%'()+,\-./:;=?@^{}]*")
 _ORDINARY_URL: Final = re.compile(r"https?://[A-Za-z0-9!\"#%'+,\-./:;=?@^{}*$~_|\[\]]*")
+# Ordinary as a URL and as a label, and nothing in it to decode.
+_ORDINARY_LINES: Final = re.compile(r"(?:[A-Za-z0-9!\"#'+,\-./:;=?@^{}\n]++|(?<=[A-Za-z0-9])_++(?=[A-Za-z0-9]))*+")
 _IN_DESTINATION: Final = re.compile(r"[\\`()<>]|&(?=#?[A-Za-z0-9]{1,40};)")
 _NOT_IN_URLS: Final = re.compile(r"[^\x21-\x7e]+")
 
@@ -50,6 +53,12 @@ def link(label: str, url: str) -> str:
     if not url.startswith(("https://", "http://")):
         return label
     return f"[{label}]({_IN_DESTINATION.sub(_backslashed, _NOT_IN_URLS.sub(_percent, url))})"
+
+
+def all_ordinary(urls: Sequence[str], start: str) -> bool:
+    """Whether each of these begins with `start`, and its path is the same as a URL, for people and in Markdown."""
+    lines = "\n" + "\n".join(urls)
+    return lines.count("\n" + start) == len(urls) == lines.count("\n") and bool(_ORDINARY_LINES.fullmatch(lines))
 
 
 def autolink(url: str) -> str:

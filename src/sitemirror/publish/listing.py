@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final, TypeVar
 
 from sitemirror.publish import inline
-from sitemirror.publish.sections import Heading, folders, sections
+from sitemirror.publish.sections import Heading, sections
 from sitemirror.publish.sink import Sink
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 """Anything whose first item is its URL. Bare tuples, because a million of them are read once for each level."""
 
+_AT_A_TIME: Final = 1_000
 
-def write_listing(file: Sink, host: str, rows: Callable[[int], Iterable[Row]], item: Callable[[Row], str]) -> None:
-    """Writes every row as a list item under its folder's heading; `item` gives its Markdown, on one line."""
+
+def write_listing(
+    file: Sink, host: str, rows: Callable[[int], Iterable[Row]], items: Callable[[Sequence[Row]], Iterable[str]]
+) -> None:
+    """Writes every row as a list item under its folder's heading; `items` gives the Markdown of each, on one line."""
+    url_of: Callable[[Row], str] = itemgetter(0)
     before = "\n- "
-    for row in sections(rows, lambda row: folders(row[0], host)):
-        if isinstance(row, Heading):
-            file.write(f"\n{'#' * (row.level + 1)} {_folder(row)} ({row.count:,})\n".encode())
+    for span in sections(rows, url_of, host):
+        if isinstance(span, Heading):
+            file.write(f"\n{'#' * (span.level + 1)} {_folder(span)} ({span.count:,})\n".encode())
             before = "\n- "
-        else:
-            file.write(f"{before}{item(row)}\n".encode())
+            continue
+        while some := list(islice(span, _AT_A_TIME)):
+            lines = "\n- ".join(items(some))
+            file.write(f"{before}{lines}\n".encode())
             before = "- "
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
 from sitemirror.publish.sink import Sink
+
+_Row: TypeAlias = tuple[str, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ def write_outline(
     header: OutlineHeader,
     *,
     sitemaps: Iterable[SitemapRow],
-    rows: Callable[[int], Iterable[tuple[str, str | None, str | None]]],
+    rows: Callable[[int], Iterable[_Row]],
 ) -> None:
     """Writes the outline. `rows(n)` gives the URLs from the n-th on, always in the order of `sections.order`.
 
@@ -61,7 +64,7 @@ def write_outline(
         file.write(f"  - {inline.autolink(sitemap.url)}: {_counted(sitemap.urls)}{problem}\n".encode())
     file.write(b"\n---\n")
 
-    write_listing(file, header.host, rows, lambda row: _item(row, header.host))
+    write_listing(file, header.host, rows, lambda some: _items(some, header.host))
 
 
 def _write_head(file: Sink, header: OutlineHeader) -> None:
@@ -77,14 +80,26 @@ def _write_head(file: Sink, header: OutlineHeader) -> None:
     file.write(("\n".join(lines) + "\n").encode())
 
 
-def _item(row: tuple[str, str | None, str | None], host: str) -> str:
-    url, lastmod, priority = row
+def _items(rows: Sequence[_Row], host: str) -> list[str]:
+    """A list item for each row. Most lists are ordinary from end to end, which is seen of many rows at once."""
+    first = rows[0][0]
+    start = first[: first.find("/", 8)]
+    if start.endswith("//" + host) and inline.all_ordinary([row[0] for row in rows], start + "/"):
+        skip = len(start)
+        return [f"[{url[skip:]}]({url}){_notes(lastmod, priority)}" for url, lastmod, priority in rows]
+    return [
+        inline.link(inline.text(shown(url, host)), url) + _notes(lastmod, priority) for url, lastmod, priority in rows
+    ]
+
+
+@lru_cache(maxsize=4096)  # Most sitemaps have one date for many pages, and few priorities.
+def _notes(lastmod: str | None, priority: str | None) -> str:
     notes = ""
     if lastmod:
         notes += f" · {inline.text(lastmod, limit=60)}"
     if priority:
         notes += f" · priority {inline.text(priority, limit=20)}"
-    return inline.link(inline.text(shown(url, host)), url) + notes
+    return notes
 
 
 def _counted(urls: int) -> str:

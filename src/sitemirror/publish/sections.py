@@ -50,8 +50,12 @@ def order(url: str) -> str:
 
 def folders(url: str, host: str) -> tuple[str, ...]:
     """The folders a normalised URL is in. URLs of other hosts than `host` stand in a folder named `//<their host>`."""
-    path = url.partition("?")[0]
-    return _names(path[: path.rfind("/")], host)
+    return _names(_folder(url), host)
+
+
+def _folder(url: str) -> str:
+    """All of a URL before the last slash of its path."""
+    return url[: url.rfind("/", 0, url.index("?"))] if "?" in url else url[: url.rfind("/")]
 
 
 @lru_cache(maxsize=16)  # URLs come folder by folder, and are read once for each level of headings.
@@ -61,31 +65,36 @@ def _names(folder: str, host: str) -> tuple[str, ...]:
     return within if names[2] == host else ("//" + names[2], *within)
 
 
-def sections(rows: Callable[[int], Iterable[T]], folders_of: Callable[[T], Sequence[str]]) -> Iterator[Heading | T]:
+def sections(
+    rows: Callable[[int], Iterable[T]], url_of: Callable[[T], str], host: str
+) -> Iterator[Heading | Iterator[T]]:
     """Every row once, under the headings it belongs to. The root has no heading: its own pages come first.
 
     `rows(n)` gives the rows from the n-th on, always the same in the same order, those of a folder together (see
-    `order`). A folder with a single page gets no heading; the page stands with the folder above.
+    `order`). They come out in spans, each to be read to its end before the next is asked for. A folder with a single
+    page gets no heading; the page stands with the folder above.
     """
-    changes = _changes(rows(0), folders_of)
+    changes = _changes(map(url_of, rows(0)), host)
     readers = [_Reader(rows) for _ in range(MAX_LEVEL + 1)]
-    yield from _Walk(changes, readers, folders_of).folder(level=0, depth=0, begin=0, end=len(changes) - 1)
+    walk = _Walk(changes, readers, lambda row: folders(url_of(row), host))
+    yield from walk.folder(level=0, depth=0, begin=0, end=len(changes) - 1)
 
 
-def _changes(rows: Iterable[T], folders_of: Callable[[T], Sequence[str]]) -> array[int]:
+def _changes(found: Iterable[str], host: str) -> array[int]:
     """Where rows of another folder begin, and at last where the rows end."""
-    found = array("I")
-    last: Sequence[str] | None = None
+    changes = array("I")
+    names: tuple[str, ...] | None = None
+    last = None
     count = 0
-    for row in rows:
-        names = folders_of(row)
-        if names is not last:
-            if names != last:
-                found.append(count)
-            last = names
+    for url in found:
+        folder = url[: url.rfind("/")] if "?" not in url else _folder(url)  # A call for each of a million would show.
+        if folder != last:
+            last, before, names = folder, names, _names(folder, host)
+            if names != before:
+                changes.append(count)
         count += 1
-    found.append(count)
-    return found
+    changes.append(count)
+    return changes
 
 
 class _Reader(Generic[T]):
@@ -128,7 +137,7 @@ class _Walk(Generic[T]):
         self._readers = readers
         self._folders_of = folders_of
 
-    def folder(self, *, level: int, depth: int, begin: int, end: int) -> Iterator[Heading | T]:
+    def folder(self, *, level: int, depth: int, begin: int, end: int) -> Iterator[Heading | Iterator[T]]:
         """One folder whose name has `depth` parts: its heading, its own pages, then its subfolders."""
         reader, start, stop = self._readers[level], self._changes[begin], self._changes[end]
         if level:
@@ -137,14 +146,14 @@ class _Walk(Generic[T]):
                 return
             yield Heading(level, tuple(self._folders_of(first)[:depth]), stop - start)
         if level == MAX_LEVEL:
-            yield from reader.span(start, stop)
+            yield reader.span(start, stop)
             return
         found = array("I")
         yield from self._own(reader, depth, begin, end, found)
         for at in range(0, len(found), 3):
             yield from self.folder(level=level + 1, begin=found[at], end=found[at + 1], depth=found[at + 2])
 
-    def _own(self, reader: _Reader[T], depth: int, begin: int, end: int, found: array[int]) -> Iterator[T]:
+    def _own(self, reader: _Reader[T], depth: int, begin: int, end: int, found: array[int]) -> Iterator[Iterator[T]]:
         """The pages that stand in the folder itself; `found` gets begin, end and depth of each subfolder."""
         group: _Group[T] | None = None
         for number in range(begin, end):
@@ -160,14 +169,14 @@ class _Walk(Generic[T]):
                 group = _Group(first, names, number)
             else:
                 group = None
-                yield from reader.span(self._changes[number], self._changes[number + 1])
+                yield reader.span(self._changes[number], self._changes[number + 1])
         if group is not None:
             yield from self._closed(group, end, found)
 
-    def _closed(self, group: _Group[T], end: int, found: array[int]) -> Iterator[T]:
+    def _closed(self, group: _Group[T], end: int, found: array[int]) -> Iterator[Iterator[T]]:
         """Gives the row back if it is alone, else records the subfolder."""
         if self._changes[end] - self._changes[group.begin] == 1:
-            yield group.first
+            yield iter((group.first,))
         else:
             found.extend((group.begin, end, len(group.names)))
 
