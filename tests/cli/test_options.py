@@ -29,14 +29,16 @@ def test_help_shows_each_option_with_the_text_from_the_settings(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The help of a command has all its options, their panels and an example."""
-    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.setenv("COLUMNS", "80")
     assert run_sitemirror([command, "-h"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
+    assert max(map(len, out.partition("Examples:")[0].splitlines())) <= 80
+    words = " ".join(out.split())
     for option in options_of(command):
         assert option.names[0].partition("/")[0] in out
-        assert option.help in out
-        assert f"─ {option.panel} ─" in out
+        assert option.help in words
+        assert f"\n{option.panel}:\n" in out
     assert f"sitemirror {command} " in out.partition("Examples:")[2]
 
 
@@ -45,7 +47,7 @@ def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture
     assert run_sitemirror(["--help"]) == 0
     out = capsys.readouterr().out
     for command in Command:
-        assert f"│ {command} " in out
+        assert f"\n  {command} " in out
         assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out
 
 
@@ -93,3 +95,12 @@ def test_version_loads_nothing_heavy() -> None:
     loaded = set(done.stderr.split())
     assert done.stdout == f"sitemirror {__version__}\n"
     assert not loaded & {"typer", "click", "rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlite3"}
+
+
+def test_help_is_the_same_wherever_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Alone it is answered at once, among other arguments by the parser."""
+    for alone, among in ((["mirror", "-h"], ["mirror", "https://example.com/", "--help"]), (["-h"], ["-h", "mirror"])):
+        assert run_sitemirror(alone) == run_sitemirror(among) == 0
+        out = capsys.readouterr().out.rstrip("\n")
+        half = len(out) // 2
+        assert out[:half].strip() == out[half:].strip()

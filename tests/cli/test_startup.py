@@ -52,3 +52,10 @@ def test_the_system_s_certificates_are_read_when_they_are_needed(tls_site: Site,
     assert "self-signed certificate" in refused.stderr
     trusted = run_cli(*arguments, env={"SSL_CERT_FILE": str(tls_site.ca_file)})
     assert (trusted.returncode, trusted.json["successful"]) == (0, 1), trusted.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["mirror", "--help"], ["crawl", "-h"]])
+def test_help_is_drawn_without_what_a_run_or_a_parser_needs(arguments: list[str]) -> None:
+    """Help is asked for in passing, and answers at once."""
+    code = f"import sys; sys.argv = ['sitemirror', *{arguments}]; from sitemirror.cli import main; main()"
+    assert not loaded_by(code) & (HEAVY - {"dataclasses"})

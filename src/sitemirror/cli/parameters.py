@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from sitemirror.cli.options import OPTIONS, Option, default_text, is_flag, is_repeatable
 from sitemirror.settings import kinds
@@ -39,13 +38,7 @@ def _parameters(options: Iterable[Option]) -> list[inspect.Parameter]:
             default=_default(option.field),
             annotation=Annotated[
                 _annotation(option.field),
-                typer.Option(
-                    *option.names,
-                    help=escape(option.help),
-                    metavar=option.placeholder,
-                    rich_help_panel=option.panel,
-                    show_default=default_text(option.field) != "False",
-                ),
+                typer.Option(*option.names),
             ],
         )
         for option in options

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from sitemirror.cli import stdout
 from sitemirror.cli.commands import (
@@ -24,8 +26,10 @@ def run_sitemirror(arguments: Sequence[str]) -> int:
 
     def run() -> int:
         if arguments and arguments[0] in _COMMANDS:
-            command = Command(arguments[0])
-            if (read := read_plain(arguments[1:], options_of(command))) is not None:
+            command, rest = Command(arguments[0]), arguments[1:]
+            if _is_help(rest):
+                return _show_help(f"{SITEMIRROR} {command}")
+            if (read := read_plain(rest, options_of(command))) is not None:
                 return carry_out(command, CommandLine(SITEMIRROR, arguments, *read))
         from sitemirror.cli.app import sitemirror_app
 
@@ -58,13 +62,36 @@ def run_sitemap_to_markdown(arguments: Sequence[str]) -> int:
     return _guarded(SITEMAP_TO_MARKDOWN, arguments, run)
 
 
-_COMMANDS = frozenset(command.value for command in Command)
+_COMMANDS: Final = frozenset(command.value for command in Command)
+
+
+def _is_help(arguments: Sequence[str]) -> bool:
+    return len(arguments) == 1 and arguments[0] in ("-h", "--help")
+
+
+def _show_help(path: str) -> int:
+    from sitemirror.cli.help import help_of
+
+    stdout.print_text(help_of(path, sys.stdout))
+    return 0
+
+
+def _refuse_nothing(program: str) -> int:
+    """Nothing to do is not success, so the help goes where errors go."""
+    from sitemirror.cli.help import help_of
+
+    sys.stderr.write(help_of(program, sys.stderr))
+    return 2
 
 
 def _guarded(program: str, arguments: Sequence[str], run: Callable[[], int]) -> int:
     """The exit code of `run`, which may raise what it likes."""
     stdout.prepare()
     try:
+        if _is_help(arguments):
+            return _show_help(program)
+        if not arguments:
+            return _refuse_nothing(program)
         return run()
     except SitemirrorError as error:
         complain(error.message, error.hint, program=program)

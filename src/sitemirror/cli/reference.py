@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from sitemirror import __version__
-from sitemirror.cli import app
 from sitemirror.cli.commands import SITEMAP_TO_MARKDOWN
 from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, is_repeatable, options_of
+from sitemirror.cli.wording import EXAMPLES, HELP, SITEMAP_TO_MARKDOWN_HELP
 
 _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",
@@ -59,8 +59,8 @@ sitemap-to-markdown --url URL [--mirror] [OPTIONS]
 def reference() -> str:
     """The whole page."""
     sections = [_HEAD, *map(_command, Command)]
-    door = inspect.cleandoc(app.SITEMAP_TO_MARKDOWN_HELP)
-    sections.append(_DOOR.format(help=door, examples=_examples(app.EXAMPLES[SITEMAP_TO_MARKDOWN])))
+    door = inspect.cleandoc(SITEMAP_TO_MARKDOWN_HELP)
+    sections.append(_DOOR.format(help=door, examples=_examples(EXAMPLES[SITEMAP_TO_MARKDOWN])))
     return "\n".join(sections)
 
 
@@ -70,9 +70,9 @@ def _command(command: Command) -> str:
         "\n\n".join(
             [
                 f"## `sitemirror {command}`",
-                inspect.cleandoc(app.HELP[command]),
+                inspect.cleandoc(HELP[command]),
                 f"```\n{_USAGE[command]}\n```",
-                _examples(app.EXAMPLES[command]),
+                _examples(EXAMPLES[command]),
                 *tables,
             ]
         )
@@ -81,7 +81,7 @@ def _command(command: Command) -> str:
 
 
 def _examples(text: str) -> str:
-    return "```sh\n" + "\n".join(text.splitlines()[1:]) + "\n```"
+    return "```sh\n" + text + "\n```"
 
 
 def _panel(panel: Panel, options: Sequence[Option]) -> str:

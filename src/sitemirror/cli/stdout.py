@@ -9,10 +9,13 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sitemirror.errors import OutputError
-from sitemirror.publish.report import Report
 from sitemirror.text import printable
+
+if TYPE_CHECKING:
+    from sitemirror.publish.report import Report
 
 
 def prepare() -> None:
@@ -46,6 +49,11 @@ def print_object(members: Mapping[str, object]) -> None:
 
 def print_line(line: str) -> None:
     _write((printable(line) if sys.stdout.isatty() else line) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Our own words, which a terminal may obey: they can be in colour."""
+    _write(text)
 
 
 def print_file(path: Path) -> None:

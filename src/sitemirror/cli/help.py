@@ -1,0 +1,147 @@
+"""Draws help: what a program says of itself, as wide as the terminal is.
+
+Not typer's, which has to load pydantic and a Markdown renderer for it: help is asked for in passing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final, TextIO
+
+from sitemirror.cli.commands import MIRROR_SITE, SITEMAP_TO_MARKDOWN
+from sitemirror.cli.config import DEFAULT_FILE
+from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, options_of
+from sitemirror.cli.wording import (
+    ARGUMENTS,
+    EXAMPLES,
+    HELP,
+    INTRODUCTION,
+    MIRROR_SITE_HELP,
+    SITEMAP_TO_MARKDOWN_HELP,
+)
+
+WIDEST: Final = 100
+"""Columns: longer lines are hard to read."""
+
+_MARGIN: Final = 30
+"""Columns for names; longer ones have a line of their own."""
+
+_CONFIG: Final = ("--config FILE", "Settings, named like the options, in TOML.")
+_VERSION: Final = ("--version", "Print the version.")
+_HELP: Final = ("-h, --help", "Show this message.")
+
+Row = tuple[str, str]
+"""A name and what it means."""
+
+Paint = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The help of a program or a command."""
+
+    usage: str
+    text: str
+    sections: Sequence[tuple[str, Sequence[Row]]]
+    examples: str
+
+
+def help_of(path: str, stream: TextIO) -> str:
+    """The help of what is called `path` (`sitemirror`, `sitemirror mirror` …), as `stream` can show it."""
+    colour = _shows_colour(stream)
+    heading: Paint = (lambda text: f"\x1b[1m{text}\x1b[0m") if colour else str
+    name: Paint = (lambda text: f"\x1b[36m{text}\x1b[0m") if colour else str
+    return "\n".join(_drawn(_page(path), min(_columns(stream), WIDEST), heading, name)) + "\n"
+
+
+def _page(path: str) -> Page:
+    program, _, command = path.partition(" ")
+    if command:
+        return _with_argument(path, HELP[Command(command)], Command(command), [])
+    if program == MIRROR_SITE:
+        return _with_argument(path, MIRROR_SITE_HELP, Command.CRAWL, [_VERSION])
+    if program == SITEMAP_TO_MARKDOWN:
+        url, meaning = ARGUMENTS[Command.MIRROR]
+        either = ("--mirror / --list-only", "Save the pages, or only write the outline. [default: --list-only]")
+        options = options_of(Command.LIST, Command.MIRROR)
+        sections = [("What to do", [(f"--url {url}", meaning), either]), *_sections(options, [_VERSION])]
+        return Page(f"{path} --url {url} [OPTIONS]", SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
+    commands = [(command.value, HELP[command].partition("\n")[0]) for command in Command]
+    sections = [("Commands", commands), ("Options", [_VERSION, _HELP])]
+    return Page(f"{path} COMMAND [OPTIONS] ...", INTRODUCTION, sections, EXAMPLES[path])
+
+
+def _with_argument(path: str, text: str, command: Command, more: Sequence[Row]) -> Page:
+    argument = ARGUMENTS[command]
+    sections = [("Arguments", [argument]), *_sections(options_of(command), more)]
+    key = path if path in EXAMPLES else command
+    return Page(f"{path} [OPTIONS] {argument[0]}", text, sections, EXAMPLES[key])
+
+
+def _sections(options: Sequence[Option], more: Sequence[Row]) -> Iterator[tuple[str, Sequence[Row]]]:
+    for panel in Panel:
+        rows = [(_names(option), _meaning(option)) for option in options if option.panel is panel]
+        if rows:
+            yield panel, rows
+    name, meaning = _CONFIG
+    yield "Other", [(name, f"{meaning} [default: {DEFAULT_FILE} here, if there is one]"), *more, _HELP]
+
+
+def _names(option: Option) -> str:
+    """Short ones first, as they are mostly written; the value once."""
+    names = sorted((name.replace("/", " / ") for name in option.names), key=len)
+    return f"{', '.join(names)} {option.placeholder}".rstrip()
+
+
+def _meaning(option: Option) -> str:
+    default = default_text(option.field)
+    if is_flag(option.field):
+        yes, _, no = option.names[0].partition("/")
+        default = {"True": yes, "False": no}.get(default, "")
+    return f"{option.help} [default: {default}]" if default else option.help
+
+
+def _drawn(page: Page, columns: int, heading: Paint, name: Paint) -> Iterator[str]:
+    yield f"{heading('Usage:')} {page.usage}"
+    for paragraph in page.text.split("\n\n"):
+        yield ""
+        yield from _wrapped(paragraph, columns)
+    margin = min(_MARGIN, max(len(each) for _, rows in page.sections for each, _ in rows) + 4)
+    for title, rows in page.sections:
+        yield ""
+        yield heading(f"{title}:")
+        for each, meaning in rows:
+            lines = _wrapped(meaning, max(columns - margin, 20))
+            if len(each) + 4 > margin:
+                yield f"  {name(each)}"
+            else:
+                yield f"  {name(each)}{' ' * (margin - len(each) - 2)}{lines.pop(0)}"
+            yield from (" " * margin + line for line in lines)
+    yield ""
+    yield heading("Examples:")
+    yield from (f"  {line}" for line in page.examples.splitlines())
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    return wrap(text, columns, break_long_words=False, break_on_hyphens=False)
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):  # not a terminal, or no file at all
+        return 80
+
+
+def _shows_colour(stream: TextIO) -> bool:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return False
+    return sys.platform != "win32" or "WT_SESSION" in os.environ  # older consoles show the codes
