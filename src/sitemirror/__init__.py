@@ -17,24 +17,35 @@ if TYPE_CHECKING:
     from sitemirror.convert import convert_html
     from sitemirror.errors import SitemirrorError
     from sitemirror.settings import Settings
+    from sitemirror.sites import Site, crawl_sites, crawl_sites_sync, mirror_sites, mirror_sites_sync
 
 __all__ = [
     "Run",
     "Settings",
+    "Site",
     "SitemirrorError",
     "__version__",
     "convert_html",
     "crawl",
+    "crawl_sites",
+    "crawl_sites_sync",
     "crawl_sync",
     "list_site",
     "list_site_sync",
     "mirror",
+    "mirror_sites",
+    "mirror_sites_sync",
     "mirror_sync",
     "verify",
     "where",
 ]
 
-_HOMES = {"Settings": "settings", "SitemirrorError": "errors", "convert_html": "convert"}
+_HOMES = {
+    "Settings": "settings",
+    "SitemirrorError": "errors",
+    "convert_html": "convert",
+    **dict.fromkeys(("Site", "crawl_sites", "crawl_sites_sync", "mirror_sites", "mirror_sites_sync"), "sites"),
+}
 
 
 def __getattr__(name: str) -> object:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -23,24 +24,22 @@ if TYPE_CHECKING:
 
     from sitemirror.engine.session import Session
     from sitemirror.fetch.pace import Clock
+    from sitemirror.fetch.trust import Trust
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
+    from sitemirror.workers.pool import Pool
 
 R = TypeVar("R")
 Job = Callable[["Session", str], Awaitable[R]]
 
 
-class Run(Generic[R]):
+class Run(ABC, Generic[R]):
     """A run. `await run` gives its report; `async for event in run` its events as they happen, then `run.result`.
 
     Nothing happens before it is awaited or iterated. `stop()` asks it to end: what is done is kept and published.
     """
 
-    def __init__(self, job: Job[R], url: str, settings: Settings, listener: Listener | None, parts: _Parts) -> None:
-        self._job = job
-        self._url = url
-        self._settings = settings
+    def __init__(self, listener: Listener | None) -> None:
         self._listener = listener
-        self._parts = parts
         self._stop = asyncio.Event()
         self._task: asyncio.Task[R] | None = None
         self._events: asyncio.Queue[Event | None] | None = None
@@ -83,6 +82,21 @@ class Run(Generic[R]):
         if self._events is not None:
             self._events.put_nowait(event)
 
+    @abstractmethod
+    async def _work(self) -> R:
+        """All there is to do."""
+
+
+class SiteRun(Run[R]):
+    """A run over one site."""
+
+    def __init__(self, job: Job[R], url: str, settings: Settings, listener: Listener | None, parts: Parts) -> None:
+        super().__init__(listener)
+        self._job = job
+        self._url = url
+        self._settings = settings
+        self._parts = parts
+
     async def _work(self) -> R:
         from sitemirror.engine.session import Session
         from sitemirror.fetch.client import Fetcher
@@ -90,7 +104,7 @@ class Run(Generic[R]):
         from sitemirror.workers.pool import Pool
 
         clock = self._parts.clock or SystemClock()
-        pace = Pace(self._settings, clock=clock, on_event=self._emit)
+        pace = Pace(self._settings, clock=clock, on_event=self._emit, room=self._parts.room)
         async with Fetcher(
             self._settings,
             start_url=self._url,
@@ -98,8 +112,10 @@ class Run(Generic[R]):
             clock=clock,
             on_event=self._emit,
             resolver=self._parts.resolver,
+            trust=self._parts.trust,
         ) as fetcher:
-            pool = Pool(workers=self._settings.workers, warn=lambda message: self._emit(Warned(message)))
+            shared = self._parts.pool
+            pool = shared or Pool(workers=self._settings.workers, warn=lambda message: self._emit(Warned(message)))
             session = Session(
                 settings=self._settings,
                 clock=clock,
@@ -113,15 +129,27 @@ class Run(Generic[R]):
             try:
                 return await self._job(session, self._url)
             finally:
-                await pool.close()
+                if pool is not shared:
+                    await pool.close()
 
 
-class _Parts:
-    """What tests and unusual callers replace."""
+class Parts:
+    """What tests and unusual callers replace, and what runs that go at once share."""
 
-    def __init__(self, clock: Clock | None, resolver: AbstractResolver | None) -> None:
+    def __init__(
+        self,
+        clock: Clock | None,
+        resolver: AbstractResolver | None,
+        *,
+        pool: Pool | None = None,
+        room: asyncio.Semaphore | None = None,
+        trust: Trust | None = None,
+    ) -> None:
         self.clock = clock
         self.resolver = resolver
+        self.pool = pool  # Closed by whoever made it.
+        self.room = room
+        self.trust = trust
 
 
 def mirror(
@@ -140,7 +168,7 @@ def mirror(
     """
     from sitemirror.engine.mirror import run_mirror
 
-    return _run(run_mirror, url, settings, on_event, _Parts(clock, resolver), options)
+    return _run(run_mirror, url, settings, on_event, Parts(clock, resolver), options)
 
 
 def crawl(
@@ -155,7 +183,7 @@ def crawl(
     """Follows the links from a page and saves pages with what they need to look right. Arguments as for `mirror`."""
     from sitemirror.engine.mirror import run_crawl
 
-    return _run(run_crawl, url, settings, on_event, _Parts(clock, resolver), options)
+    return _run(run_crawl, url, settings, on_event, Parts(clock, resolver), options)
 
 
 def list_site(
@@ -170,22 +198,22 @@ def list_site(
     """Lists the URLs in a site's sitemaps and writes an outline of them. Arguments as for `mirror`."""
     from sitemirror.engine.outline import run_list
 
-    return _run(run_list, url, settings, on_event, _Parts(clock, resolver), options)
+    return _run(run_list, url, settings, on_event, Parts(clock, resolver), options)
 
 
 def mirror_sync(url: str, **arguments: Any) -> MirrorReport:
     """`mirror` for programs without an event loop; returns when it is done."""
-    return _finish(lambda: mirror(url, **arguments))
+    return finish(lambda: mirror(url, **arguments))
 
 
 def crawl_sync(url: str, **arguments: Any) -> MirrorReport:
     """`crawl` for programs without an event loop; returns when it is done."""
-    return _finish(lambda: crawl(url, **arguments))
+    return finish(lambda: crawl(url, **arguments))
 
 
 def list_site_sync(url: str, **arguments: Any) -> ListReport:
     """`list_site` for programs without an event loop; returns when it is done."""
-    return _finish(lambda: list_site(url, **arguments))
+    return finish(lambda: list_site(url, **arguments))
 
 
 def verify(
@@ -201,10 +229,12 @@ def where(target: str, *, settings: Settings | None = None, **options: Any) -> s
     """The file that a URL is saved to, or the URL that a file of a mirror came from."""
     from sitemirror.engine.where import where as find
 
-    return find(target, _settings(settings, options))
+    return find(target, settings_of(settings, options))
 
 
-def _finish(start: Callable[[], Run[R]]) -> R:
+def finish(start: Callable[[], Run[R]]) -> R:
+    """The report of a run, in a program without an event loop."""
+
     async def whole() -> R:
         return await start()
 
@@ -212,19 +242,24 @@ def _finish(start: Callable[[], Run[R]]) -> R:
 
 
 def _run(
-    job: Job[R], url: str, settings: Settings | None, listener: Listener | None, parts: _Parts, options: dict[str, Any]
+    job: Job[R], url: str, settings: Settings | None, listener: Listener | None, parts: Parts, options: dict[str, Any]
 ) -> Run[R]:
+    return SiteRun(job, start_of(url), settings_of(settings, options), listener, parts)
+
+
+def start_of(url: str) -> str:
+    """A start URL in its one spelling. Raises `UsageError` for what cannot be one."""
     try:
-        start = urls.start_url(url)
+        return urls.start_url(url)
     except urls.InvalidUrl as error:
         if "credentials" in error.reason:  # which are not repeated here
             raise UsageError("the URL carries credentials", hint="give them as --basic-auth USER:PASSWORD") from None
         message = f"{printable(url, limit=200)!r} is not a URL that can be mirrored: {error.reason}"
         raise UsageError(message, hint="give it as https://example.com/") from None
-    return Run(job, start, _settings(settings, options), listener, parts)
 
 
-def _settings(settings: Settings | None, options: dict[str, Any]) -> Settings:
+def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
+    """`settings` or the defaults, but for `options`. Raises `UsageError`."""
     try:
         base = settings or Settings()
         return base.with_changes(**options) if options else base

@@ -61,7 +61,11 @@ class OutputError(SitemirrorError):
 
 
 class FolderLocked(OutputError):
-    """Another process is writing to the same mirror."""
+    """Another run is writing to the same mirror. `pid` is its process, where that is known."""
+
+    def __init__(self, message: str, *, hint: str = "", pid: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.pid = pid
 
 
 class DiskFull(OutputError):

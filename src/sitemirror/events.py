@@ -113,6 +113,17 @@ class RunFinished:
     status: str
 
 
+@dataclass(frozen=True, slots=True)
+class SiteFinished:
+    """One of several sites has ended, as `done` of them have by now. `error` says why it failed."""
+
+    url: str
+    status: str
+    done: int
+    of: int
+    error: str = ""
+
+
 Event = (
     RunStarted
     | SitemapRead
@@ -126,6 +137,7 @@ Event = (
     | Warned
     | Progress
     | RunFinished
+    | SiteFinished
 )
 
 Listener = Callable[[Event], None]

@@ -67,6 +67,9 @@ class Settings:
     """Processes that convert pages. 0 = as many as are of use, started when they are: not for a small site, a slow one
     or a low rate limit."""
 
+    max_connections: Annotated[int, Bounds(ge=1, le=65_536)] = 256
+    """With --sites: connections to all sites together. Sites that would need more wait for others to end."""
+
     timeout: Annotated[float, Bounds(gt=0), _finite] = 30.0
     """Seconds a request may take: to connect, between two reads, and in total."""
 

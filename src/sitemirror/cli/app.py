@@ -28,6 +28,7 @@ _Url = Annotated[str, typer.Argument(metavar="URL")]
 _UrlOption = Annotated[str, typer.Option("--url")]
 _Folder = Annotated[str, typer.Argument(metavar="DIR")]
 _UrlOrFile = Annotated[str, typer.Argument(metavar="URL|FILE")]
+_Sites = Annotated[Path | None, typer.Option("--sites")]
 _Mirror = Annotated[bool, typer.Option("--mirror/--list-only")]
 _Config = Annotated[Path | None, typer.Option("--config")]
 _Version = Annotated[
@@ -50,17 +51,19 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     """The exit code of `sitemirror ARGUMENTS`."""
     app = _app()
 
-    def do(command: Command, context: typer.Context, target: str, config: Path | None) -> int:
-        return carry_out(command, CommandLine(SITEMIRROR, arguments, target, typed(context), config))
+    def do(
+        command: Command, context: typer.Context, target: str, config: Path | None, sites: Path | None = None
+    ) -> int:
+        return carry_out(command, CommandLine(SITEMIRROR, arguments, target, typed(context), config, sites))
 
     def list_(context: typer.Context, url: _Url, config: _Config = None) -> int:
         return do(Command.LIST, context, url, config)
 
-    def mirror(context: typer.Context, url: _Url, config: _Config = None) -> int:
-        return do(Command.MIRROR, context, url, config)
+    def mirror(context: typer.Context, url: _Url = "", sites: _Sites = None, config: _Config = None) -> int:
+        return do(Command.MIRROR, context, url, config, sites)
 
-    def crawl(context: typer.Context, url: _Url, config: _Config = None) -> int:
-        return do(Command.CRAWL, context, url, config)
+    def crawl(context: typer.Context, url: _Url = "", sites: _Sites = None, config: _Config = None) -> int:
+        return do(Command.CRAWL, context, url, config, sites)
 
     def verify(context: typer.Context, folder: _Folder, config: _Config = None) -> int:
         return do(Command.VERIFY, context, folder, config)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sitemirror.cli.config import settings_for
 from sitemirror.cli.options import Command, options_of, spell
+from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ class CommandLine:
     program: str
     arguments: Sequence[str]
     target: str
-    """The URL, folder or file that the command is about."""
+    """The URL, folder or file that the command is about; empty with a list of sites."""
     given: Mapping[str, Any]
     """Settings that were given, by field."""
     config: Path | None = None
+    sites: Path | None = None
+    """A list of sites, in place of one."""
 
     def settings(self, command: Command) -> Settings:
         return settings_for(command, self.given, environ=os.environ, config=self.config)
@@ -44,6 +47,8 @@ def carry_out(command: Command, line: CommandLine) -> int:
     match command:
         case Command.LIST:
             return _run("list", line, settings)
+        case Command.MIRROR | Command.CRAWL if line.sites is not None or not line.target:
+            return _run_sites(command, line, settings)
         case Command.MIRROR:
             return _run("mirror", line, settings)
         case Command.CRAWL:
@@ -87,3 +92,33 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
 
     typed_again = command_line(line.program, line.arguments)
     return run_job(Job(command, line.target, settings, line.program, typed_again, start))
+
+
+def _run_sites(command: Literal[Command.MIRROR, Command.CRAWL], line: CommandLine, settings: Settings) -> int:
+    file = line.sites
+    if file is None:
+        raise UsageError("missing argument 'URL', or --sites FILE", hint=f"see `sitemirror {command} --help`")
+    if line.target:
+        hint = f"put {line.target} into {file}, or leave one out"
+        raise UsageError("a URL and --sites FILE exclude each other", hint=hint)
+
+    from sitemirror.cli.client import load_client
+    from sitemirror.cli.run import Job, run_job
+    from sitemirror.cli.summary import command_line
+
+    load_client()
+
+    from sitemirror.cli.sites_file import read_sites
+    from sitemirror.sites import crawl_sites, mirror_sites
+    from sitemirror.sites.capacity import allow_more_files
+
+    sites, common = read_sites(file, command, settings)
+    name: Literal["mirror", "crawl"] = "crawl" if command is Command.CRAWL else "mirror"
+    start_run = crawl_sites if command is Command.CRAWL else mirror_sites
+
+    def start(listener: Listener) -> Run:
+        allow_more_files()
+        return start_run(sites, settings=common, on_event=listener)
+
+    typed_again = command_line(line.program, line.arguments)
+    return run_job(Job(name, str(file), common, line.program, typed_again, start))

@@ -52,7 +52,7 @@ def settings_for(
                 merged.pop(other, None)
         # What was typed is judged in any case: a mistake that has no effect today is still a mistake.
         for field in layer.values.keys() & (wanted | typed.keys()):
-            if _judge_choices(command, layer, field):
+            if check_choices(command, layer, field):
                 merged[field] = layer.values[field]
                 names[field] = layer.name_of
     try:
@@ -63,7 +63,7 @@ def settings_for(
     return settings
 
 
-def _judge_choices(command: Command, layer: Layer, field: str) -> bool:
+def check_choices(command: Command, layer: Layer, field: str) -> bool:
     """Whether a value counts for this command. What only another command takes is left aside, unless meant here."""
     choices = next((option.choices for option in options_of(command) if option.field == field), ())
     value = layer.values[field]
@@ -105,36 +105,40 @@ def config_path(environ: Mapping[str, str], named: Path | None) -> Path | None:
 
 def file_layers(path: Path, command: Command) -> tuple[Layer, Layer]:
     """The file's own settings, and those of its table for `command`, which count more."""
-    content = _read(path)
+    content = read_toml(path, hint="check --config FILE")
     tables = {table: content.pop(table) for table in _TABLES if isinstance(content.get(table), dict)}
-    general = _settings_in(path, content, "", frozenset(Command))
+    general = settings_in(path, content, "", frozenset(Command))
     special: dict[str, Any] = {}
     # Every table is checked, so that a mistake shows at once and not only with the command it is about.
     for table, values in tables.items():
-        checked = _settings_in(path, values, f"{table}.", frozenset({table}))
+        checked = settings_in(path, values, f"{table}.", frozenset({table}))
         if table == command:
             special = checked
     return (
-        Layer(general, lambda field: f"{path}: {_key(field)}", own=False),
-        Layer(special, lambda field: f"{path}: {command}.{_key(field)}"),
+        Layer(general, lambda field: f"{path}: {key_of(field)}", own=False),
+        Layer(special, lambda field: f"{path}: {command}.{key_of(field)}"),
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, *, hint: str) -> dict[str, Any]:
+    """What a file holds. Raises `UsageError`."""
     import tomllib
 
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UsageError(f"{path}: cannot be read: {reason}", hint="check --config FILE") from None
+        raise UsageError(f"{path}: cannot be read: {reason}", hint=hint) from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}", hint="lines look like: rate-limit = 2.0") from None
 
 
-def _settings_in(path: Path, values: Mapping[str, Any], prefix: str, commands: frozenset[Command]) -> dict[str, Any]:
+def settings_in(
+    path: Path | str, values: Mapping[str, Any], prefix: str, commands: frozenset[Command]
+) -> dict[str, Any]:
+    """Settings by their fields, from values by keys. Raises `UsageError` for keys that none of `commands` knows."""
     known = {option.field for option in options_of(*commands)}
     found: dict[str, Any] = {}
     for key, value in values.items():
@@ -147,7 +151,7 @@ def _settings_in(path: Path, values: Mapping[str, Any], prefix: str, commands: f
     return found
 
 
-def _value(path: Path, name: str, field: str, value: Any) -> Any:
+def _value(path: Path | str, name: str, field: str, value: Any) -> Any:
     if isinstance(value, bool) and is_number(field):
         raise UsageError(f"{path}: {name} must be a number, got {str(value).lower()}")
     if isinstance(value, bool) is False and is_flag(field):
@@ -160,9 +164,10 @@ def _suggestion(field: str, known: set[str]) -> str:
 
     close = get_close_matches(field, sorted(known), n=1)
     return (
-        f"did you mean {_key(close[0])}?" if close else "keys are named like the options, without the dashes in front"
+        f"did you mean {key_of(close[0])}?" if close else "keys are named like the options, without the dashes in front"
     )
 
 
-def _key(field: str) -> str:
+def key_of(field: str) -> str:
+    """A setting as files spell it."""
     return field.replace("_", "-")

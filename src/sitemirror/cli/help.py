@@ -31,6 +31,7 @@ _MARGIN: Final = 30
 """Columns for names; longer ones have a line of their own."""
 
 _CONFIG: Final = ("--config FILE", "Settings, named like the options, in TOML.")
+_SITES: Final = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
 _VERSION: Final = ("--version", "Print the version.")
 _HELP: Final = ("-h, --help", "Show this message.")
 
@@ -77,9 +78,12 @@ def _page(path: str) -> Page:
 
 def _with_argument(path: str, text: str, command: Command, more: Sequence[Row]) -> Page:
     argument = ARGUMENTS[command]
-    sections = [("Arguments", [argument]), *_sections(options_of(command), more)]
     key = path if path in EXAMPLES else command
-    return Page(f"{path} [OPTIONS] {argument[0]}", text, sections, EXAMPLES[key])
+    rows, usage = [argument], f"{path} [OPTIONS] {argument[0]}"
+    if key in (Command.MIRROR, Command.CRAWL):
+        rows, usage = [argument, _SITES], f"{path} [OPTIONS] {argument[0]} | --sites FILE"
+    sections = [("Arguments", rows), *_sections(options_of(command), more)]
+    return Page(usage, text, sections, EXAMPLES[key])
 
 
 def _sections(options: Sequence[Option], more: Sequence[Row]) -> Iterator[tuple[str, Sequence[Row]]]:

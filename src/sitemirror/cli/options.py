@@ -94,6 +94,7 @@ OPTIONS: Final = (
     Option("delay_seconds", Panel.POLITENESS, _PAGES, "S"),
     Option("concurrency", Panel.POLITENESS, _PAGES, "N"),
     Option("workers", Panel.LIMITS, _PAGES, "N"),
+    Option("max_connections", Panel.LIMITS, _PAGES, "N"),
     Option("respect_robots", Panel.POLITENESS, _PAGES, spellings=("--respect-robots/--ignore-robots",)),
     Option("max_pages", Panel.LIMITS, _PAGES, "N"),
     Option("max_file_size", Panel.LIMITS, _PAGES, "MB"),

@@ -25,6 +25,7 @@ from sitemirror.events import (
     Progress,
     RunFinished,
     RunStarted,
+    SiteFinished,
     SitemapRead,
     Waiting,
     Warned,
@@ -122,6 +123,8 @@ def _rarer(event: Event, level: Level) -> str:
         case RunStarted(command, url, folder, resumed):
             verb = "resuming" if resumed else "starting"
             return printable(f"{verb}: {command} {url} -> {folder}")
+        case SiteFinished(url, status, done, of, error):
+            return printable(f"site {done:,} of {of:,}: {status}: {url}" + (f" ({error})" if error else ""))
         case DiscoveryFinished(total, done):
             saved = f", {done:,} of them already done" if done else ""
             return f"found: {count(total, 'URL')}{saved}"

@@ -16,8 +16,8 @@ from sitemirror.cli.wording import EXAMPLES, HELP, SITEMAP_TO_MARKDOWN_HELP
 
 _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",
-    Command.MIRROR: "sitemirror mirror [OPTIONS] URL",
-    Command.CRAWL: "sitemirror crawl [OPTIONS] URL",
+    Command.MIRROR: "sitemirror mirror [OPTIONS] URL\nsitemirror mirror [OPTIONS] --sites FILE",
+    Command.CRAWL: "sitemirror crawl [OPTIONS] URL\nsitemirror crawl [OPTIONS] --sites FILE",
     Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
 }
@@ -38,6 +38,7 @@ interrupted; all else goes to stderr. Every option can also stand in the environ
 | 2 | wrong usage; nothing on stdout |
 | 130, 143 | interrupted by Ctrl+C, by SIGTERM; the same command goes on where it stopped |
 
+`mirror` and `crawl` take `--sites FILE` in place of a URL: [many sites at once](sites.md).
 Every command also takes `--config FILE` and `-h`, `--help`; `sitemirror --version` prints the version.
 """
 

@@ -17,21 +17,23 @@ from sitemirror.cli.signals import Interrupts, Stoppable
 from sitemirror.cli.summary import summary
 from sitemirror.errors import SitemirrorError, UsageError
 from sitemirror.events import Listener
-from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus
+from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Format, Settings
 from sitemirror.text import printable
 
+Report = MirrorReport | ListReport | SitesReport
 
-class Run(Awaitable[MirrorReport | ListReport], Stoppable, Protocol):
+
+class Run(Awaitable[Report], Stoppable, Protocol):
     """A run as the library starts it: awaited for its report, or asked to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of `list` or `mirror`, and what is needed to tell how it ended."""
+    """One run of `list`, `mirror` or `crawl`, and what is needed to tell how it ended."""
 
     command: Literal["list", "mirror", "crawl"]
-    url: str
+    url: str  # or the file that lists the sites
     settings: Settings
     program: str
     command_line: str
@@ -69,8 +71,8 @@ def run_job(job: Job) -> int:
     return _tell_end(job, talk, report, interrupts)
 
 
-def _finish(job: Job, talk: Reporter, interrupts: Interrupts) -> MirrorReport | ListReport:
-    async def whole_run() -> MirrorReport | ListReport:
+def _finish(job: Job, talk: Reporter, interrupts: Interrupts) -> Report:
+    async def whole_run() -> Report:
         run = job.start(talk)
         interrupts.watch(run)
         return await run
@@ -87,7 +89,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _tell_end(job: Job, talk: Reporter, report: MirrorReport | ListReport, interrupts: Interrupts) -> int:
+def _tell_end(job: Job, talk: Reporter, report: Report, interrupts: Interrupts) -> int:
     if not job.prints_outline:
         stdout.print_report(report)
     elif isinstance(report, ListReport) and report.outline:

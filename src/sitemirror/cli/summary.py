@@ -11,15 +11,17 @@ from typing import Final
 
 from sitemirror.cli.options import spell
 from sitemirror.cli.progress import count, span
-from sitemirror.publish.report import ListReport, MirrorReport, RunStatus
+from sitemirror.publish.report import ListReport, MirrorReport, RunStatus, SitesReport
 
 _SECRET: Final = frozenset(map(spell, ("basic_auth", "header", "proxy")))
 
 
-def summary(report: MirrorReport | ListReport, command_line: str) -> list[str]:
+def summary(report: MirrorReport | ListReport | SitesReport, command_line: str) -> list[str]:
     """What a run did and what can be done now; `command_line` is how it was started."""
     if isinstance(report, MirrorReport):
         return [*_saved(report), *_next_step(report, command_line)]
+    if isinstance(report, SitesReport):
+        return [*_all_saved(report), *_next_step(report, command_line)]
     lines = _listed(report)
     if report.status is RunStatus.INTERRUPTED:
         lines.append(f"to resume, run the same command: {command_line}")
@@ -27,11 +29,7 @@ def summary(report: MirrorReport | ListReport, command_line: str) -> list[str]:
 
 
 def _saved(report: MirrorReport) -> list[str]:
-    figures = [
-        f"{count(report.successful, 'page')} saved",
-        *(f"{number:,} {word}" for number, word in _shortfalls(report) if number),
-    ]
-    lines = [f"{report.status}: {', '.join(figures)}; {span(report.elapsed_sec)}"]
+    lines = [f"{report.status}: {_figures(report)}; {span(report.elapsed_sec)}"]
     if report.manifest:
         lines.append(f"manifest: {report.manifest}")
     if report.index:
@@ -39,7 +37,31 @@ def _saved(report: MirrorReport) -> list[str]:
     return lines
 
 
-def _shortfalls(report: MirrorReport) -> tuple[tuple[int, str], ...]:
+def _all_saved(report: SitesReport) -> list[str]:
+    ends = (
+        (report.sites_ok, "ok"),
+        (report.sites_partial, "partial"),
+        (report.sites_interrupted, "interrupted"),
+        (report.sites_failed, "failed"),
+    )
+    sites = ", ".join(f"{number:,} {word}" for number, word in ends if number)
+    total = f"{count(report.total_sites, 'site')} ({sites}): {_figures(report)}"
+    return [
+        f"{report.status}: {total}; {span(report.elapsed_sec)}",
+        *(
+            f"failed: {site.url}: {site.error}" + (f" ({site.hint})" if site.hint else "")
+            for site in report.sites
+            if site.status is RunStatus.ERROR
+        ),
+    ]
+
+
+def _figures(report: MirrorReport | SitesReport) -> str:
+    shortfalls = (f"{number:,} {word}" for number, word in _shortfalls(report) if number)
+    return ", ".join([f"{count(report.successful, 'page')} saved", *shortfalls])
+
+
+def _shortfalls(report: MirrorReport | SitesReport) -> tuple[tuple[int, str], ...]:
     return (
         (report.failed, "failed"),
         (report.skipped, "skipped"),
@@ -48,9 +70,9 @@ def _shortfalls(report: MirrorReport) -> tuple[tuple[int, str], ...]:
     )
 
 
-def _next_step(report: MirrorReport, command_line: str) -> list[str]:
+def _next_step(report: MirrorReport | SitesReport, command_line: str) -> list[str]:
     lines = []
-    if report.failed:
+    if report.failed and isinstance(report, MirrorReport):
         lines.append(f"why pages failed: {Path(report.output_dir) / '_failed.log'}")
     if report.status is RunStatus.INTERRUPTED:
         lines.append(f"to resume, run the same command: {command_line}")

@@ -68,7 +68,8 @@ sitemirror list https://example.com/sitemap.xml --exclude-path '/blog/*'""",
 sitemirror mirror https://docs.example.com/
 sitemirror mirror https://example.com/guide/ -o mirrors --max-pages 100
 sitemirror mirror https://example.com/ --concurrency 5 --rate-limit 2
-sitemirror mirror https://docs.example.com/ --update --on-error retry""",
+sitemirror mirror https://docs.example.com/ --update --on-error retry
+sitemirror mirror --sites sites.txt --update""",
     Command.CRAWL: """\
 sitemirror crawl https://docs.example.com/ -o offline
 sitemirror crawl https://docs.example.com/install -o part --include-path '/guide/*' --link-depth 3

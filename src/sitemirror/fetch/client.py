@@ -19,6 +19,7 @@ from sitemirror.fetch.credentials import Credentials
 from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
 from sitemirror.fetch.exchange import Exchange, Head
 from sitemirror.fetch.guard import AddressGuard
+from sitemirror.fetch.lookup import Lookup
 from sitemirror.fetch.media import LOOK_AT, sniff
 from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.proxy import Proxies
@@ -98,6 +99,7 @@ class Fetcher:
         on_event: Listener = nobody,
         resolver: AbstractResolver | None = None,
         backoff: Backoff | None = None,
+        trust: Trust | None = None,
     ) -> None:
         self._settings = settings
         self._start_url = start_url
@@ -108,7 +110,7 @@ class Fetcher:
         self._backoff = backoff or Backoff()
         self._credentials = Credentials(settings, start_url, clock=clock)
         self._proxies = Proxies(settings)
-        self._trust = Trust(settings.ca_file)
+        self._trust = trust or Trust(settings.ca_file)
         self._wires = Wires()
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -118,7 +120,7 @@ class Fetcher:
         return self._wires.opened
 
     async def __aenter__(self) -> Self:
-        resolver = self._resolver or aiohttp.ThreadedResolver()
+        resolver = self._resolver or Lookup()
         self._guard = AddressGuard(self._start_url, resolver, proxies=self._proxies.urls, on_event=self._tell)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.timeout):
@@ -248,6 +250,7 @@ class Fetcher:
         for left in range(self._settings.concurrency, -1, -1):
             await self._pace.turn(url, lane)
             begun = asyncio.get_running_loop().time()
+            exchange = None
             try:
                 async with asyncio.timeout(self._settings.timeout):
                     response = await self._session.request(
@@ -259,14 +262,18 @@ class Fetcher:
                         proxy_headers=proxy_headers or None,
                         ssl=self._trust.context if uses_tls else True,
                     )
+                assert isinstance(response, Response)
+                exchange = Exchange(url, response, deadline=begun + total, on_end=self._pace.ended)
             except (Dropped, aiohttp.ClientConnectionResetError) as error:
                 # Servers close idle connections when they like. Each time there is one less of those, so after as many
                 # tries as there are slots it is a new one that was closed.
                 if left and getattr(error, "kept", True):
                     continue
                 raise
-            assert isinstance(response, Response)
-            return Exchange(url, response, deadline=begun + total)
+            finally:
+                if exchange is None:
+                    self._pace.ended()
+            return exchange
         raise AssertionError("the last try raises or returns")
 
     def _headers(self, url: str, validators: Validators) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -32,12 +32,13 @@ class Head:
 
 
 class Exchange:
-    """A request that has been answered, with its body still on the wire."""
+    """A request that has been answered, with its body still on the wire. `on_end` is called once, when it is closed."""
 
-    def __init__(self, url: str, response: Response, *, deadline: float) -> None:
+    def __init__(self, url: str, response: Response, *, deadline: float, on_end: Callable[[], None]) -> None:
         self.head = _head(url, response)
         self._response = response
         self._deadline = deadline
+        self._on_end: Callable[[], None] | None = on_end
 
     @property
     def locations(self) -> list[str]:
@@ -91,6 +92,9 @@ class Exchange:
     def close(self) -> None:
         """Ends it. A connection whose body was read to the end stays open for the next request."""
         self._response.release()
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end()
 
 
 def _head(url: str, response: Response) -> Head:

@@ -84,25 +84,55 @@ class _Host:
 
 
 class Pace:
-    """Says when a request may start. One for the whole run."""
+    """Says when a request may start. One for the whole run.
 
-    def __init__(self, settings: Settings, *, clock: Clock, on_event: Listener = nobody) -> None:
+    Runs that go at once share a `room`: each request has a place in it from its turn until `ended`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock,
+        on_event: Listener = nobody,
+        room: asyncio.Semaphore | None = None,
+    ) -> None:
         self._rates = {Lane.SITEMAP: settings.rate_limit, Lane.CONTENT: settings.content_rate}
         self._clock = clock
         self._tell = on_event
+        self._room = room
         self._hosts: dict[str, _Host] = {}
 
     async def turn(self, url: str, lane: Lane) -> None:
         """Returns when a request to `url` may start: one lane interval after the last start, and after any pause."""
         host = self._host(url)
+        room = self._room
         if not host.queue.locked() and self._ready_at(host, lane) <= (now := self._clock.monotonic()):
-            host.last_start = now
-            return
+            if room is None:
+                host.last_start = now
+                return
+            if not room.locked():
+                host.last_start = now
+                await room.acquire()  # which is had at once
+                return
         async with host.queue:
-            # Asked again after each sleep: a 429 may have come in meanwhile.
-            while (ready := self._ready_at(host, lane)) > (now := self._clock.monotonic()):
-                await self._clock.sleep(ready - now)
+            while True:
+                # Asked again after each sleep: a 429 may have come in meanwhile.
+                while (ready := self._ready_at(host, lane)) > (now := self._clock.monotonic()):
+                    await self._clock.sleep(ready - now)
+                if room is None:
+                    break
+                # Still at the head of the host's queue: those who wait for a place must not start all at once.
+                await room.acquire()
+                if self._ready_at(host, lane) <= self._clock.monotonic():
+                    break
+                room.release()
             host.last_start = self._clock.monotonic()
+
+    def ended(self) -> None:
+        """A request that had its turn is over, with its body."""
+        if self._room is not None:
+            self._room.release()
 
     def _ready_at(self, host: _Host, lane: Lane) -> float:
         return max(host.last_start + host.interval(lane, self._rates[lane]), host.paused_until)

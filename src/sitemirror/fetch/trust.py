@@ -12,7 +12,7 @@ from sitemirror.errors import UsageError
 
 
 class Trust:
-    """The run's one TLS context. A `ca_file` that cannot be used is wrong usage, and shows at once."""
+    """One TLS context, for a run or for several. A `ca_file` that cannot be used is wrong usage, and shows at once."""
 
     def __init__(self, ca_file: Path | None) -> None:
         self._context = _context(ca_file) if ca_file is not None else None

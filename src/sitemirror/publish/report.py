@@ -203,6 +203,91 @@ class MirrorReport(_Reported):
     """What to do about it. Only with status error."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorReport(_Reported):
+    """What a command prints when it failed before there was anything to count."""
+
+    status: Literal[RunStatus.ERROR] = RunStatus.ERROR
+    """Always error."""
+
+    command: str
+    """The command that ran."""
+
+    url: Shown
+    """The start URL as it was given, or the file named with --sites."""
+
+    error: Shown
+    """What happened, in one sentence."""
+
+    hint: Shown
+    """What to do about it; empty when there is nothing to advise."""
+
+    elapsed_sec: Amount
+    """Seconds the run took."""
+
+    warnings: ShownLines = ()
+    """What a person should know besides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SitesReport(_Reported):
+    """What `sitemirror mirror --sites` and `crawl --sites` print, also when they were interrupted or sites failed."""
+
+    status: RunStatus
+    """ok; partial: some pages failed or were not reached; interrupted: stopped by a signal; error: a site failed."""
+
+    command: str
+    """The command that ran."""
+
+    total_sites: Count
+    """Sites in the list, each counted once: sites_ok + sites_partial + sites_interrupted + sites_failed."""
+
+    sites_ok: Count
+    """Sites of which everything was saved."""
+
+    sites_partial: Count
+    """Sites of which some pages failed or were not reached."""
+
+    sites_interrupted: Count
+    """Sites that were stopped, or not begun; the same command goes on with them."""
+
+    sites_failed: Count
+    """Sites that ended with an error."""
+
+    total_pages: Count
+    """Pages of all sites in scope: successful + failed + skipped + not_reached."""
+
+    successful: Count
+    """Pages on disk, those of earlier runs included."""
+
+    failed: Count
+    """Pages that could not be had; the next run tries them again."""
+
+    skipped: Count
+    """URLs that are not wanted: another content type, too large, out of scope."""
+
+    duplicates: Count
+    """Listed URLs that lead to a page already counted: repeats and aliases."""
+
+    not_reached: Count
+    """Pages the run did not come to; the next run goes on with them."""
+
+    elapsed_sec: Amount
+    """Seconds the run took."""
+
+    sites: tuple[MirrorReport | ErrorReport, ...]
+    """How each site ended, in the order of the list."""
+
+    warnings: ShownLines = ()
+    """What a person should know that is not about one site."""
+
+    error: ShownIfGiven = None
+    """Which sites failed, in one sentence. Only with status error."""
+
+    hint: ShownIfGiven = None
+    """What to do about it. Only with status error."""
+
+
 class ProblemKind(StrEnum):
     """What can be wrong with a mirror."""
 
@@ -295,30 +380,4 @@ class VerifyReport(_Reported):
     """What to do about it. Only with status error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorReport(_Reported):
-    """What a command prints when it failed before there was anything to count."""
-
-    status: Literal[RunStatus.ERROR] = RunStatus.ERROR
-    """Always error."""
-
-    command: str
-    """The command that ran."""
-
-    url: Shown
-    """The start URL as it was given."""
-
-    error: Shown
-    """What happened, in one sentence."""
-
-    hint: Shown
-    """What to do about it; empty when there is nothing to advise."""
-
-    elapsed_sec: Amount
-    """Seconds the run took."""
-
-    warnings: ShownLines = ()
-    """What a person should know besides."""
-
-
-Report = ListReport | MirrorReport | VerifyReport | ErrorReport
+Report = ListReport | MirrorReport | SitesReport | VerifyReport | ErrorReport

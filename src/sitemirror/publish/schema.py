@@ -19,7 +19,7 @@ from sitemirror.publish.index_format import MirrorIndex
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.marks import LEFT_OUT
 from sitemirror.publish.progress import Checkpoint, Progress
-from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, VerifyReport
+from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, SitesReport, VerifyReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     described = {
         "list-report": _schema(ListReport | ErrorReport),
         "mirror-report": _schema(MirrorReport | ErrorReport),
+        "sites-report": _schema(SitesReport | ErrorReport),
         "verify-report": _schema(VerifyReport),
         "manifest": _manifest(),
         "mirror-index": _schema(MirrorIndex),

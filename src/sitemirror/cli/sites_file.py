@@ -1,0 +1,93 @@
+"""Reads the list of sites that `--sites` names: plain text, or TOML with options for each.
+
+What stands nearest to a site counts most: its own table, then the top of the file, then the command line and all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from sitemirror.api import start_of
+from sitemirror.cli.complaints import explain
+from sitemirror.cli.config import Layer, check_choices, key_of, read_toml, settings_in
+from sitemirror.cli.options import Command
+from sitemirror.errors import UsageError
+from sitemirror.settings import Settings
+from sitemirror.sites import COMMON, Site
+from sitemirror.text import printable
+from sitemirror.values import WrongValues
+
+_TALK: Final = frozenset({"quiet", "verbose"})
+_HINT: Final = "check --sites FILE"
+
+
+def read_sites(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
+    """The sites, each with its settings, and what counts for all of them. Raises `UsageError` that says where."""
+    if path.suffix.lower() == ".toml":
+        sites, common = _from_toml(path, command, settings)
+    else:
+        sites, common = [Site(_start(url, place), settings) for place, url in _lines(path)], settings
+    if not sites:
+        raise UsageError(f"{path}: no site in it", hint="one URL a line, or [[site]] tables in a .toml file")
+    return sites, common
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}", hint=_HINT) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        # A URL's own # has no blank before it.
+        url = f" {line}".replace("\t", " ").partition(" #")[0].strip()
+        if url:
+            yield f"{path}, line {number}", url
+
+
+def _from_toml(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
+    content = read_toml(path, hint=_HINT)
+    tables = content.pop("site", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f"{path}: site is not a table", hint='sites look like: [[site]], then url = "https://…"')
+    top = _judged(str(path), content, command, _TALK, "give it on the command line")
+    common = _with(settings, top, str(path), command)
+    sites = []
+    for number, table in enumerate(tables, 1):
+        url = table.pop("url", None)
+        if not isinstance(url, str):
+            raise UsageError(f"{path}: site {number} has no url", hint='give it as url = "https://example.com/"')
+        place = f"{path}: {printable(url, limit=200)}"
+        start = _start(url, str(path))
+        own = _judged(place, table, command, COMMON, "give it once, before the first [[site]]")
+        sites.append(Site(start, _with(common, own, place, command) if own else common))
+    return sites, common
+
+
+def _judged(
+    place: str, values: Mapping[str, Any], command: Command, elsewhere: frozenset[str], hint: str
+) -> dict[str, Any]:
+    found = settings_in(place, values, "", frozenset({command}))
+    for field in sorted(found.keys() & elsewhere):
+        raise UsageError(f"{place}: {key_of(field)} counts for all sites", hint=hint)
+    return found
+
+
+def _with(settings: Settings, values: Mapping[str, Any], place: str, command: Command) -> Settings:
+    layer = Layer(values, lambda field: f"{place}: {key_of(field)}")
+    for field in values:
+        check_choices(command, layer, field)
+    try:
+        return settings.with_changes(**values)
+    except WrongValues as error:
+        raise UsageError(explain(error, layer.name_of), hint=f"see `sitemirror {command} --help`") from None
+
+
+def _start(url: str, place: str) -> str:
+    try:
+        return start_of(url)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.message}", hint=error.hint) from None

@@ -1,0 +1,74 @@
+"""How many sites can be under way at once: what they take of the connections and of the files a process may open."""
+
+from __future__ import annotations
+
+from typing import Final
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+FILES_PER_SITE: Final = 8
+"""Its state (three files), its lock, its log, and a page being written or forced onto the disk."""
+
+FILES_BESIDE: Final = 64
+"""What the process has open besides: its streams, pipes to workers, lookups."""
+
+_WITHOUT_LIMITS: Final = 2048  # Windows has none that counts sockets.
+_ENOUGH: Final = 65_536
+
+
+def open_files() -> int:
+    """How many files this process may have open."""
+    if resource is None:
+        return _WITHOUT_LIMITS
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _ENOUGH if soft == resource.RLIM_INFINITY else min(soft, _ENOUGH)
+
+
+def allow_more_files() -> None:
+    """Raises the limit as far as the system lets us. For programs: it is the whole process's."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= _ENOUGH:
+        return
+    # macOS refuses more than 10,240, whatever it says its limit is.
+    for wanted in (_ENOUGH, 10_240):
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        if most <= soft:
+            return
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        except (ValueError, OSError):
+            continue
+        return
+
+
+class Capacity:
+    """What is left of connections and open files. One site fits in any case when there is no other."""
+
+    def __init__(self, connections: int, files: int) -> None:
+        self._connections = self._most_connections = connections
+        self._files = self._most_files = max(files - FILES_BESIDE, 0)
+        self._sites = 0
+
+    def take(self, concurrency: int) -> bool:
+        """Takes what a site needs, if it is there."""
+        connections, files = self._cost(concurrency)
+        if self._sites and (connections > self._connections or files > self._files):
+            return False
+        self._connections -= connections
+        self._files -= files
+        self._sites += 1
+        return True
+
+    def give_back(self, concurrency: int) -> None:
+        connections, files = self._cost(concurrency)
+        self._connections += connections
+        self._files += files
+        self._sites -= 1
+
+    def _cost(self, concurrency: int) -> tuple[int, int]:
+        return min(concurrency, self._most_connections), min(FILES_PER_SITE + concurrency, self._most_files)

@@ -1,0 +1,246 @@
+"""Runs many sites: begins as many as there is room for, keeps those apart that would meet, adds up how they ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from sitemirror import urls
+from sitemirror.api import Job, Parts, Run, SiteRun
+from sitemirror.errors import FolderLocked, SitemirrorError
+from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
+from sitemirror.fetch.guard import literal
+from sitemirror.fetch.lookup import Lent
+from sitemirror.fetch.pace import SystemClock
+from sitemirror.fetch.trust import Trust
+from sitemirror.frontier.suffixes import suffix_length
+from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
+from sitemirror.settings import Settings
+from sitemirror.sites.capacity import Capacity, open_files
+from sitemirror.sites.voices import Voice, Voices
+from sitemirror.store.paths import host_folder
+from sitemirror.workers.pool import Pool
+
+COMMON: Final = frozenset({"workers", "max_connections", "quiet", "verbose"})
+"""Settings that no site has of its own."""
+
+TRIES: Final = 3
+"""How often a site is begun whose folder one of the others was writing to."""
+
+NAMED: Final = 5
+"""Failed sites that are named in one sentence."""
+
+SiteReport = MirrorReport | ErrorReport
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site and what counts for it."""
+
+    url: str
+    settings: Settings
+
+
+@dataclass(slots=True, eq=False)
+class _Visit:
+    """A site on its way through the run."""
+
+    site: Site
+    voice: Voice
+    home: Path
+    """The folder it locks, unless it redirects."""
+    tries: int = 0
+    after: set[_Visit] = field(default_factory=set)
+    """Those that have to end first."""
+    report: SiteReport | None = None
+
+    @property
+    def domain(self) -> str:
+        """What sites that list each other's pages have in common."""
+        host = urls.parts(self.site.url).host
+        labels = host.split(".")
+        return host if literal(host) else ".".join(labels[-max(suffix_length(labels), 1) - 1 :])
+
+
+class SitesRun(Run[SitesReport]):
+    """A run over many sites. `await run` gives one report of all; events are those of one large site."""
+
+    def __init__(
+        self,
+        command: str,
+        job: Job[MirrorReport],
+        sites: list[Site],
+        settings: Settings,
+        listener: Listener | None,
+        parts: Parts,
+    ) -> None:
+        super().__init__(listener)
+        self._command = command
+        self._job = job
+        self._settings = settings
+        self._clock = parts.clock or SystemClock()
+        self._resolver = parts.resolver
+        self._room = asyncio.Semaphore(settings.max_connections)
+        self._capacity = Capacity(settings.max_connections, open_files())
+        self._voices = Voices(self._emit, len(sites))
+        self._visits = [
+            _Visit(site, Voice(self._voices, site.url), site.settings.output.absolute() / host_folder(site.url))
+            for site in sites
+        ]
+        self._waiting = list(self._visits)
+        self._going: dict[asyncio.Task[SiteReport | None], _Visit] = {}
+        self._runs: set[SiteRun[MirrorReport]] = set()
+        self._trusted: dict[Path | None, Trust] = {}
+        self._warnings: list[str] = []
+        self._done = 0
+
+    def stop(self) -> None:
+        """Ends all sites soon, and begins no other."""
+        super().stop()
+        for run in self._runs:
+            run.stop()
+
+    async def _work(self) -> SitesReport:
+        started = self._clock.monotonic()
+        pool = Pool(workers=self._settings.workers, warn=self._warn)
+        lent = None if self._resolver is None else Lent(self._resolver)
+        try:
+            while self._begin(pool, lent):
+                ended, _ = await asyncio.wait(self._going, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    self._end(self._going.pop(task), task.result())
+        finally:
+            for task in self._going:
+                task.cancel()
+            await asyncio.gather(*self._going, return_exceptions=True)
+            await pool.close()
+            if self._resolver is not None:
+                await self._resolver.close()
+        report = self._report(self._clock.monotonic() - started)
+        self._emit(RunFinished(report.status))
+        return report
+
+    # --- one site ----------------------------------------------------------------------------------------------
+
+    def _begin(self, pool: Pool, resolver: Lent | None) -> bool:
+        """Begins every site that there is room for. False when none is under way, and none will be."""
+        if not self._stop.is_set():
+            going = set(self._going.values())
+            taken = {visit.home for visit in going}
+            waiting, self._waiting = self._waiting, []
+            for visit in waiting:
+                apart = visit.home in taken or not going.isdisjoint(visit.after)
+                if apart or not self._capacity.take(visit.site.settings.concurrency):
+                    self._waiting.append(visit)
+                    continue
+                taken.add(visit.home)
+                visit.tries += 1
+                self._going[asyncio.create_task(self._mirror(visit, pool, resolver))] = visit
+        return bool(self._going)
+
+    async def _mirror(self, visit: _Visit, pool: Pool, resolver: Lent | None) -> SiteReport | None:
+        """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
+        site, begun = visit.site, self._clock.monotonic()
+        run = None
+        try:
+            trust = self._trust(site.settings.ca_file)
+            parts = Parts(self._clock, resolver, pool=pool, room=self._room, trust=trust)
+            run = SiteRun(self._job, site.url, site.settings, visit.voice, parts)
+            self._runs.add(run)
+            return await run
+        except SitemirrorError as error:
+            if isinstance(error, FolderLocked) and error.pid == os.getpid() and self._put_off(visit):
+                return None
+            if isinstance(error.report, MirrorReport):
+                return error.report
+            message, hint = error.message, error.hint
+        except Exception as error:
+            message = " ".join(f"unexpected {type(error).__name__}: {error}".split())
+            hint = "this is a bug in sitemirror; mirror this site alone with --verbose for the traceback"
+        finally:
+            if run is not None:
+                self._runs.discard(run)
+        elapsed = round(self._clock.monotonic() - begun, 3)
+        return ErrorReport(command=self._command, url=site.url, error=message, hint=hint, elapsed_sec=elapsed)
+
+    def _trust(self, ca_file: Path | None) -> Trust:
+        """Certificates are read once for all sites that trust the same: there are many of them."""
+        if ca_file not in self._trusted:
+            self._trusted[ca_file] = Trust(ca_file)
+        return self._trusted[ca_file]
+
+    def _put_off(self, visit: _Visit) -> bool:
+        """Whether the site may try again when those have ended that may hold its folders."""
+        others = {other for other in self._going.values() if other is not visit}
+        visit.after = {other for other in others if other.domain == visit.domain} or others
+        return bool(others) and visit.tries < TRIES
+
+    def _end(self, visit: _Visit, report: SiteReport | None) -> None:
+        self._capacity.give_back(visit.site.settings.concurrency)
+        if report is None:
+            self._waiting.append(visit)
+            return
+        visit.report = report
+        visit.voice.end()
+        self._done += 1
+        self._emit(SiteFinished(visit.site.url, report.status, self._done, len(self._visits), report.error or ""))
+
+    def _warn(self, message: str) -> None:
+        self._warnings.append(message)
+        self._emit(Warned(message))
+
+    # --- the end -----------------------------------------------------------------------------------------------
+
+    def _report(self, elapsed: float) -> SitesReport:
+        reports = [visit.report or self._not_begun(visit.site) for visit in self._visits]
+        ended = {status: sum(report.status is status for report in reports) for status in RunStatus}
+        pages = [report for report in reports if isinstance(report, MirrorReport)]
+        worst = (RunStatus.INTERRUPTED, RunStatus.ERROR, RunStatus.PARTIAL)
+        status = next((status for status in worst if ended[status]), RunStatus.OK)
+        failed = [report.url for report in reports if report.status is RunStatus.ERROR]
+        is_error = status is RunStatus.ERROR
+        return SitesReport(
+            status=status,
+            command=self._command,
+            total_sites=len(reports),
+            sites_ok=ended[RunStatus.OK],
+            sites_partial=ended[RunStatus.PARTIAL],
+            sites_interrupted=ended[RunStatus.INTERRUPTED],
+            sites_failed=ended[RunStatus.ERROR],
+            total_pages=sum(report.total_pages for report in pages),
+            successful=sum(report.successful for report in pages),
+            failed=sum(report.failed for report in pages),
+            skipped=sum(report.skipped for report in pages),
+            duplicates=sum(report.duplicates for report in pages),
+            not_reached=sum(report.not_reached for report in pages),
+            elapsed_sec=round(elapsed, 3),
+            sites=tuple(reports),
+            warnings=tuple(self._warnings),
+            error=_sentence(failed, len(reports)) if is_error else None,
+            hint="`sites` in the report says why; the same command tries them again" if is_error else None,
+        )
+
+    def _not_begun(self, site: Site) -> MirrorReport:
+        return MirrorReport(
+            status=RunStatus.INTERRUPTED,
+            command=self._command,
+            url=site.url,
+            output_dir=str(site.settings.output),
+            total_pages=0,
+            successful=0,
+            failed=0,
+            skipped=0,
+            duplicates=0,
+            not_reached=0,
+            elapsed_sec=0.0,
+            manifest=None,
+            index=None,
+        )
+
+
+def _sentence(failed: list[str], sites: int) -> str:
+    more = f" and {len(failed) - NAMED:,} more" if len(failed) > NAMED else ""
+    return f"{len(failed):,} of {sites:,} sites failed: {', '.join(failed[:NAMED])}{more}"
