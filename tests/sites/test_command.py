@@ -1,0 +1,170 @@
+"""`sitemirror mirror --sites FILE` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli, StartCli
+from tests.site import Site
+from tests.sites.towns import listed, saved, settle
+
+FAST = ("--rate-limit", 0)
+
+
+def test_a_list_in_a_text_file(site: Site, out: Path, run_cli: RunCli, tmp_path: Path) -> None:
+    """One URL a line, with remarks: one JSON object on stdout, a line for each site and a summary on stderr."""
+    first, second = settle(site, "a", "b")
+    file = tmp_path / "sites.txt"
+    file.write_text(f"# our sites\n\n{first}\n  {second}   # the other\n{first}\n", encoding="utf-8")
+
+    done = run_cli("mirror", "--sites", file, *FAST, "--output", out)
+
+    assert done.returncode == 0, done.stderr
+    assert (done.json["status"], done.json["total_sites"], done.json["successful"]) == ("ok", 2, 6)
+    assert [entry["url"] for entry in done.json["sites"]] == [first, second]
+    assert "[6/6] Processing: " in done.stderr
+    assert "site 2 of 2: ok: " in done.stderr
+    assert "ok: 2 sites (2 ok): 6 pages saved; " in done.stderr
+    assert len(saved(out, site, "a")) == len(saved(out, site, "b")) == 3
+
+
+def test_a_list_in_toml(site: Site, out: Path, run_cli: RunCli, tmp_path: Path) -> None:
+    """What stands nearest to a site counts: its table, then the top of the file, then the command line."""
+    settle(site, "a", "b", pages=4)
+    file = tmp_path / "sites.toml"
+    file.write_text(
+        f"""
+rate-limit = 0
+max-pages = 2
+[[site]]
+url = "{site.url_of("a.localhost")}"
+[[site]]
+url = "{site.url_of("b.localhost")}"
+max_pages = 3
+front-matter = false
+""",
+        encoding="utf-8",
+    )
+    done = run_cli("mirror", "--sites", file, "--max-pages", 1, "--rate-limit", 0.01, "--output", out, "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [entry["successful"] for entry in done.json["sites"]] == [2, 3]
+    assert done.json["status"] == "partial"
+
+
+def test_a_failed_site_is_named(site: Site, out: Path, run_cli: RunCli, tmp_path: Path) -> None:
+    """Exit code 1, and stderr says which site failed and why, also in a quiet run; the others are saved."""
+    (good,) = settle(site, "good")
+    bad = site.url_of("empty.localhost") + "/"
+    done = run_cli("mirror", "--sites", listed(tmp_path, [bad, good]), *FAST, "--output", out, "--quiet")
+    assert done.returncode == 1
+    assert f"1 of 2 sites failed: {bad}" in done.stderr
+    assert [entry["status"] for entry in done.json["sites"]] == ["error", "ok"]
+    assert "no sitemap found" in done.json["sites"][0]["error"]
+    assert (done.json["status"], done.json["sites_failed"], done.json["successful"]) == ("error", 1, 3)
+
+
+WRONG = [
+    ("missing.txt", None, "missing.txt: cannot be read: "),
+    ("empty.txt", "# nothing\n\n", "empty.txt: no site in it"),
+    ("bad.txt", "https://a.example/\n\nftp://b.example/\n", "bad.txt, line 3: 'ftp://b.example/' is not a URL"),
+    ("secret.txt", "https://u:p@a.example/\n", "secret.txt, line 1: the URL carries credentials"),
+    ("empty.toml", "rate-limit = 2\n", "empty.toml: no site in it"),
+    ("broken.toml", "[[site]\n", "broken.toml: not valid TOML: "),
+    ("flat.toml", "site = 3\n", "flat.toml: site is not a table"),
+    ("nameless.toml", "[[site]]\nupdate = true\n", "nameless.toml: site 1 has no url"),
+    ("bad.toml", '[[site]]\nurl = "htp://a"\n', "bad.toml: 'htp://a' is not a URL"),
+    ("typo.toml", '[[site]]\nurl = "a.example"\nrate-limt = 2\n', "typo.toml: a.example: unknown key rate-limt"),
+    ("top.toml", 'rate-limt = 2\n[[site]]\nurl = "a.example"\n', "top.toml: unknown key rate-limt"),
+    (
+        "value.toml",
+        '[[site]]\nurl = "a.example"\nconcurrency = 0\n',
+        "value.toml: a.example: concurrency must be 1 or more, got 0",
+    ),
+    (
+        "choice.toml",
+        '[[site]]\nurl = "a.example"\nformat = "md"\n',
+        "choice.toml: a.example: format must be one of markdown, html, both, got md",
+    ),
+    (
+        "common.toml",
+        '[[site]]\nurl = "a.example"\nworkers = 2\n',
+        "common.toml: a.example: workers counts for all sites",
+    ),
+    ("talk.toml", 'quiet = true\n[[site]]\nurl = "a.example"\n', "talk.toml: quiet counts for all sites"),
+    (
+        "twice.toml",
+        '[[site]]\nurl = "a.example"\n[[site]]\nurl = "https://a.example/"\nupdate = true\n',
+        "https://a.example/ is listed twice with different options",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), WRONG, ids=[name for name, _, _ in WRONG])
+def test_a_bad_list_says_where(
+    name: str,
+    text: str | None,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit code 2, one line that names file and key or line, a hint, nothing on stdout, and nothing was asked."""
+    from sitemirror.cli.app import run_sitemirror
+
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path(name).write_text(text, encoding="utf-8")
+    assert run_sitemirror(["mirror", "--sites", name]) == 2
+    printed, said = capsys.readouterr()
+    assert printed == ""
+    assert said.startswith(f"sitemirror: error: {message}")
+    assert "\nhint: " in said
+    assert not (tmp_path / "output").exists()
+
+
+def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both at once are refused, and so is neither; each message names both."""
+    from sitemirror.cli.app import run_sitemirror
+
+    for arguments in (["mirror", "https://a.example/", "--sites", "s.txt"], ["crawl"], ["mirror"]):
+        assert run_sitemirror(arguments) == 2
+        said = capsys.readouterr().err
+        assert "URL" in said
+        assert "--sites FILE" in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+@pytest.mark.parametrize("ending", ["interrupted", "terminated", "killed"])
+def test_the_same_command_goes_on(
+    ending: str, site: Site, out: Path, start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+) -> None:
+    """Stopped by a signal or killed amid four sites, the same command fetches the rest, and little twice."""
+    names = "abcd"
+    command = ("mirror", "--sites", listed(tmp_path, settle(site, *names, pages=40)), "--output", out, "--quiet")
+    process = start_cli(*command, "--rate-limit", 25)
+    site.wait_for(60, timeout=30)
+    number = {"interrupted": signal.SIGINT, "terminated": signal.SIGTERM, "killed": signal.SIGKILL}[ending]
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=20)
+
+    if ending == "killed":
+        assert (process.returncode, stdout) == (-9, "")
+    else:
+        assert process.returncode == 128 + number, stderr
+        report = json.loads(stdout)
+        assert (report["status"], report["sites_interrupted"]) == ("interrupted", 4)
+        assert 0 < report["successful"] < 160
+        assert report["successful"] == sum(len(saved(out, site, name)) for name in names)
+
+    done = run_cli(*command, *FAST)
+
+    assert (done.json["status"], done.json["successful"]) == ("ok", 160), done.stderr
+    assert [len(saved(out, site, name)) for name in names] == [40] * 4
+    asked = [(seen.host, seen.path) for seen in site.requests if seen.path.startswith("/page")]
+    assert len(set(asked)) == 160
+    assert len(asked) - 160 <= (4 * 17 if ending == "killed" else 0)
