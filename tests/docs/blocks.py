@@ -210,12 +210,13 @@ class Reader:
         return re.sub(rf"{_HOST}\.localhost(?:[_:]{port})?", r"\1", text)
 
     def _settle(self, folder: Path) -> None:
-        """What a reader has in front of them: the checkout's scripts and examples, and a file of cookies."""
+        """What a reader has in front of them: the checkout's scripts and examples, files of cookies and sites."""
         folder.mkdir()
         shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
         # The environment is made already, and is not to be changed under running tests.
         _executable(folder / "scripts" / "venv", f'printf "%s\\n" "{sys.executable}"')
+        (folder / "sites.txt").write_text(self.local("https://docs.example.com/\n"), encoding="utf-8")
         (folder / "cookies.txt").write_text("wiki.example.com\tFALSE\t/\tFALSE\t0\tsession\tabc\n", encoding="utf-8")
 
     def _sh(self, script: str) -> Done:
