@@ -114,7 +114,7 @@ def test_a_bad_list_says_where(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit code 2, one line that names file and key or line, a hint, nothing on stdout, and nothing was asked."""
-    from sitemirror.cli.app import run_sitemirror
+    from sitemirror.cli.programs import run_sitemirror
 
     monkeypatch.chdir(tmp_path)
     if text is not None:
@@ -129,7 +129,7 @@ def test_a_bad_list_says_where(
 
 def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:
     """Both at once are refused, and so is neither; each message names both."""
-    from sitemirror.cli.app import run_sitemirror
+    from sitemirror.cli.programs import run_sitemirror
 
     for arguments in (["mirror", "https://a.example/", "--sites", "s.txt"], ["crawl"], ["mirror"]):
         assert run_sitemirror(arguments) == 2
