@@ -106,6 +106,8 @@ def _spelled(option: Option) -> Iterable[str]:
 
 def _default(option: Option) -> str:
     if is_flag(option.field):
+        if option.kind.default is None:
+            return "–"
         yes, _, no = option.names[0].partition("/")
         if option.kind.default:
             return f"`{yes}`"

@@ -104,8 +104,8 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
                 anchor.decompose()  # A target, not a link.
             continue
         target = urls[href]
-        if not href and target:
-            anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.
+        if target and (not href or href[0].isspace() or href[-1].isspace()):
+            anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones, and keeps blanks.
         if target is None:
             if _settle_fragment(anchor, href, text):
                 continue

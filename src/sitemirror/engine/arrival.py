@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,6 +12,7 @@ from sitemirror.discover.finder import looks_like_sitemap, scope_folder
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import BadStart, Unreachable
+from sitemirror.fetch.client import TOO_LARGE
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
 from sitemirror.settings import Settings
 
@@ -43,7 +45,11 @@ class Arrival:
     failure: str = ""  # why the page itself is not to be had
 
 
-async def arrive(session: Session, start_url: str) -> Arrival:
+Gate = Callable[[str], Awaitable[None]]
+"""Judges where a redirect of the start URL leads, before anything is asked there. Raises what ends the run."""
+
+
+async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> Arrival:
     """Follows the start URL's redirects. A site that cannot be talked to ends the run here, with the reason."""
     url = start_url
     for _ in range(MAX_HOPS + 1):
@@ -51,6 +57,8 @@ async def arrive(session: Session, start_url: str) -> Arrival:
         outcome = await _look(session, url)
         match outcome:
             case Redirect(location=location):
+                if gate is not None:
+                    await gate(location)
                 url = location
             case Failed(status=None, reason=reason):
                 raise _unreachable(url, reason)
@@ -72,16 +80,24 @@ async def arrive(session: Session, start_url: str) -> Arrival:
     )
 
 
+def check_site(asked: str, found: str, settings: Settings) -> None:
+    """A crawl stays on the site it was asked for, from its first redirect on."""
+    if settings.same_domain and urls.parts(found).host not in urls.host_twins(urls.parts(asked).host):
+        raise BadStart(
+            f"{asked} redirects to another site: {found}", hint="start from that address, or use --any-domain"
+        )
+
+
 def check_start(arrival: Arrival, settings: Settings) -> None:
     """A crawl needs a page to begin with, on the site it was asked for."""
-    asked, found = urls.parts(arrival.asked), urls.parts(arrival.url)
-    if settings.same_domain and found.host not in urls.host_twins(asked.host):
-        raise BadStart(
-            f"{arrival.asked} redirects to another site: {arrival.url}",
-            hint="start from that address, or use --any-domain",
-        )
+    check_site(arrival.asked, arrival.url, settings)
     if arrival.failure:
-        raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure}", hint="check the address")
+        hint = "check the address"
+        if arrival.failure == TOO_LARGE:
+            hint = "allow larger pages with --max-file-size"
+        elif arrival.failure.startswith("HTTP 5"):
+            hint = "try again later"
+        raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure}", hint=hint)
     if arrival.content_type and page_kind(arrival.content_type) is not PageKind.HTML:
         raise BadStart(
             f"the start page {arrival.url} is not HTML but {arrival.content_type}",

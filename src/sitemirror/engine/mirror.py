@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sitemirror.engine.arrival import Arrival, arrive, check_robots, check_start
+from sitemirror.engine.arrival import Arrival, arrive, check_robots, check_site, check_start
 from sitemirror.engine.discovery import Discovery
 from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
@@ -46,11 +46,16 @@ async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
     try:
         if obeys:
             await session.unless_stopped(check_robots(robots, start_url))
-        arrival = await session.unless_stopped(arrive(session, start_url))
+
+        async def gate(location: str) -> None:
+            check_site(start_url, location, session.settings)
+            if obeys:
+                robots.within(CrawlScope(session.settings, start_url=location, asked=start_url))
+                await check_robots(robots, location)
+
+        arrival = await session.unless_stopped(arrive(session, start_url, gate if plan.follows_links else None))
         if plan.follows_links:
             check_start(arrival, session.settings)
-        if obeys:
-            await session.unless_stopped(check_robots(robots, arrival.url))
     except Stopped:
         return _stopped_before_it_began(session, start_url, plan)
     with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file="_checkpoint.json") as space:

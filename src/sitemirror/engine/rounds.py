@@ -112,11 +112,14 @@ class Rounds:
     async def _levels(self, clerk: asyncio.Task[None]) -> None:
         """Breadth first: a depth is finished before the next begins, so a URL's depth is that of the shortest way."""
         await self._round(Selection.failed(self._settings.max_file_bytes), clerk, retries_left=self._retries)
+        before = None
         while self._room():
             due = self._level(sys.maxsize)
             depth = self._ledger.least_depth(due)
-            if depth is None:
+            first = None if depth is None else Queue(self._ledger, self._level(depth)).peek()
+            if depth is None or first is None or first.id == before:  # the same again: nothing would ever settle it
                 return
+            before = first.id
             await self._round(self._level(depth), clerk, retries_left=self._retries)
 
     def _level(self, depth: int) -> Selection:

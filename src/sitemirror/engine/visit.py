@@ -156,10 +156,13 @@ class Visitor:
         if refused:
             if refused == DOMAIN_LOCK:
                 self._session.warn(f"security: domain lock violation: {known.url} redirects to {location}")
-            return self._skipped(known, Skipped(known.url, f"{REDIRECTS_OUT}{location} ({refused})"))
+            skip = Skipped(known.url, f"{REDIRECTS_OUT}{location} ({refused})")
+            self._keep_copies(chain[:-1], skip.reason)
+            return self._skipped(known, skip)
         if any(location == earlier.url for earlier in chain):
-            return self._failed(known, Failed(known.url, "redirect loop", transient=False))
+            return self._loop(chain, location)
         if len(chain) > MAX_REDIRECTS:
+            self._keep_copies(chain[:-1], "too many redirects")
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
         target = self._ledger.find_or_add(location, known)
         self._session.emit(PageRedirected(known.url, location))
@@ -183,6 +186,17 @@ class Visitor:
         else:
             self._ledger.checked(known.id)
         return Result()
+
+    def _loop(self, chain: list[Known], location: str) -> Result:
+        """Every URL of a circle is a failure, so that it does not matter where the next run begins to go round."""
+        first = next(place for place, earlier in enumerate(chain) if earlier.url == location)
+        self._keep_copies(chain[:-1], "redirect loop")
+        for member in chain[first:-1]:
+            if not _has_copy(member):
+                failure = Failed(member.url, "redirect loop", transient=False)
+                self._failed(member, failure)
+                self._keeper.failed(member, failure)
+        return self._failed(chain[-1], Failed(chain[-1].url, "redirect loop", transient=False))
 
     def _lead(self, known: Known, target: Known) -> None:
         """`known` is nothing but a name of `target`."""

@@ -74,6 +74,10 @@ class Response(aiohttp.ClientResponse):
             await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
             raise Dropped(kept=kept) from error
+        except aiohttp.ClientResponseError as error:
+            if kept:  # Most likely the rest of an earlier answer: a body sent with HEAD, or longer than was said.
+                raise Dropped(kept=kept) from error
+            raise
         if (closed := wire.closed) is not None and not self.content.is_eof():
             closed.add_done_callback(self._ended)
             self.content.on_eof(partial(_forget, closed, self._ended))

@@ -302,6 +302,7 @@ class Ledger:
         self._set(
             id,
             status=Row.FAILED,
+            leads_to=None,
             reason=failure.reason,
             transient=int(failure.transient),
             at=at,

@@ -180,7 +180,7 @@ class Listing:
             cursor = db.execute(
                 """
                 UPDATE url SET status = :gone, at = :at
-                WHERE run != :run AND status NOT IN (:gone, :redirect, :twin)
+                WHERE run != :run AND NOT (run = 0 AND seen = :run) AND status NOT IN (:gone, :redirect, :twin)
                   AND (source = :source OR run = 0)
                   AND NOT EXISTS (
                     WITH RECURSIVE names (id, run, n) AS (

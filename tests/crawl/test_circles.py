@@ -1,0 +1,109 @@
+"""Redirects that go round, or out, or where robots.txt forbids: each run ends, and says the same as the one before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli
+from tests.crawl.conftest import Copy, Crawl
+from tests.site import Site, faults
+
+
+@pytest.mark.parametrize("way_round", [["/b", "/a"], ["/b", "/b"]])
+async def test_an_update_ends_where_a_saved_page_redirects_in_a_circle(
+    site: Site, run: Crawl, copy: Copy, way_round: list[str]
+) -> None:
+    """The copy stays, with the reason, and the circle is asked for once."""
+    site.html_page("/", "Home", '<a href="/a">a</a>')
+    site.html_page("/a", "A", "<p>a</p>")
+    await run()
+    kept = copy.files["a/index.html"]
+    for here, there in zip(["/a", "/b"], way_round, strict=True):
+        site.redirect(here, there)
+    site.clear_log()
+    report = await asyncio.wait_for(run(update=True), 60)
+    assert report.status == "partial"
+    assert copy.files["a/index.html"] == kept
+    pages = {page["url"]: page for page in copy.manifest["pages"]}
+    assert "redirect loop" in pages[f"{site.url}/a"]["refresh_error"]
+    assert site.count("/a") == 1
+
+
+async def test_an_update_keeps_what_redirects_out_of_the_site_at_the_second_hop(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """/a leads to /b and on to another host: /a's copy stays and says so; /b, met for the first time, is not gone."""
+    site.html_page("/", "Home", '<a href="/a">a</a>')
+    site.html_page("/a", "A", "<p>a</p>")
+    await run()
+    site.redirect("/a", "/b")
+    site.redirect("/b", "http://elsewhere.example/")
+    report = await run(update=True)
+    assert report.status == "partial"
+    pages = {page["url"]: page for page in copy.manifest["pages"]}
+    assert "redirects out of scope" in pages[f"{site.url}/a"]["refresh_error"]
+    assert copy.manifest.get("gone", []) == []
+
+
+async def test_a_circle_counts_the_same_in_every_run(site: Site, run: Crawl, copy: Copy) -> None:
+    """Both URLs of a circle are failures at once, wherever a later run begins to go round."""
+    site.html_page("/", "Home", '<a href="/x">x</a><a href="/y">y</a>')
+    site.redirect("/x", "/y")
+    site.redirect("/y", "/x")
+    first = await run()
+    failures = {row["url"]: row["error"] for row in copy.manifest["failures"]}
+    second = await run()
+    assert (first.total_pages, first.failed) == (second.total_pages, second.failed) == (3, 2)
+    assert failures == {row["url"]: row["error"] for row in copy.manifest["failures"]}
+    assert set(failures.values()) == {"redirect loop"}
+
+
+async def test_robots_of_where_the_start_leads_are_obeyed(site: Site, run: Crawl) -> None:
+    """The start redirects to another port of its host: that port's robots.txt is read and counts."""
+    with Site() as other:
+        other.robots("User-agent: *\nDisallow: /no\n")
+        other.html_page("/", "Home", '<a href="/no/x">no</a><a href="/yes">yes</a>')
+        other.html_page("/no/x", "No", "<p>no</p>")
+        other.html_page("/yes", "Yes", "<p>yes</p>")
+        site.redirect("/", other.url + "/")
+        await run()
+        assert other.count("/robots.txt") == 1
+        assert other.count("/yes") == 1
+        assert other.count("/no/x") == 0
+
+
+def test_a_start_that_leads_where_robots_forbid_asks_for_nothing_there(site: Site, run_cli: RunCli, out: Path) -> None:
+    """The redirect is judged before it is followed."""
+    site.robots("User-agent: *\nDisallow: /no\n")
+    site.redirect("/", "/no/x")
+    finished = run_cli("crawl", site.url, "--output", out, "--rate-limit", 0)
+    assert "disallowed by robots.txt" in finished.json["error"]
+    assert site.count("/no/x") == 0
+
+
+def test_a_start_that_leads_to_another_site_does_not_talk_to_it(site: Site, run_cli: RunCli, out: Path) -> None:
+    """Also where that site does not exist: what is said is where the redirect leads."""
+    site.redirect("/", "http://nowhere.invalid/")
+    finished = run_cli("crawl", site.url, "--output", out, "--rate-limit", 0)
+    assert "redirects to another site: http://nowhere.invalid/" in finished.json["error"]
+
+
+async def test_a_body_sent_with_head_costs_nothing(site: Site, run: Crawl) -> None:
+    """Some servers answer HEAD with the page itself; the rest of it is not taken for the next answer."""
+    body = b"<title>Home</title><p>home</p>" * 3000
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(body)
+    site.html_page("/", "Home", "<p>home</p>")
+    for _ in range(3):
+        site.fault("/", faults.raw(head + body), faults.ok())
+        assert (await run(re_download_all=True)).status == "ok"
+
+
+async def test_blanks_around_a_link_are_no_part_of_it(site: Site, run: Crawl, copy: Copy) -> None:
+    """`href=" /trim "` leads to /trim in the Markdown as well, from file to file."""
+    site.html_page("/", "Home", '<h1>Home</h1><p>Go to <a href=" /trim ">trim</a> for more words.</p>')
+    site.html_page("/trim", "Trim", "<h1>Trim</h1><p>Words.</p>")
+    await run(format="markdown", links="local")
+    assert "[trim](trim/index.md)" in copy.text("index.md")
