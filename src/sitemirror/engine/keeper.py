@@ -78,6 +78,11 @@ def _blank(path: str, wanted: str, size: int, digest: str, received: str) -> Sav
     )
 
 
+def _html_beside(path: str) -> str:
+    """Where the HTML of a page stands whose Markdown is at `path`."""
+    return path.removesuffix(".md") + ".html"
+
+
 class Keeper:
     """Writes pages, placeholders and the failure log of one run."""
 
@@ -166,7 +171,7 @@ class Keeper:
 
     def _beside(self, known: Known, saved: SavedPage, html: bytes, changed: bool) -> tuple[SavedPage, bool]:
         """The HTML of a page whose Markdown was saved: the same name with another ending."""
-        path = saved.path.removesuffix(".md") + ".html"
+        path = _html_beside(saved.path)
         received = sha256(html).hexdigest()
         same = received == known.received and known.html_path == path and self._tree.exists(path)
         if not same:
@@ -230,7 +235,8 @@ class Keeper:
             or self._ledger.displaced_at(path)
             or path in self._promised
             or self._blocked_folder(path)
-            or (not path.endswith(("/index.md", "/index.html")) and self._tree.is_folder(path))
+            or self._tree.is_folder(path)
+            or (self._plan.markdown and self._plan.html and self._tree.is_folder(_html_beside(path)))
         )
 
     def _blocked_folder(self, path: str) -> str:
@@ -239,7 +245,7 @@ class Keeper:
         for end in range(1, len(parts)):
             if self._plan.html or parts[end - 1].endswith(".md"):
                 folder = "/".join(parts[:end])
-                if folder not in self._folders and self._tree.exists(folder):
+                if folder in self._promised or (folder not in self._folders and self._tree.exists(folder)):
                     return folder
         return ""
 

@@ -10,7 +10,7 @@ from typing import Final
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
-BATCH: Final = 64
+BATCH: Final = 16
 """Files that may have local links without their rows saying so. Their hashes tell, if a kill comes between."""
 
 # Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's.
