@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from itertools import compress
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sitemirror import urls
@@ -20,8 +19,8 @@ from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
 _QUEUED: Final = Row.QUEUED.value
 _OUTSIDE: Final = Row.OUTSIDE.value
 
-_BYTES: Final = 4 << 20
-"""For the bits: of a million URLs, one in seventy waits without need."""
+_BYTES: Final = 8 << 20
+"""For the bits: of a million URLs, one in 130 waits without need."""
 
 _Texts: TypeAlias = Sequence[str | None]
 _Columns: TypeAlias = tuple[Sequence[Any], ...]
@@ -113,15 +112,14 @@ class Intake:
     def _fill(self, bits: bytearray, keys: list[bytes], names: tuple[str, ...], columns: _Columns) -> None:
         """Every URL gets its place in the order of discovery now, also where it is not known yet whether it is new."""
         names = ("id", *names)
-        columns = (range(self._next, self._next + len(keys)), *columns)
+        rows = list(zip(range(self._next, self._next + len(keys)), *columns, strict=True))
         self._next += len(keys)
-        new = _surely_new(bits, keys)
-        if not all(new):
-            doubtful = [not sure for sure in new]
-            waiting = tuple(list(compress(column, doubtful)) for column in columns)
-            self._db.executemany(_insertion("doubtful", names), zip(*waiting, strict=True))
-            columns = tuple(list(compress(column, new)) for column in columns)
-        self._db.executemany(_insertion("url", names), zip(*columns, strict=True))
+        doubtful = _doubtful(bits, keys)
+        if doubtful:
+            self._db.executemany(_insertion("doubtful", names), [rows[at] for at in doubtful])
+            for at in reversed(doubtful):
+                del rows[at]
+        self._db.executemany(_insertion("url", names), rows)
 
     def settle(self) -> None:
         """Makes the index, if this state was filled without."""
@@ -157,18 +155,17 @@ def settle(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
 
 
-def _surely_new(bits: bytearray, keys: list[bytes]) -> list[bool]:
-    """Of each key, whether it has certainly not come before."""
-    new = []
-    for mark in memoryview(b"".join(keys)).cast("I")[::4]:
+def _doubtful(bits: bytearray, keys: list[bytes]) -> list[int]:
+    """Which of the keys may have come before. Of the others it is certain that they have not."""
+    found = []
+    for number, mark in enumerate(memoryview(b"".join(keys)).cast("I")[::4]):
         at, bit = mark >> 3 & _BYTES - 1, 1 << (mark & 7)
         seen = bits[at]
         if seen & bit:
-            new.append(False)
+            found.append(number)
         else:
             bits[at] = seen | bit
-            new.append(True)
-    return new
+    return found
 
 
 def _insertion(table: str, names: Sequence[str]) -> str:
