@@ -98,13 +98,15 @@ class SiteRun(Run[R]):
         self._parts = parts
 
     async def _work(self) -> R:
+        from sitemirror.engine.profile import start_watch
         from sitemirror.engine.session import Session
         from sitemirror.fetch.client import Fetcher
         from sitemirror.fetch.pace import Pace, SystemClock
         from sitemirror.workers.pool import Pool
 
         clock = self._parts.clock or SystemClock()
-        pace = Pace(self._settings, clock=clock, on_event=self._emit, room=self._parts.room)
+        watch = start_watch(self._settings)
+        pace = Pace(self._settings, clock=clock, on_event=self._emit, room=self._parts.room, watch=watch)
         async with Fetcher(
             self._settings,
             start_url=self._url,
@@ -113,6 +115,7 @@ class SiteRun(Run[R]):
             on_event=self._emit,
             resolver=self._parts.resolver,
             trust=self._parts.trust,
+            watch=watch,
         ) as fetcher:
             shared = self._parts.pool
             pool = shared or Pool(workers=self._settings.workers, warn=lambda message: self._emit(Warned(message)))
@@ -125,6 +128,7 @@ class SiteRun(Run[R]):
                 emit=self._emit,
                 stop=self._stop,
                 started=clock.monotonic(),
+                watch=watch,
             )
             try:
                 return await self._job(session, self._url)

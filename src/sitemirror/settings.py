@@ -177,6 +177,10 @@ class Settings:
     verbose: bool = False
     """Say more on stderr: every skip, wait and redirect."""
 
+    profile: bool = False
+    """Say where the time went: what held the run up (the rate limit, the site, the network, the converter, the disk),
+    how long each stage took and how much was under way at once."""
+
     def __post_init__(self) -> None:
         """Takes what spells a value for the value. Raises `WrongValues`, a ValueError, for what cannot be."""
         for name, value in judged(kinds(), self.as_dict()).items():

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
@@ -15,6 +16,7 @@ import pytest
 
 from sitemirror.choices import Content
 from sitemirror.errors import DiskFull, OutputError
+from sitemirror.stopwatch import Running, Stage
 from sitemirror.workers import jobs, pool, process
 from sitemirror.workers.jobs import READERS, JobFailed, Received, Source, Wishes
 from sitemirror.workers.pool import LOOK_EVERY, Pool, suitable_workers
@@ -68,6 +70,23 @@ async def test_answers_find_their_askers() -> None:
         pages = [f"<title>t{n}</title><p>{'x' * (n * 37 % 5000)} number {n}" for n in range(200)]
         found = await asyncio.gather(*(readers.read("html", source(page.encode()), Wishes()) for page in pages))
     assert [reading.title for reading in found] == [f"t{n}" for n in range(200)]
+
+
+async def test_whoever_reads_tells_how_long_it_took() -> None:
+    """In this process or in a worker: the seconds of each page without its wait for the others."""
+    large = source(b"<p>words <b>and</b> more" * 20_000)
+    watch = Running(1)
+    told = watch.stages[Stage.CONVERTING]
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        begun = time.perf_counter()
+        await asyncio.gather(*(readers.read("html", large, Wishes(), watch) for _ in range(4)))
+        took = time.perf_counter() - begun
+    assert told.count == 4
+    assert took / 10 < told.seconds <= took
+    async with pool_of(0) as (readers, _):
+        await readers.read("html", large, Wishes(), watch)
+    assert told.count == 5
 
 
 async def test_a_small_run_starts_no_process() -> None:

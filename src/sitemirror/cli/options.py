@@ -113,6 +113,7 @@ OPTIONS: Final = (
     Option("hash", Panel.OUTPUT, _PAGES, spellings=("--hash/--no-hash",)),
     Option("quiet", Panel.OUTPUT, _TALKING, spellings=("--quiet", "-q")),
     Option("verbose", Panel.OUTPUT, _ALL, spellings=("--verbose", "-v")),
+    Option("profile", Panel.OUTPUT, _PAGES, spellings=("--profile",)),
     Option("user_agent", Panel.CONNECTION, _RUNS, "S"),
     Option("header", Panel.CONNECTION, _RUNS, "'K: V'"),
     Option("cookie_file", Panel.CONNECTION, _RUNS, "FILE"),

@@ -58,7 +58,7 @@ def run_job(job: Job) -> int:
         return error.exit_code
     except SitemirrorError as error:
         talk.close()
-        _tell_failure(job, error)
+        _tell_failure(job, talk, error)
         return error.exit_code
     except Exception as error:
         talk.close()
@@ -97,6 +97,7 @@ def _tell_end(job: Job, talk: Reporter, report: Report, interrupts: Interrupts) 
     if talk.level is not Level.QUIET:
         for line in summary(report, job.command_line):
             talk.say(line)
+    _tell_profile(talk, report)
     match report.status:
         case RunStatus.ERROR:
             complain(report.error or "the run failed", report.hint or "", program=job.program)
@@ -121,9 +122,18 @@ def _tell_early_end(job: Job, talk: Reporter) -> None:
         talk.say(f"interrupted before the first page; to start again, run the same command: {job.command_line}")
 
 
-def _tell_failure(job: Job, error: SitemirrorError) -> None:
+def _tell_profile(talk: Reporter, report: object) -> None:
+    if isinstance(report, MirrorReport) and report.profile is not None and talk.level is not Level.QUIET:
+        from sitemirror.cli.profile import profile_lines
+
+        for line in profile_lines(report.profile):
+            talk.say(line)
+
+
+def _tell_failure(job: Job, talk: Reporter, error: SitemirrorError) -> None:
     if not job.prints_outline:
         stdout.print_report(error.report or _bare_report(job, error.message, error.hint))
+    _tell_profile(talk, error.report)
     complain(error.message, error.hint, program=job.program)
 
 

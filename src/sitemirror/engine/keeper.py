@@ -17,6 +17,7 @@ from sitemirror.engine.taken import Asset, Taken
 from sitemirror.engine.workspace import Workspace
 from sitemirror.model import Failed, Skipped
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
+from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store import paths
 from sitemirror.store.ledger import Known, Ledger, SavedPage
 from sitemirror.store.placement import fold_key
@@ -51,9 +52,11 @@ class AssetDraft:
     file: _File
     path: str
     wanted: str
+    watch: Stopwatch
 
     def write(self, data: bytes) -> None:
-        self.file.write(data)
+        with self.watch.working(Stage.SAVING):
+            self.file.write(data)
 
     def discard(self) -> None:
         """Drops it: what arrived is not the whole."""
@@ -151,7 +154,8 @@ class Keeper:
         path = saved_at or self._place(known.url, wanted)
         changed = not (known.sha256 and received == self._before(known) and self._tree.exists(path))
         if changed:
-            self._tree.write(path, data)
+            with self._session.watch.working(Stage.SAVING):
+                self._tree.write(path, data)
             self._remember_folder(path)
             digest, size = received, len(data)
         else:  # The bytes on disk may have had their links made local since.
@@ -175,7 +179,8 @@ class Keeper:
         received = sha256(html).hexdigest()
         same = received == known.received and known.html_path == path and self._tree.exists(path)
         if not same:
-            self._tree.write(path, html)
+            with self._session.watch.working(Stage.SAVING):
+                self._tree.write(path, html)
         digest = received if not same else sha256(self._tree.read(path)).hexdigest()
         saved = saved._replace(
             html_path=path,
@@ -210,7 +215,7 @@ class Keeper:
         self._promised.add(path)
         try:
             with suppress(_Discarded), self._tree.replace_with(path) as file:
-                yield AssetDraft(file, path, wanted)
+                yield AssetDraft(file, path, wanted, self._session.watch)
         finally:
             self._promised.discard(path)
 

@@ -17,36 +17,41 @@ from sitemirror.convert.localize_css import relink_css
 from sitemirror.convert.relative import relative_link
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.frontier.traps import without_session
+from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.localities import Localities, Place
 from sitemirror.workers.jobs import JobFailed, Received
 from sitemirror.workers.pool import Pool
 
 
-async def localize(tree: Tree, places: Localities, pool: Pool) -> None:
+async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch = IDLE) -> None:
     """Rewrites what needs it."""
     outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
     received = places.received()
     with places.batches():
-        await asyncio.gather(*(_localize_all(tree, places, pool, received) for _ in range(pool.width)))
+        await asyncio.gather(*(_localize_all(tree, places, pool, received, watch) for _ in range(pool.width)))
         for place in outdated:
-            _relink(tree, places, place)
+            with watch.working(Stage.PUBLISHING):
+                _relink(tree, places, place)
     places.settle()
 
 
-async def _localize_all(tree: Tree, places: Localities, pool: Pool, received: Iterator[Place]) -> None:
+async def _localize_all(
+    tree: Tree, places: Localities, pool: Pool, received: Iterator[Place], watch: Stopwatch
+) -> None:
     """Takes one file after the other from those that nobody has taken."""
     for place in received:
         if tree.exists(place.path):
-            await _localize(tree, places, pool, place)
+            await _localize(tree, places, pool, place, watch)
 
 
-async def _localize(tree: Tree, places: Localities, pool: Pool, place: Place) -> None:
+async def _localize(tree: Tree, places: Localities, pool: Pool, place: Place, watch: Stopwatch) -> None:
     """Links as the site wrote them become links between files."""
     targets = {url: there for url, _, there in places.links(place.id) if there}
     file = Received(str(tree.root.absolute()), place.path, place.sha256, place.url, _charset(place), place.is_css)
     try:
-        size, digest = await pool.localize(file, targets)
+        with watch.waiting(Stage.LINKS):
+            size, digest = await pool.localize(file, targets, watch)
     except JobFailed:
         return  # It stays as received, and the next run tries again.
     places.done(place, size=size, sha256=digest)

@@ -10,6 +10,7 @@ from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.notes import Notes
 from sitemirror.engine.plan import Plan, plan_for
+from sitemirror.engine.profile import profile
 from sitemirror.engine.publication import publish
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.rounds import Rounds
@@ -23,6 +24,7 @@ from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
+from sitemirror.stopwatch import Phase
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
@@ -78,6 +80,7 @@ def _stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> Mi
         manifest=None,
         index=None,
         warnings=tuple(session.warnings),
+        profile=profile(session),
     )
 
 
@@ -146,7 +149,9 @@ class Mirror:
         session.pace.restore(self._space.state.get("pace", {}))
         status, trouble = RunStatus.OK, None
         try:
+            session.watch.begin(Phase.DISCOVERY)
             await self._session.unless_stopped(self._discover())
+            session.watch.begin(Phase.PAGES)
             await self._rounds.run()
         except Stopped:
             status = RunStatus.INTERRUPTED
@@ -187,6 +192,7 @@ class Mirror:
 
     async def _finish(self, status: RunStatus, trouble: SitemirrorError | None) -> MirrorReport:
         """Publishes what there is. Also after an interruption, and as far as a full disk lets us."""
+        self._session.watch.begin(Phase.PUBLISHING)
         self._ledger.commit()
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = await publish(self._session, self._space, self._plan, self._run, self._listing, status)
@@ -222,4 +228,5 @@ class Mirror:
             warnings=tuple(self._session.warnings),
             error=error,
             hint=hint,
+            profile=profile(self._session),
         )

@@ -19,6 +19,7 @@ from sitemirror.publish.contents import ContentsHeader, ContentsRow, write_conte
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
 from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
+from sitemirror.stopwatch import Stage
 from sitemirror.store.files import Tree
 from sitemirror.store.listing import Listing
 from sitemirror.store.localities import Localities
@@ -56,12 +57,14 @@ async def publish(
     if complete:  # Before that, a page yet to come could change the outcome.
         if plan.follows_links and (session.settings.update or session.settings.re_download_all):
             listing.mark_gone(session.now())
-        _settle(session, space.state, tree)
+        with session.watch.working(Stage.PUBLISHING):
+            _settle(session, space.state, tree)
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
-        await localize(tree, Localities(space.state), session.pool)
+        await localize(tree, Localities(space.state), session.pool, session.watch)
     if plan.markdown and session.settings.links is Links.LOCAL and complete:  # before that, paths may move yet
-        link_locally(tree, PagesByUrl(space.state))
+        with session.watch.working(Stage.PUBLISHING):
+            link_locally(tree, PagesByUrl(space.state))
     counts = survey.counts()
     if counts.refresh_failed:
         session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")
@@ -70,13 +73,14 @@ async def publish(
         run = replace(run, finished=True)
         space.state.save_run(run)
     writer = _Writer(session, space, tree, run, listing, survey, counts, complete)
-    return Published(
-        counts,
-        writer.manifest(),
-        writer.index(),
-        writer.mirror_index() if plan.index else None,
-        incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
-    )
+    with session.watch.working(Stage.PUBLISHING):
+        return Published(
+            counts,
+            writer.manifest(),
+            writer.index(),
+            writer.mirror_index() if plan.index else None,
+            incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
+        )
 
 
 def _settle(session: Session, state: State, tree: Tree) -> None:

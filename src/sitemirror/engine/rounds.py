@@ -21,6 +21,7 @@ from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.model import Failed
 from sitemirror.settings import OnError
+from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known, Ledger, Selection
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo
@@ -161,11 +162,13 @@ class Rounds:
         self._session.check_stop()
 
     async def _slot(self, queue: Queue, turn: Turn, *, will_retry: bool) -> None:
+        watch = self._session.watch
         try:
             while await self._admitted():
                 try:
                     await turn.take()
-                    known = queue.next()
+                    with watch.working(Stage.STATE):
+                        known = queue.next()
                     if known is None or self._ended or self._session.stop.is_set():
                         return
                     result = await self._visit(known, turn)
@@ -256,11 +259,13 @@ class Rounds:
 
     async def _keep_books(self) -> None:
         """Commits what the slots leave, writes progress, and forces pages onto the disk."""
-        clock = self._session.clock
+        clock, watch = self._session.clock, self._session.watch
         noted = synced = clock.monotonic()
         while True:
             await asyncio.sleep(TICK)
-            self._ledger.commit()
+            watch.look_at(len(self._session.pool.pids))
+            with watch.working(Stage.STATE):
+                self._ledger.commit()
             now = clock.monotonic()
             if now - noted >= NOTES:
                 noted = now
@@ -271,5 +276,6 @@ class Rounds:
 
     async def _sync(self) -> None:
         fresh = list(self._ledger.not_yet_durable())
-        synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
+        with self._session.watch.waiting(Stage.FLUSH):
+            synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
         self._ledger.durable([id for id, path, _ in fresh if path in synced])

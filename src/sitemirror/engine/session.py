@@ -13,6 +13,7 @@ from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.retry import Backoff
 from sitemirror.settings import Settings
+from sitemirror.stopwatch import IDLE, Stopwatch
 from sitemirror.text import printable
 from sitemirror.workers.pool import Pool
 
@@ -36,6 +37,7 @@ class Session:
     emit: Listener
     stop: asyncio.Event
     started: float
+    watch: Stopwatch = IDLE
     backoff: Backoff = field(default_factory=Backoff)
     warnings: list[str] = field(default_factory=list)
 

@@ -17,6 +17,7 @@ from sitemirror.fetch.client import TOO_LARGE, Stream
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import sniff
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
+from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known
 from sitemirror.store.restore import RESCUED
 from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
@@ -83,8 +84,10 @@ class Taker:
         if kind is None or (kind == "text" and self._plan.html) or (kind == "css" and not self._plan.html):
             return _other_type(fetched.url, fetched.content_type, len(fetched.body))
         source = Source(fetched.body, fetched.url, fetched.charset)
+        watch = self._session.watch
         try:
-            reading = await self._session.pool.read(kind, source, self._wishes)
+            with watch.waiting(Stage.CONVERSION):
+                reading = await self._session.pool.read(kind, source, self._wishes, watch)
         except JobFailed as error:
             return Failed(known.url, f"could not be converted: {error}", transient=False)
         if reading.refresh and reading.refresh != known.url:

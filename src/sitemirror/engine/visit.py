@@ -20,6 +20,7 @@ from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
 from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
+from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.schema import Row
 
@@ -98,7 +99,9 @@ class Visitor:
             current = chain[-1]
             self._in_flight.add(current.id)
             try:
-                following = self._settle(chain, await self._take(current, ask, turn))
+                answer = await self._take(current, ask, turn)
+                with self._session.watch.working(Stage.STATE):
+                    following = self._settle(chain, answer)
             finally:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):

@@ -29,6 +29,7 @@ from sitemirror.fetch.trust import Trust
 from sitemirror.fetch.wire import Dropped, Response, Wires
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
+from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.text import printable
 from sitemirror.urls import InvalidUrl, normalize, parts
 
@@ -100,6 +101,7 @@ class Fetcher:
         resolver: AbstractResolver | None = None,
         backoff: Backoff | None = None,
         trust: Trust | None = None,
+        watch: Stopwatch = IDLE,
     ) -> None:
         self._settings = settings
         self._start_url = start_url
@@ -108,6 +110,7 @@ class Fetcher:
         self._tell = on_event
         self._resolver = resolver
         self._backoff = backoff or Backoff()
+        self._watch = watch
         self._credentials = Credentials(settings, start_url, clock=clock)
         self._proxies = Proxies(settings)
         self._trust = trust or Trust(settings.ca_file)
@@ -164,7 +167,8 @@ class Fetcher:
             if not isinstance(answer, Exchange):
                 return answer
             try:
-                return await self._take(answer, limit, wanted)
+                with self._watch.waiting(Stage.BODY):
+                    return await self._take(answer, limit, wanted)
             except Exception as error:
                 return self._failed(url, error)
             finally:
@@ -200,7 +204,8 @@ class Fetcher:
             except UnknownEncoding as error:
                 yield self._failed(url, error)
             else:
-                yield Stream(answer, decoder, timeout=total)
+                with self._watch.waiting(Stage.BODY):
+                    yield Stream(answer, decoder, timeout=total)
         finally:
             answer.close()
 
@@ -253,15 +258,16 @@ class Fetcher:
             exchange = None
             try:
                 async with asyncio.timeout(self._settings.timeout):
-                    response = await self._session.request(
-                        method,
-                        URL(url, encoded=True),
-                        headers=headers,
-                        allow_redirects=False,
-                        proxy=proxy.url if proxy is not None else None,
-                        proxy_headers=proxy_headers or None,
-                        ssl=self._trust.context if uses_tls else True,
-                    )
+                    with self._watch.waiting(Stage.ANSWER):
+                        response = await self._session.request(
+                            method,
+                            URL(url, encoded=True),
+                            headers=headers,
+                            allow_redirects=False,
+                            proxy=proxy.url if proxy is not None else None,
+                            proxy_headers=proxy_headers or None,
+                            ssl=self._trust.context if uses_tls else True,
+                        )
                 assert isinstance(response, Response)
                 exchange = Exchange(url, response, deadline=begun + total, on_end=self._pace.ended)
             except (Dropped, aiohttp.ClientConnectionResetError) as error:

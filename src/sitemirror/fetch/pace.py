@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from sitemirror.events import Listener, Waiting, nobody
 from sitemirror.model import Lane
 from sitemirror.settings import Settings
+from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.urls import parts
 
 LONGEST_PAUSE: Final = 3600.0
@@ -96,7 +97,9 @@ class Pace:
         clock: Clock,
         on_event: Listener = nobody,
         room: asyncio.Semaphore | None = None,
+        watch: Stopwatch = IDLE,
     ) -> None:
+        self._watch = watch
         self._rates = {Lane.SITEMAP: settings.rate_limit, Lane.CONTENT: settings.content_rate}
         self._clock = clock
         self._tell = on_event
@@ -119,7 +122,8 @@ class Pace:
             while True:
                 # Asked again after each sleep: a 429 may have come in meanwhile.
                 while (ready := self._ready_at(host, lane)) > (now := self._clock.monotonic()):
-                    await self._clock.sleep(ready - now)
+                    with self._watch.waiting(self._reason(host, lane)):
+                        await self._clock.sleep(ready - now)
                 if room is None:
                     break
                 # Still at the head of the host's queue: those who wait for a place must not start all at once.
@@ -136,6 +140,12 @@ class Pace:
 
     def _ready_at(self, host: _Host, lane: Lane) -> float:
         return max(host.last_start + host.interval(lane, self._rates[lane]), host.paused_until)
+
+    def _reason(self, host: _Host, lane: Lane) -> Stage:
+        """Whether the wait is our own wish or the host's."""
+        rate = self._rates[lane]
+        own = host.last_start + (1.0 / rate if rate else 0.0)
+        return Stage.RATE_LIMIT if own >= self._ready_at(host, lane) else Stage.ASKED_TO_WAIT
 
     def pause(self, url: str, seconds: float, reason: str) -> None:
         """Sends nothing to the host for `seconds`. Of overlapping pauses the later end counts."""

@@ -4,24 +4,13 @@ Its text is ASCII: whatever a site put into a URL or an error cannot reach the t
 console encoding can spoil it.
 """
 
-import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
+from typing import Annotated, Literal
 
-from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, NOT_NEGATIVE, Amount, Count
-from sitemirror.text import printable
-
-if TYPE_CHECKING:
-    from pydantic import ConfigDict
-
-_SHOWN: Final = "text that may come from the network"
-
-Shown = Annotated[str, _SHOWN]
-"""Control and invisible characters are spelled out."""
-
-ShownIfGiven = Annotated[str | None, _SHOWN, LEFT_OUT_WHEN_EMPTY]
-ShownLines = Annotated[tuple[str, ...], _SHOWN]
+from sitemirror.publish.marks import LEFT_OUT_WHEN_EMPTY, Amount, Count
+from sitemirror.publish.profile import Profile
+from sitemirror.publish.reported import Reported, Shown, ShownIfGiven, ShownLines
 
 
 class RunStatus(StrEnum):
@@ -43,55 +32,7 @@ class SitemapStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reported:
-    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
-
-    def __post_init__(self) -> None:
-        """Makes text safe to show. Raises ValueError for what makes no sense: a mistake of ours, better not printed."""
-        for field in fields(self):
-            object.__setattr__(self, field.name, _checked(field.name, field.type, getattr(self, field.name)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The members of the JSON object."""
-        found = {field.name: (field.type, getattr(self, field.name)) for field in fields(self)}
-        return {
-            name: _plain(value)
-            for name, (kind, value) in found.items()
-            if value is not None or LEFT_OUT_WHEN_EMPTY not in _marks(kind)
-        }
-
-    def to_json(self) -> str:
-        """What goes to stdout: one JSON object in ASCII, without the last newline."""
-        return json.dumps(self.to_dict(), indent=2)
-
-
-def _marks(kind: Any) -> tuple[Any, ...]:
-    return getattr(kind, "__metadata__", ())
-
-
-def _checked(name: str, kind: Any, value: Any) -> Any:
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return kind(value)
-    if (get_origin(kind) is Literal and value not in get_args(kind)) or (NOT_NEGATIVE in _marks(kind) and value < 0):
-        raise ValueError(f"{name} cannot be {value!r}")
-    if _SHOWN in _marks(kind) and value is not None:
-        return printable(value) if isinstance(value, str) else tuple(map(printable, value))
-    return value
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case _Reported():
-            return value.to_dict()
-        case tuple():
-            return [_plain(each) for each in value]
-        case StrEnum():
-            return value.value
-    return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SitemapReport(_Reported):
+class SitemapReport(Reported):
     """One sitemap that was found."""
 
     url: Shown
@@ -109,7 +50,7 @@ class SitemapReport(_Reported):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListReport(_Reported):
+class ListReport(Reported):
     """What `sitemirror list` prints."""
 
     status: RunStatus
@@ -147,7 +88,7 @@ class ListReport(_Reported):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MirrorReport(_Reported):
+class MirrorReport(Reported):
     """What `sitemirror mirror` prints, also when it was interrupted or failed on the way."""
 
     status: RunStatus
@@ -202,9 +143,12 @@ class MirrorReport(_Reported):
     hint: ShownIfGiven = None
     """What to do about it. Only with status error."""
 
+    profile: Annotated[Profile | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Where the time went. Only with --profile."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorReport(_Reported):
+class ErrorReport(Reported):
     """What a command prints when it failed before there was anything to count."""
 
     status: Literal[RunStatus.ERROR] = RunStatus.ERROR
@@ -230,7 +174,7 @@ class ErrorReport(_Reported):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SitesReport(_Reported):
+class SitesReport(Reported):
     """What `sitemirror mirror --sites` and `crawl --sites` print, also when they were interrupted or sites failed."""
 
     status: RunStatus
@@ -307,7 +251,7 @@ class ProblemKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyProblem(_Reported):
+class VerifyProblem(Reported):
     """One thing that is wrong."""
 
     kind: ProblemKind
@@ -323,7 +267,7 @@ class VerifyProblem(_Reported):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedCounts(_Reported):
+class VerifiedCounts(Reported):
     """How much was looked at."""
 
     mirrors: Count = 0
@@ -343,7 +287,7 @@ class VerifiedCounts(_Reported):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyReport(_Reported):
+class VerifyReport(Reported):
     """What `sitemirror verify` prints."""
 
     status: Literal[RunStatus.OK, RunStatus.ERROR]

@@ -20,6 +20,7 @@ from typing import Final, TypeVar, cast
 import orjson
 
 from sitemirror.errors import OutputError
+from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.workers.jobs import (
     READERS,
     JobFailed,
@@ -69,6 +70,7 @@ class _Job:
 
     message: Message
     result: asyncio.Future[Message | str]
+    watch: Stopwatch
     deaths: int = 0
 
     @property
@@ -102,17 +104,17 @@ class Pool:
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    async def read(self, kind: str, source: Source, wishes: Wishes) -> Reading:
+    async def read(self, kind: str, source: Source, wishes: Wishes, watch: Stopwatch = IDLE) -> Reading:
         """What a page's bytes come to. Raises `JobFailed`."""
         if self._here():
-            return self._try(lambda: READERS[kind](source, wishes))
-        return reading_from(await self._ask(reading_wanted(kind, source, wishes)))
+            return self._try(lambda: READERS[kind](source, wishes), watch)
+        return reading_from(await self._ask(reading_wanted(kind, source, wishes), watch))
 
-    async def localize(self, file: Received, targets: Mapping[str, str]) -> tuple[int, str]:
+    async def localize(self, file: Received, targets: Mapping[str, str], watch: Stopwatch = IDLE) -> tuple[int, str]:
         """Makes a file's links local; gives its size and hash. Raises `JobFailed`, or what the disk refuses."""
         if self._here():
-            return self._try(lambda: localize(file, targets))
-        size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets)))[0])
+            return self._try(lambda: localize(file, targets), watch)
+        size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets), watch))[0])
         return size, digest
 
     @property
@@ -142,10 +144,11 @@ class Pool:
         self._busy, self._since = 0.0, now
         return share > TOO_BUSY
 
-    def _try(self, job: Callable[[], T]) -> T:
+    def _try(self, job: Callable[[], T], watch: Stopwatch) -> T:
         begun = time.perf_counter()
         try:
-            return job()
+            with watch.working(Stage.CONVERTING):
+                return job()
         except OutputError:
             raise
         except Exception as error:
@@ -153,8 +156,8 @@ class Pool:
         finally:
             self._busy += time.perf_counter() - begun
 
-    async def _ask(self, message: Message) -> Message:
-        job = _Job(message, asyncio.get_running_loop().create_future())
+    async def _ask(self, message: Message, watch: Stopwatch) -> Message:
+        job = _Job(message, asyncio.get_running_loop().create_future(), watch)
         self._give(job)
         answer = await job.result
         if isinstance(answer, str):
@@ -315,16 +318,16 @@ class _Worker(asyncio.SubprocessProtocol):
         received += data
         start = 0
         while len(received) - start >= HEADER.size:
-            told, body = HEADER.unpack_from(received, start)
+            told, body, seconds = HEADER.unpack_from(received, start)
             begin = start + HEADER.size
             end = begin + told + body
             if end > len(received):
                 break
-            self._answered((bytes(received[begin : begin + told]), bytes(received[begin + told : end])))
+            self._answered((bytes(received[begin : begin + told]), bytes(received[begin + told : end])), seconds)
             start = end
         del received[:start]
 
-    def _answered(self, answer: Message) -> None:
+    def _answered(self, answer: Message, seconds: float) -> None:
         if not self.is_up:  # The first word only says that it is there.
             self.is_up = True
             self.pool.up(self)
@@ -332,6 +335,7 @@ class _Worker(asyncio.SubprocessProtocol):
         job = self.jobs.popleft()
         self.load -= job.size
         self._began = time.monotonic()
+        job.watch.worked(seconds)
         job.answer(answer)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from struct import Struct
 from typing import BinaryIO, Final
 
 from sitemirror.workers.jobs import Message, do
 
-HEADER: Final = Struct("<II")
-"""The lengths of a message's two parts, which follow."""
+HEADER: Final = Struct("<IIf")
+"""The lengths of a message's two parts, which follow, and the seconds that an answer took."""
 
 _BUFFER: Final = 1 << 18
 
@@ -29,17 +30,19 @@ def main() -> None:
         os.dup2(2, 1)
         send(results, (b"", b""))
         while (job := receive(jobs)) is not None:
-            send(results, do(job))
+            begun = time.perf_counter()
+            answer = do(job)
+            send(results, answer, seconds=time.perf_counter() - begun)
 
 
-def framed(message: Message) -> bytes:
+def framed(message: Message, *, seconds: float = 0.0) -> bytes:
     """A message as it goes over a pipe."""
     told, body = message
-    return b"".join((HEADER.pack(len(told), len(body)), told, body))
+    return b"".join((HEADER.pack(len(told), len(body), seconds), told, body))
 
 
-def send(file: BinaryIO, message: Message) -> None:
-    file.write(framed(message))
+def send(file: BinaryIO, message: Message, *, seconds: float = 0.0) -> None:
+    file.write(framed(message, seconds=seconds))
     file.flush()
 
 
@@ -48,7 +51,7 @@ def receive(file: BinaryIO) -> Message | None:
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
-    told, body = HEADER.unpack(header)
+    told, body, _ = HEADER.unpack(header)
     return file.read(told), file.read(body)
 
 

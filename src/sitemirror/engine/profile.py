@@ -1,0 +1,130 @@
+"""Says what a run's time went into, and which one thing held it up the most."""
+
+from __future__ import annotations
+
+from sitemirror.engine.runqueue import RunQueue
+from sitemirror.engine.session import Session
+from sitemirror.engine.usage import usage
+from sitemirror.publish.profile import Depth, PhaseTimes, Profile, StageTimes, TimeShare
+from sitemirror.settings import Settings
+from sitemirror.stopwatch import IDLE, Limit, Phase, Running, Stage, Stopwatch
+
+
+def start_watch(settings: Settings) -> Stopwatch:
+    """A stopwatch for a run that begins now, in this thread."""
+    return Running(settings.concurrency, queued=RunQueue().seconds) if settings.profile else IDLE
+
+
+def profile(session: Session) -> Profile | None:
+    """The profile of a run that ends now; None when none was asked for."""
+    watch = session.watch
+    if not isinstance(watch, Running):
+        return None
+    watch.look_at(len(session.pool.pids))
+    used = usage(session.pool.pids)
+    elapsed = watch.end()
+    shares = _shares(watch.limits)
+    return Profile(
+        limit=shares[0].limit,
+        explanation=_explain(shares, watch, session.settings),
+        elapsed_sec=round(elapsed, 3),
+        shares=shares,
+        phases=PhaseTimes(**{phase: round(watch.phases.get(phase, 0.0), 3) for phase in Phase}),
+        stages=tuple(
+            StageTimes(
+                stage=stage,
+                seconds=round(times.seconds, 3),
+                count=times.count,
+                mean_sec=round(times.seconds / times.count, 6),
+                greatest_sec=round(times.greatest, 6),
+            )
+            for stage, times in watch.stages.items()
+            if times.count
+        ),
+        depths=_depths(watch, elapsed),
+        cpu_sec=round(used.cpu_sec, 3),
+        workers_cpu_sec=_rounded(used.workers_cpu_sec),
+        peak_memory_mb=_rounded(used.peak_memory_mb),
+        workers_peak_memory_mb=_rounded(used.workers_peak_memory_mb),
+    )
+
+
+def _shares(limits: dict[Limit, float]) -> tuple[TimeShare, ...]:
+    """Greatest first, but what nobody can name last."""
+    seconds = {limit: max(spent, 0.0) for limit, spent in limits.items()}
+    total = sum(seconds.values()) or 1.0
+    order = sorted(seconds, key=lambda limit: (limit is Limit.OTHER, -seconds[limit]))
+    return tuple(
+        TimeShare(limit=limit, seconds=round(seconds[limit], 3), share=round(seconds[limit] / total, 4))
+        for limit in order
+    )
+
+
+def _depths(watch: Running, elapsed: float) -> tuple[Depth, ...]:
+    """How many were at something at once. The mean is the time they took together, spread over the run."""
+    spent, span = watch.stages, elapsed or 1.0
+    requests = (spent[Stage.ANSWER].seconds + spent[Stage.BODY].seconds) / span
+    conversions = spent[Stage.CONVERSION].seconds / span
+    return (
+        Depth(of="requests", mean=round(requests, 2), greatest=watch.most_requests),
+        Depth(of="conversions", mean=round(conversions, 2), greatest=watch.most[Stage.CONVERSION]),
+        Depth(of="workers", mean=round(watch.mean_workers, 2), greatest=watch.most_workers),
+    )
+
+
+def _explain(shares: tuple[TimeShare, ...], watch: Running, settings: Settings) -> str:
+    """Names the limit. That the machine was crowded says nothing about the site, so what comes next is named, too."""
+    greatest, second, *_ = shares
+    text = _sentence(greatest, watch, settings)
+    return f"{text}; next, {_sentence(second, watch, settings)}" if greatest.limit is Limit.MACHINE else text
+
+
+def _sentence(greatest: TimeShare, watch: Running, settings: Settings) -> str:
+    """The limit, how much it was, and what bears on it."""
+    part = f"{greatest.share:.0%}".replace("%", " %")
+    match greatest.limit:
+        case Limit.RATE_LIMIT:
+            return f"the rate limit: {part} of the time was spent waiting for it; {_allowed(settings)}"
+        case Limit.ASKED_TO_WAIT:
+            return f"the site's wish: {part} of the time was spent waiting because it asked for that"
+        case Limit.SITE:
+            answers = watch.stages[Stage.ANSWER]
+            mean = answers.seconds / max(answers.count, 1)
+            asked = f"--concurrency {settings.concurrency} asks for {_number(settings.concurrency, 'page')} at a time"
+            return f"the site: {part} of the time was spent waiting for its answers ({mean:.3g} s each); {asked}"
+        case Limit.NETWORK:
+            return f"the network: {part} of the time was spent waiting for the rest of answers that had begun"
+        case Limit.CONVERTER:
+            who = f"{_number(watch.most_workers, 'worker')}" if watch.most_workers else "the main process, no worker"
+            return f"the converter: {part} of the time was spent converting pages; {who} did it (--workers)"
+        case Limit.DISK:
+            return f"the disk: {part} of the time was spent waiting for it; the mirror is in {settings.output}"
+        case Limit.SITEMIRROR:
+            return f"sitemirror itself: {part} of the time its main process was busy with requests and records"
+        case Limit.MACHINE:
+            return f"the machine: {part} of the time other programs or the workers had all processors"
+    return "nothing: there was no time to speak of"
+
+
+def _allowed(settings: Settings) -> str:
+    """Which option allows how much."""
+    rate = settings.content_rate
+    if settings.content_rate_limit is not None:
+        option = f"--content-rate-limit {settings.content_rate_limit:g}"
+    elif settings.delay_seconds is not None:
+        option = f"--delay-seconds {settings.delay_seconds:g}"
+    else:
+        option = f"--rate-limit {settings.rate_limit:g}"
+        if settings.concurrency > 1:
+            option += f" with --concurrency {settings.concurrency}"
+    if not rate:  # for pages, so it was that for sitemaps
+        return f"--rate-limit {settings.rate_limit:g} holds for robots.txt and sitemaps"
+    return f"{option} allows {rate:.3g} {'request' if rate == 1 else 'requests'} a second"
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)

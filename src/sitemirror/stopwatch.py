@@ -1,0 +1,244 @@
+"""Where a run's time goes. Every part says what it is at; with `--profile` somebody listens, without it nobody does.
+
+The stages of many pages overlap, so their sums say little about the run. What counts is the clock on the wall: each
+moment of it is put down to the one thing that held the run up just then, so these shares add up to the whole.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+
+class Phase(StrEnum):
+    """What a run does one after the other."""
+
+    START_UP = "start_up"
+    DISCOVERY = "discovery"
+    PAGES = "pages"
+    PUBLISHING = "publishing"
+
+
+class Stage(StrEnum):
+    """What is done for a page, or waited for."""
+
+    # Waits, of which any number go on at once.
+    RATE_LIMIT = "rate_limit"
+    ASKED_TO_WAIT = "asked_to_wait"
+    ANSWER = "answer"
+    BODY = "body"
+    CONVERSION = "conversion"
+    LINKS = "links"
+    FLUSH = "flush"
+
+    # Work of the main process, which does one thing at a time.
+    CONVERTING = "converting"
+    SAVING = "saving"
+    STATE = "state"
+    PUBLISHING = "publishing"
+
+
+class Limit(StrEnum):
+    """What can hold a run up."""
+
+    RATE_LIMIT = "rate_limit"
+    ASKED_TO_WAIT = "asked_to_wait"
+    SITE = "site"
+    NETWORK = "network"
+    CONVERTER = "converter"
+    DISK = "disk"
+    SITEMIRROR = "sitemirror"
+    MACHINE = "machine"
+    OTHER = "other"
+
+
+@dataclass(slots=True)
+class Times:
+    """How often a stage came up and how long it took, all its turns together."""
+
+    seconds: float = 0.0
+    count: int = 0
+    greatest: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.seconds += seconds
+        self.count += 1
+        self.greatest = max(self.greatest, seconds)
+
+
+_NOTHING: Final = nullcontext()
+
+
+class Stopwatch:
+    """Measures nothing, at next to no cost."""
+
+    def waiting(self, stage: Stage) -> AbstractContextManager[None]:
+        """Around an await."""
+        return _NOTHING
+
+    def working(self, stage: Stage) -> AbstractContextManager[None]:
+        """Around work without an await. May stand inside another: the inner one counts."""
+        return _NOTHING
+
+    def worked(self, seconds: float) -> None:
+        """A worker was at a page for so long."""
+
+    def begin(self, phase: Phase) -> None:
+        """The phase before it has ended."""
+
+    def look_at(self, workers: int) -> None:
+        """So many workers are up just now."""
+
+
+IDLE: Final = Stopwatch()
+
+
+@dataclass(slots=True)
+class Running(Stopwatch):
+    """Measures. Used by one thread: `cpu` tells how long it had a processor, `queued` how long it waited for one."""
+
+    concurrency: int
+    wall: Callable[[], float] = time.perf_counter
+    cpu: Callable[[], float] = time.thread_time
+    queued: Callable[[], float] = lambda: 0.0
+    phases: dict[Phase, float] = field(default_factory=dict)
+    stages: dict[Stage, Times] = field(default_factory=lambda: {stage: Times() for stage in Stage})
+    limits: dict[Limit, float] = field(default_factory=lambda: dict.fromkeys(Limit, 0.0))
+    most: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(Stage, 0))
+    most_requests: int = 0
+    most_workers: int = 0
+    begun: float = field(init=False)
+    _looks: int = field(init=False, default=0)
+    _workers_seen: int = field(init=False, default=0)
+    _phase: Phase = field(init=False, default=Phase.START_UP)
+    _phase_begun: float = field(init=False)
+    _now: dict[Stage, int] = field(init=False, default_factory=lambda: dict.fromkeys(Stage, 0))
+    _at_work: list[Stage] = field(init=False, default_factory=list)
+    _marked: float = field(init=False)
+    _marked_cpu: float = field(init=False)
+    _marked_queued: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.begun = self._marked = self._phase_begun = self.wall()
+        self._marked_cpu, self._marked_queued = self.cpu(), self.queued()
+
+    def waiting(self, stage: Stage) -> AbstractContextManager[None]:
+        return _Wait(self, stage)
+
+    def working(self, stage: Stage) -> AbstractContextManager[None]:
+        return _Work(self, stage)
+
+    def worked(self, seconds: float) -> None:
+        self.stages[Stage.CONVERTING].add(seconds)
+
+    def begin(self, phase: Phase) -> None:
+        now = self.mark()
+        self.phases[self._phase] = self.phases.get(self._phase, 0.0) + now - self._phase_begun
+        self._phase, self._phase_begun = phase, now
+
+    def look_at(self, workers: int) -> None:
+        self.most_workers = max(self.most_workers, workers)
+        self._looks += 1
+        self._workers_seen += workers
+
+    @property
+    def mean_workers(self) -> float:
+        return self._workers_seen / max(self._looks, 1)
+
+    def end(self) -> float:
+        """Closes the last phase; gives the seconds from the beginning until now."""
+        self.begin(self._phase)
+        return self._marked - self.begun
+
+    def mark(self) -> float:
+        """Puts the time since the last mark down to what held the run up."""
+        now, cpu, queued = self.wall(), self.cpu(), self.queued()
+        crowded, busy = queued - self._marked_queued, cpu - self._marked_cpu
+        passed = now - self._marked - crowded
+        self._marked, self._marked_cpu, self._marked_queued = now, cpu, queued
+        limits = self.limits
+        limits[Limit.MACHINE] += crowded
+        if self._at_work and self._at_work[-1] is Stage.CONVERTING:
+            limits[Limit.CONVERTER] += passed
+            return now
+        limits[Limit.SITEMIRROR] += busy
+        idle = passed - busy  # of one moment perhaps below 0, as the clocks tick apart; their sums are right
+        if self._at_work:
+            limits[Limit.DISK] += idle  # nothing else makes such work wait
+            return now
+        found = self._waited_for()
+        if found is not Limit.SITE:
+            limits[found] += idle
+            return now
+        answers, bodies = self._now[Stage.ANSWER], self._now[Stage.BODY]
+        limits[Limit.SITE] += idle * answers / (answers + bodies)
+        limits[Limit.NETWORK] += idle * bodies / (answers + bodies)
+        return now
+
+    def _waited_for(self) -> Limit:
+        """What would have to come for the run to get on. The site stands for the network, too."""
+        now = self._now
+        if now[Stage.RATE_LIMIT]:
+            return Limit.RATE_LIMIT
+        if now[Stage.ASKED_TO_WAIT]:
+            return Limit.ASKED_TO_WAIT
+        requests = now[Stage.ANSWER] + now[Stage.BODY]
+        if requests < self.concurrency and (now[Stage.CONVERSION] or now[Stage.LINKS]):
+            return Limit.CONVERTER  # More could be asked for, but the pages that are here stand in the way.
+        if requests:
+            return Limit.SITE
+        return Limit.DISK if now[Stage.FLUSH] else Limit.OTHER
+
+    def enter(self, stage: Stage) -> float:
+        moment = self.mark()
+        now = self._now
+        now[stage] += 1
+        self.most[stage] = max(self.most[stage], now[stage])
+        if stage is Stage.ANSWER or stage is Stage.BODY:
+            self.most_requests = max(self.most_requests, now[Stage.ANSWER] + now[Stage.BODY])
+        return moment
+
+    def leave(self, stage: Stage, entered: float) -> None:
+        self.stages[stage].add(self.mark() - entered)
+        self._now[stage] -= 1
+
+    def set_to(self, stage: Stage) -> float:
+        moment = self.mark()
+        self._at_work.append(stage)
+        return moment
+
+    def done_with(self, stage: Stage, begun: float) -> None:
+        self.stages[stage].add(self.mark() - begun)
+        self._at_work.pop()
+
+
+class _Wait(AbstractContextManager[None]):
+    __slots__ = ("_entered", "_stage", "_watch")
+
+    def __init__(self, watch: Running, stage: Stage) -> None:
+        self._watch = watch
+        self._stage = stage
+
+    def __enter__(self) -> None:
+        self._entered = self._watch.enter(self._stage)
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.leave(self._stage, self._entered)
+
+
+class _Work(AbstractContextManager[None]):
+    __slots__ = ("_begun", "_stage", "_watch")
+
+    def __init__(self, watch: Running, stage: Stage) -> None:
+        self._watch = watch
+        self._stage = stage
+
+    def __enter__(self) -> None:
+        self._begun = self._watch.set_to(self._stage)
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.done_with(self._stage, self._begun)

@@ -1,0 +1,69 @@
+"""`--profile` on the command line: a sentence and a table for people, an object in the JSON for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import RunCli
+from tests.site import Site, faults
+
+
+def test_the_limit_and_the_stages_are_told(site: Site, run_cli: RunCli) -> None:
+    """The sentence on stderr is the one in the JSON; the table has the stages that came up."""
+    site.fill(4)
+    site.sitemap()
+    done = run_cli("mirror", site.url, "--rate-limit", "5", "--profile")
+    profile = done.json["profile"]
+    assert profile["limit"] == "rate_limit"
+    assert profile["explanation"].endswith("--rate-limit 5 allows 5 requests a second")
+    assert f"limit: {profile['explanation']}" in done.stderr
+    rows = [line.split() for line in done.stderr.splitlines()]
+    assert ["stage", "seconds", "count", "mean", "ms", "longest", "ms"] in rows
+    assert any(row[:1] == ["saving"] and row[2] == "4" for row in rows)
+    assert "rate limit (wait)" in done.stderr
+    assert "requests" in done.stderr.split("at once, on average: ")[1]
+
+
+def test_many_small_pages_from_a_fast_server_keep_sitemirror_busy(site: Site, run_cli: RunCli) -> None:
+    """Neither the site nor the converter nor the disk has much to do with them."""
+    site.fill(400)
+    site.sitemap()
+    done = run_cli("mirror", site.url, "--rate-limit", "0", "--concurrency", "8", "--profile")
+    others = [one["limit"] for one in done.json["profile"]["shares"] if one["limit"] != "machine"]
+    assert others[0] == "sitemirror", done.stderr
+
+
+def test_a_failed_run_tells_it_before_the_error(site: Site, run_cli: RunCli) -> None:
+    """The error stays the last word."""
+    for path in site.fill(1):
+        site.fault(path, faults.status(404))
+    site.sitemap()
+    done = run_cli("mirror", site.url, "--rate-limit", "0", "--on-error", "abort", "--profile")
+    assert done.returncode == 1
+    assert "profile" in done.json
+    assert 0 < done.stderr.index("limit: ") < done.stderr.index("error: ")
+
+
+def test_quiet_leaves_it_to_the_json(site: Site, run_cli: RunCli) -> None:
+    """--quiet: the object alone."""
+    site.fill(1)
+    site.sitemap()
+    done = run_cli("mirror", site.url, "--rate-limit", "0", "--quiet", "--profile")
+    assert done.stderr == ""
+    assert done.json["profile"]["stages"]
+
+
+def test_list_has_no_profile(site: Site, run_cli: RunCli) -> None:
+    """It belongs to the commands that fetch pages."""
+    assert run_cli("list", site.url, "--profile").returncode == 2
+
+
+def test_many_sites_have_a_profile_each(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """--sites: in the JSON, beside what else is said of a site."""
+    site.fill(2)
+    site.sitemap()
+    listed = tmp_path / "sites.txt"
+    listed.write_text(f"{site.url}\n", encoding="utf-8")
+    done = run_cli("mirror", "--sites", listed, "--rate-limit", "0", "--profile")
+    (only,) = done.json["sites"]
+    assert sum(one["seconds"] for one in only["profile"]["shares"]) > 0
