@@ -30,6 +30,8 @@ class Hosts(Nginx):
     def __init__(self, folder: Path, books: Sequence[corpus.Book], pages: corpus.Corpus, count: int) -> None:
         locations = [f"    location /{book.name}/ {{ alias {book.folder}/; }}" for book in books]
         locations += [f"    location = /{name} {{ try_files /$server_addr/{name} =404; }}" for name in _WRITTEN]
+        # Every site has a front page; one that cannot be had would be asked for twice.
+        locations.append('    location = / { default_type text/html; return 200 "<title>Manuals</title>"; }')
         addresses = [f"127.0.{1 + number // 200}.{1 + number % 200}" for number in range(count)]
         super().__init__(folder, locations, addresses, Log.ON)
         for address in addresses:

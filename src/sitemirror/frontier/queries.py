@@ -13,7 +13,7 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from struct import Struct
 from typing import Final
@@ -45,9 +45,15 @@ class Counted:
 class Queries:
     """The queries that were accepted."""
 
-    def __init__(self) -> None:
-        self._rows = [array("I", bytes(_WIDTH * array("I").itemsize)) for _ in range(_ROWS)]
-        self._bits = bytearray(_BITS // 8)
+    # Made for the first query: most sites have none, and many sites may be mirrored at once.
+
+    @cached_property
+    def _rows(self) -> list[array[int]]:
+        return [array("I", bytes(_WIDTH * array("I").itemsize)) for _ in range(_ROWS)]
+
+    @cached_property
+    def _bits(self) -> bytearray:
+        return bytearray(_BITS // 8)
 
     def add(self, path: str, query: str) -> None:
         """Counts a query of a path. Once for each."""

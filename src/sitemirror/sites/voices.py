@@ -21,6 +21,8 @@ class Voices:
         """Sites of which nobody can say yet how large they are."""
         self.under_way: dict[Voice, float | None] = {}
         """Those whose size is known, with how long they think they still need."""
+        self._eta: float | None = None
+        self._told = 0
 
     def change(self, before: Progress, now: Progress) -> None:
         """What one site said before is replaced by what it says now."""
@@ -38,12 +40,13 @@ class Voices:
     @property
     def progress(self) -> Progress:
         """Where all of them stand. They go side by side, so the slowest says when all are done."""
-        longest = 0.0
-        for eta in self.under_way.values():
-            if eta is None:
-                return self.sum
-            longest = max(longest, eta)
-        return self.sum if self.unknown else replace(self.sum, eta_sec=longest)
+        self._told += 1
+        if self._told >= len(self.under_way):  # The more there are, the less one page changes.
+            self._told = 0
+            etas = [eta for eta in self.under_way.values() if eta is not None]
+            nobody_knows = self.unknown or len(etas) < len(self.under_way)
+            self._eta = None if nobody_knows else max(etas, default=None)
+        return self.sum if self._eta is None else replace(self.sum, eta_sec=self._eta)
 
 
 class Voice:
