@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemirror.cli.app import mirror_site_app, sitemirror_app
 from sitemirror.cli.commands import CommandLine
 from sitemirror.cli.options import Command, is_flag, options_of
-from sitemirror.cli.plain import read_plain
+from sitemirror.cli.plain import read_plain, read_plain_list
 
 URL = "https://example.com/"
 
@@ -70,6 +72,30 @@ def test_what_people_type_is_plain() -> None:
         "front_matter": True,
         "timeout": "2",
     }
+
+
+@given(st.data(), st.sampled_from([Command.MIRROR, Command.CRAWL]))
+def test_a_list_of_sites_is_what_typer_reads(data: st.DataObject, command: Command) -> None:
+    """`--sites FILE` in place of the target is read as typer reads it, or left to typer."""
+    arguments = data.draw(typed_for(command))
+    given_list = data.draw(
+        st.sampled_from([["--sites", "s.txt"], ["--sites=s.toml"], ["--sites", ""], ["--sites"], []])
+    )
+    at = arguments.index(URL)
+    arguments[at : at + 1] = given_list
+    plain = read_plain_list(arguments, options_of(command))
+    if plain is not None:
+        sitemirror_app([command, *arguments], heard := Heard())
+        assert heard.line is not None
+        assert plain == (heard.line.target, heard.line.given, heard.line.config, heard.line.sites)
+
+
+def test_a_list_of_sites_is_plain() -> None:
+    """A list needs no typer; a list and a URL do, for typer's side says what is wrong."""
+    options = options_of(Command.MIRROR)
+    assert read_plain_list(["--sites", "s.txt", "-q"], options) == ("", {"quiet": True}, None, Path("s.txt"))
+    assert read_plain_list(["--sites", "s.txt", URL], options) is None
+    assert read_plain(["--sites", "s.txt"], options) is None
 
 
 def test_the_door_of_crawl_reads_the_same() -> None:

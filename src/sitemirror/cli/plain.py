@@ -14,11 +14,39 @@ from typing import Any, Final
 from sitemirror.cli.options import Option, is_flag, is_repeatable
 
 _CONFIG: Final = "config"
+_SITES: Final = "sites"
 
 
 def read_plain(arguments: Sequence[str], options: Sequence[Option]) -> tuple[str, dict[str, Any], Path | None] | None:
     """Target, settings that were given and configuration file; None if they are not plain to see."""
-    names = {"--config": (_CONFIG, None), **dict(_names(options))}
+    read = _read(arguments, options, [_CONFIG])
+    if read is None or len(read[0]) != 1 or not read[0][0]:
+        return None
+    (target,), found = read
+    return target, found, _path(found, _CONFIG)
+
+
+def read_plain_list(
+    arguments: Sequence[str], options: Sequence[Option]
+) -> tuple[str, dict[str, Any], Path | None, Path | None] | None:
+    """The same, with `--sites FILE` in place of the target, which is empty then."""
+    read = _read(arguments, options, [_CONFIG, _SITES])
+    if read is None or read[0] or _SITES not in read[1]:
+        return None
+    found = read[1]
+    return "", found, _path(found, _CONFIG), _path(found, _SITES)
+
+
+def _path(found: dict[str, Any], name: str) -> Path | None:
+    value = found.pop(name, None)
+    return None if value is None else Path(value)
+
+
+def _read(
+    arguments: Sequence[str], options: Sequence[Option], files: Sequence[str]
+) -> tuple[list[str], dict[str, Any]] | None:
+    """What is no option, and what the options give; `files` are options that are no settings."""
+    names = {**{f"--{name}": (name, None) for name in files}, **dict(_names(options))}
     found: dict[str, Any] = {}
     targets: list[str] = []
     words = iter(arguments)
@@ -39,14 +67,11 @@ def read_plain(arguments: Sequence[str], options: Sequence[Option]) -> tuple[str
             value = next(words, "-")
             if value.startswith("-"):
                 return None
-        if field != _CONFIG and is_repeatable(field):
+        if field not in files and is_repeatable(field):
             found.setdefault(field, []).append(value)
         else:
             found[field] = value
-    if len(targets) != 1 or not targets[0]:
-        return None
-    config = found.pop(_CONFIG, None)
-    return targets[0], found, None if config is None else Path(config)
+    return targets, found
 
 
 def _names(options: Sequence[Option]) -> Iterator[tuple[str, tuple[str, bool | None]]]:

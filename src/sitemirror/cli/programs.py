@@ -17,7 +17,7 @@ from sitemirror.cli.commands import (
 )
 from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
 from sitemirror.cli.options import Command, options_of
-from sitemirror.cli.plain import read_plain
+from sitemirror.cli.plain import read_plain, read_plain_list
 from sitemirror.errors import SitemirrorError
 
 
@@ -31,6 +31,9 @@ def run_sitemirror(arguments: Sequence[str]) -> int:
                 return _show_help(f"{SITEMIRROR} {command}")
             if (read := read_plain(rest, options_of(command))) is not None:
                 return carry_out(command, CommandLine(SITEMIRROR, arguments, *read))
+            takes_list = command in (Command.MIRROR, Command.CRAWL)
+            if takes_list and (many := read_plain_list(rest, options_of(command))) is not None:
+                return carry_out(command, CommandLine(SITEMIRROR, arguments, *many))
         from sitemirror.cli.app import sitemirror_app
 
         return sitemirror_app(arguments, carry_out)
