@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 REPEAT_EVERY: Final = 21
@@ -41,11 +42,12 @@ def listed(entry: int) -> int:
 
 
 class Listing:
-    """What the server answers, for `entries` entries in sitemaps of `each`."""
+    """What the server answers, for `entries` entries in sitemaps of `each`. `heard` is told of every request's path."""
 
-    def __init__(self, entries: int, each: int) -> None:
+    def __init__(self, entries: int, each: int, heard: Callable[[str], None]) -> None:
         self._entries = entries
         self._each = each
+        self._heard = heard
         self.base = ""
 
     def answer(self, path: str) -> tuple[int, str, Iterator[bytes]]:
@@ -92,6 +94,7 @@ class Listing:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 method, path, _ = head.decode("latin-1").split(" ", 2)
+                self._heard(path)
                 status, kind, body = self.answer(path)
                 writer.write(
                     f"HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
@@ -122,8 +125,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, default=1_050_000)
     parser.add_argument("--each", type=int, default=50_000, help="entries per sitemap")
+    parser.add_argument("--tell", action="store_true", help="the path of every request on stdout, when it comes")
     options = parser.parse_args()
-    asyncio.run(serve(Listing(options.entries, options.each)))
+    heard = partial(print, flush=True) if options.tell else lambda _: None
+    asyncio.run(serve(Listing(options.entries, options.each, heard)))
 
 
 if __name__ == "__main__":

@@ -125,6 +125,7 @@ CREATE INDEX page_fold ON page (fold);
 CREATE INDEX page_elsewhere ON page (path) WHERE path != wanted;
 CREATE INDEX page_body ON page (body);
 CREATE INDEX page_fresh ON page (id) WHERE durable = 0;
+CREATE INDEX page_error ON page (id) WHERE error IS NOT NULL;
 CREATE INDEX alias ON url (leads_to) WHERE leads_to IS NOT NULL;
 
 -- Markdown whose links lead to files: what each link was (packed), and the hash of the file that has them so.
