@@ -59,3 +59,42 @@ def test_help_is_drawn_without_what_a_run_or_a_parser_needs(arguments: list[str]
     """Help is asked for in passing, and answers at once."""
     code = f"import sys; sys.argv = ['sitemirror', *{arguments}]; from sitemirror.cli import main; main()"
     assert not loaded_by(code) & (HEAVY - {"dataclasses"})
+
+
+AT_FIRST_CONNECTION = """
+import socket, sys
+seen = []
+def look(event, arguments):
+    if event == "socket.__new__" and arguments[1] in (socket.AF_INET, socket.AF_INET6) and not seen:
+        seen.extend(sys.modules)
+sys.addaudithook(look)
+from sitemirror.cli import main
+code = main()
+print(*seen, file=sys.stderr)
+sys.exit(code)
+"""
+AT_THE_END = {"sitemirror.engine.publication", "sitemirror.publish.manifest", "sitemirror.publish.contents"}
+FOR_OTHERS = {"sitemirror.engine.verify", "sitemirror.engine.where", "sitemirror.engine.outline"}
+FOR_A_LOST_STATE = {"sitemirror.engine.rebuild", "sitemirror.publish.index_reader"}
+FOR_SITEMAPS = {"sitemirror.engine.discovery", "sitemirror.discover.sitemap", "sitemirror.discover.salvage"}
+FOR_STYLE_SHEETS = {"sitemirror.discover.stylesheet", "sitemirror.convert.css_urls"}
+FOR_ODD_INPUT = {"pydantic", "typer", "click", "rich", "tomllib", "difflib"}
+
+
+@pytest.mark.parametrize("command", ["mirror", "crawl"])
+def test_a_run_begins_before_its_end_is_prepared(command: str, site: Site, out: Path) -> None:
+    """Up to its first connection a run loads neither its end, nor other commands, nor what is rarely needed."""
+    site.fill(2)
+    site.sitemap()
+    arguments = [command, f"{site.url}/page/1", "--rate-limit", "0", "--output", str(out), "--quiet", "--whole-site"]
+    if command == "crawl":
+        arguments.remove("--whole-site")
+    done = subprocess.run(
+        [sys.executable, "-c", AT_FIRST_CONNECTION, *arguments], cwd=out.parent, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.split())
+    assert "aiohttp" in loaded
+    unwanted = AT_THE_END | FOR_OTHERS | FOR_A_LOST_STATE | FOR_SITEMAPS | FOR_STYLE_SHEETS | FOR_ODD_INPUT
+    assert not loaded & unwanted
+    assert not {name for name in loaded if name.startswith("aiohttp.web")}

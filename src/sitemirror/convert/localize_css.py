@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sitemirror.convert.css_urls import find_urls, spelled, value
 from sitemirror.convert.link_values import Rewrite, rewrite_loaded
 from sitemirror.convert.rewriting import Localizer, Relinker
 from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declared_by_css
@@ -33,6 +32,8 @@ def rewrite_style(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
 
 def css_edits(text: str, coding: Coding, rewrite: Rewrite) -> list[Edit]:
     """What has to change in `text`, which is CSS in a source's own characters."""
+    from sitemirror.convert.css_urls import find_urls, spelled, value  # Its patterns are slow to compile.
+
     edits: list[Edit] = []
     for start, end, quote in find_urls(coding.masked(text)):
         piece = text[start:end]

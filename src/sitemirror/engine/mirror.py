@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sitemirror.engine.arrival import Arrival, arrive, check_robots, check_site, check_start
-from sitemirror.engine.discovery import Discovery
 from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.notes import Notes
 from sitemirror.engine.plan import Plan, plan_for
 from sitemirror.engine.profile import profile
-from sitemirror.engine.publication import publish
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.rounds import Rounds
 from sitemirror.engine.session import Session, Stopped
@@ -182,6 +180,8 @@ class Mirror:
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed))
 
     async def _read_sitemaps(self) -> None:
+        from sitemirror.engine.discovery import Discovery  # Following links does without its parsers.
+
         self._listing.reopen()
         checkpoint = self._notes.checkpoint
         await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
@@ -192,6 +192,8 @@ class Mirror:
 
     async def _finish(self, status: RunStatus, trouble: SitemirrorError | None) -> MirrorReport:
         """Publishes what there is. Also after an interruption, and as far as a full disk lets us."""
+        from sitemirror.engine.publication import publish  # Not before there is something to publish.
+
         self._session.watch.begin(Phase.PUBLISHING)
         self._ledger.commit()
         self._space.state.put("pace", self._session.pace.snapshot())

@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sitemirror.engine.index import write_index
-from sitemirror.engine.local_links import link_locally
-from sitemirror.engine.localization import localize
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
@@ -61,8 +58,12 @@ async def publish(
             _settle(session, space.state, tree)
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
+        from sitemirror.engine.localization import localize
+
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if plan.markdown and session.settings.links is Links.LOCAL and complete:  # before that, paths may move yet
+        from sitemirror.engine.local_links import link_locally
+
         with session.watch.working(Stage.PUBLISHING):
             link_locally(tree, PagesByUrl(space.state))
     counts = survey.counts()
@@ -203,6 +204,8 @@ class _Writer:
         return str(self.tree.root / name)
 
     def mirror_index(self) -> str | None:
+        from sitemirror.engine.index import write_index
+
         try:
             return write_index(self.session, self.space, self.tree, self.run)
         except OutputError as error:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.engine.rebuild import rebuild, trust
 from sitemirror.engine.session import Session
 from sitemirror.errors import OutputError
 from sitemirror.publish.progress import CorruptFile, parse_checkpoint
@@ -22,11 +22,12 @@ from sitemirror.store.ledger import Ledger
 from sitemirror.store.lock import FolderLock
 from sitemirror.store.moves import finish_moves
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.restore import Restorer
 from sitemirror.store.state import RunInfo, State, StateUnusable
 
 STATE_FILE: Final = "_state.sqlite3"
 """The mirror's own state; another (that of a listing) cannot be rebuilt from the mirror."""
+
+_REBUILT_FROM: Final = ("_manifest.json", "_processed.txt")
 
 
 @dataclass(slots=True)
@@ -135,6 +136,10 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
         state = State.open(path)
     if state_file != STATE_FILE or not state.empty or state.last_run() is not None:
         return state, False
+    if not any(tree.exists(f"{home}/{name}") for name in _REBUILT_FROM):
+        return state, False
+    from sitemirror.engine.rebuild import rebuild  # A first run has nothing to rebuild.
+
     return state, rebuild(session, state, tree, home)
 
 
@@ -147,12 +152,21 @@ def _set_aside(tree: Tree, home: str, state_file: str) -> None:
             tree.rename(name, f"{name}.corrupt")
 
 
+def _trust(space: Workspace, processed: Iterator[str]) -> None:
+    first = next(processed, None)
+    if first is not None:  # which is rare, and takes much of what rebuilding takes
+        from sitemirror.engine.rebuild import trust
+        from sitemirror.store.restore import Restorer
+
+        trust(Restorer(space.state), space.tree, space.home, chain([first], processed))
+
+
 def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     """The ledger, after mending what a kill or a power cut may have left: `_processed.txt` and unsynced pages."""
     log = ProcessedLog(space.state, space.reserve, space.file("_processed.txt"))
     space.locks.callback(log.close)
     with space.state.transaction():
-        trust(Restorer(space.state), space.tree, space.home, log.mend())
+        _trust(space, log.mend())
     ledger = Ledger(space.state, run, log)
     lost = []
     checked = []
