@@ -84,11 +84,10 @@ FOR_ODD_INPUT = {"pydantic", "typer", "click", "rich", "tomllib", "difflib"}
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
 def test_a_run_begins_before_its_end_is_prepared(command: str, site: Site, out: Path) -> None:
     """Up to its first connection a run loads neither its end, nor other commands, nor what is rarely needed."""
-    site.fill(2)
+    first, *_ = site.fill(2)
     site.sitemap()
-    arguments = [command, f"{site.url}/page/1", "--rate-limit", "0", "--output", str(out), "--quiet", "--whole-site"]
-    if command == "crawl":
-        arguments.remove("--whole-site")
+    start = site.url + (first if command == "crawl" else "")
+    arguments = [command, start, "--rate-limit", "0", "--output", str(out), "--quiet"]
     done = subprocess.run(
         [sys.executable, "-c", AT_FIRST_CONNECTION, *arguments], cwd=out.parent, capture_output=True, text=True
     )
