@@ -9,8 +9,8 @@ their own until they can be looked up.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
@@ -21,10 +21,6 @@ _OUTSIDE: Final = Row.OUTSIDE.value
 
 _BYTES: Final = 8 << 20
 """For the bits: of a million URLs, one in 130 waits without need."""
-
-_Texts: TypeAlias = Sequence[str | None]
-_Columns: TypeAlias = tuple[Sequence[Any], ...]
-_NAMES: Final = ("key", "run", "source", "sitemap", "status", "url", "lastmod", "priority", "alternates", "reason")
 
 # A URL that is listed again keeps what was decided about it, unless the scope now says otherwise.
 _MEET_AGAIN: Final = f"""
@@ -72,33 +68,38 @@ class Intake:
         found, lastmods, priorities, alternates, reasons = zip(*entries, strict=True)
         statuses = [_OUTSIDE if reason else _QUEUED for reason in reasons]
         return self._add(
-            sitemap, statuses, found, lastmods, priorities, alternates, [reason or None for reason in reasons]
+            self._same_for_all(sitemap),
+            {
+                "url": found,
+                "lastmod": lastmods,
+                "priority": priorities,
+                "alternates": alternates,
+                "reason": [reason or None for reason in reasons],
+                "status": statuses,
+            },
         )
 
-    def add_plain(self, sitemap: int, found: Sequence[str], lastmods: _Texts, priorities: _Texts) -> int:
+    def add_plain(
+        self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
+    ) -> int:
         """The same for URLs that may all be fetched, and of which no more is known."""
-        return self._add(sitemap, [_QUEUED] * len(found), found, lastmods, priorities)
+        constants = self._same_for_all(sitemap) | {"status": _QUEUED}
+        return self._add(constants, {"url": found, "lastmod": lastmods, "priority": priorities})
 
-    def _add(self, sitemap: int, statuses: Sequence[int], found: Sequence[str], *others: _Texts) -> int:
+    def _same_for_all(self, sitemap: int) -> dict[str, int]:
+        return {"run": self._run, "source": self._source, "sitemap": sitemap}
+
+    def _add(self, constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]) -> int:
         if not self._begun:
             self._begin()
-        keys = urls.keys(found)
+        keys = urls.keys(columns["url"])
         # A bytearray is bound as it is; for bytes, sqlite3 looks for an adapter each time.
-        columns: _Columns = (
-            list(map(bytearray, keys)),
-            [self._run] * len(keys),
-            [self._source] * len(keys),
-            [sitemap] * len(keys),
-            statuses,
-            found,
-            *others,
-        )
-        names = _NAMES[: len(columns)]
+        columns = {"key": list(map(bytearray, keys)), **columns}
         if self._bits is not None:
-            self._fill(self._bits, keys, names, columns)
+            self._fill(self._bits, keys, constants, columns)
             return 0
         before = self._db.total_changes
-        self._db.executemany(_insertion("url", names) + _MEET_AGAIN, zip(*columns, strict=True))
+        self._db.executemany(_insertion("url", constants, columns) + _MEET_AGAIN, zip(*columns.values(), strict=True))
         return len(keys) - (self._db.total_changes - before)
 
     def _begin(self) -> None:
@@ -109,17 +110,19 @@ class Intake:
             self._db.execute("PRAGMA shrink_memory")
             self._bits, self._next = bytearray(_BYTES), 1
 
-    def _fill(self, bits: bytearray, keys: list[bytes], names: tuple[str, ...], columns: _Columns) -> None:
+    def _fill(
+        self, bits: bytearray, keys: list[bytes], constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]
+    ) -> None:
         """Every URL gets its place in the order of discovery now, also where it is not known yet whether it is new."""
-        names = ("id", *names)
-        rows = list(zip(range(self._next, self._next + len(keys)), *columns, strict=True))
+        columns = {"id": range(self._next, self._next + len(keys)), **columns}
+        rows = list(zip(*columns.values(), strict=True))
         self._next += len(keys)
         doubtful = _doubtful(bits, keys)
         if doubtful:
-            self._db.executemany(_insertion("doubtful", names), [rows[at] for at in doubtful])
+            self._db.executemany(_insertion("doubtful", constants, columns), [rows[at] for at in doubtful])
             for at in reversed(doubtful):
                 del rows[at]
-        self._db.executemany(_insertion("url", names), rows)
+        self._db.executemany(_insertion("url", constants, columns), rows)
 
     def settle(self) -> None:
         """Makes the index, if this state was filled without."""
@@ -137,20 +140,22 @@ def settle(db: sqlite3.Connection) -> None:
     if not db.in_transaction:
         db.execute("BEGIN")
     db.execute(KEY_INDEX)
-    names = ", ".join(("id", *_NAMES))
+    names = "id, key, run, source, sitemap, status, url, lastmod, priority, alternates, reason"
     # What an unfinished reading listed is known, but listed no more.
     db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE run < 0 ORDER BY id")
+    db.execute("DELETE FROM doubtful WHERE run < 0")
+    db.execute("CREATE INDEX doubtful_sitemap ON doubtful (sitemap)")
     for sitemap, count in db.execute(
-        "SELECT sitemap, count(*) FROM doubtful WHERE run >= 0 GROUP BY sitemap ORDER BY min(id)"
+        "SELECT sitemap, count(*) FROM doubtful GROUP BY sitemap ORDER BY min(id)"
     ).fetchall():
         before = db.total_changes
         db.execute(
-            f"INSERT INTO url ({names}) SELECT {names} FROM doubtful WHERE run >= 0 AND sitemap = ? ORDER BY id"
-            + _MEET_AGAIN,
+            f"INSERT INTO url ({names}) SELECT {names} FROM doubtful WHERE sitemap = ? ORDER BY id {_MEET_AGAIN}",
             (sitemap,),
         )
         repeats = count - (db.total_changes - before)
         db.execute("UPDATE sitemap SET repeats = repeats + ? WHERE id = ?", (repeats, sitemap))
+    db.execute("DROP INDEX doubtful_sitemap")
     db.execute("DELETE FROM doubtful")
     db.execute("COMMIT")
 
@@ -168,5 +173,8 @@ def _doubtful(bits: bytearray, keys: list[bytes]) -> list[int]:
     return found
 
 
-def _insertion(table: str, names: Sequence[str]) -> str:
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+def _insertion(table: str, constants: Mapping[str, int], columns: Iterable[str]) -> str:
+    """What is the same for all rows stands in the statement: every value that is bound costs as much as a column."""
+    names = [*constants, *columns]
+    values = [*map(str, constants.values()), *("?" for _ in columns)]
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(values)})"

@@ -63,8 +63,11 @@ class Listing:
     def restart(self, sitemap: int) -> None:
         """Forgets what an unfinished reading listed, so that reading it again counts nothing twice."""
         with self._state.transaction() as db:
-            for table in ("url", "doubtful"):
-                db.execute(f"UPDATE {table} SET run = -1 WHERE sitemap = ? AND run = ?", (sitemap, self._run.number))
+            found = db.execute("SELECT urls FROM sitemap WHERE id = ?", (sitemap,)).fetchone()
+            if found != (0,):  # Most that fail list nothing, and there may be thousands: each takes a look at all URLs.
+                for table in ("url", "doubtful"):
+                    query = f"UPDATE {table} SET run = -1 WHERE sitemap = ? AND run = ?"
+                    db.execute(query, (sitemap, self._run.number))
             db.execute("UPDATE sitemap SET urls = 0, repeats = 0, error = NULL WHERE id = ?", (sitemap,))
 
     def next_sitemap(self) -> SitemapRow | None:
