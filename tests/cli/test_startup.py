@@ -97,3 +97,13 @@ def test_a_run_begins_before_its_end_is_prepared(command: str, site: Site, out: 
     unwanted = AT_THE_END | FOR_OTHERS | FOR_A_LOST_STATE | FOR_SITEMAPS | FOR_STYLE_SHEETS | FOR_ODD_INPUT
     assert not loaded & unwanted
     assert not {name for name in loaded if name.startswith("aiohttp.web")}
+
+
+def test_an_update_needs_no_validator(site: Site, run_cli: RunCli, out: Path) -> None:
+    """Whoever keeps a mirror current starts it every day, and what it reads then is what it wrote itself."""
+    site.fill(2)
+    site.sitemap()
+    arguments = ["mirror", site.url, "--rate-limit", "0", "--output", str(out), "--quiet", "--update"]
+    assert run_cli(*arguments).returncode == 0
+    code = f"import sys; sys.argv[1:] = {arguments}; from sitemirror.cli import main; assert main() == 0"
+    assert not loaded_by(code) & {"pydantic", "typer", "rich", "sitemirror.engine.rebuild"}

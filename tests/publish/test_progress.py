@@ -6,6 +6,9 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from sitemirror.publish.progress import (
     COMPLETED_SHOWN,
@@ -69,6 +72,33 @@ def test_both_files_are_read_back() -> None:
     """What was written is what is read."""
     assert parse_progress(PROGRESS.dump()) == PROGRESS
     assert parse_checkpoint(CHECKPOINT.dump()) == CHECKPOINT
+
+
+CHANGES: st.SearchStrategy[object] = st.sampled_from(
+    [None, True, False, -1, 0, 7, 1.0, 2.5, "7", "single", "completed", "", [], {}, [{}], 10**30]
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from([*json.loads(CHECKPOINT.dump()), "more"]), CHANGES, max_size=2),
+    st.dictionaries(st.sampled_from(["url", "status", "urls_processed", "more"]), CHANGES, max_size=2),
+    st.sets(st.sampled_from([*json.loads(CHECKPOINT.dump())]), max_size=1),
+)
+def test_what_is_taken_at_sight_is_what_pydantic_would_take(
+    changes: dict[str, object], of_a_sitemap: dict[str, object], dropped: set[str]
+) -> None:
+    """Nearly every checkpoint is read without pydantic; no file is read otherwise than it would read it."""
+    document = json.loads(CHECKPOINT.dump())
+    document["sitemaps"][0] |= of_a_sitemap
+    document |= changes
+    data = json.dumps({name: value for name, value in document.items() if name not in dropped}).encode()
+    try:
+        judged: object = TypeAdapter(Checkpoint).validate_json(data)
+    except ValidationError:
+        with pytest.raises(CorruptFile):
+            parse_checkpoint(data)
+    else:
+        assert parse_checkpoint(data) == judged
 
 
 def test_an_older_checkpoint_is_read() -> None:

@@ -165,14 +165,61 @@ def parse_progress(data: bytes) -> Progress:
 
 def parse_checkpoint(data: bytes) -> Checkpoint:
     """Reads a checkpoint. Raises `CorruptFile`."""
-    return _parse(Checkpoint, data)
+    try:
+        found = _as_written(orjson.loads(data))
+    except orjson.JSONDecodeError:
+        found = None
+    return found or _parse(Checkpoint, data)
+
+
+def _as_written(document: object) -> Checkpoint | None:
+    """A checkpoint as we write it, which nearly all are. It is taken at sight; the others are for pydantic to judge."""
+    match document:
+        case {
+            "version": 1,
+            "started_at": str(started_at),
+            "source_url": str(source_url),
+            "sitemap_type": "single" | "index" as kind,
+            "sitemaps": list(rows),
+            "sitemaps_completed_before": before,
+            "total_processed": processed,
+            "total_expected": expected,
+        } if _are_counts(before, processed) and (expected is None or _are_counts(expected)):
+            sitemaps = tuple(map(_sitemap_as_written, rows))
+        case _:
+            return None
+    known = tuple(sitemap for sitemap in sitemaps if sitemap is not None)
+    if len(known) < len(sitemaps):
+        return None
+    return Checkpoint(
+        started_at=started_at,
+        source_url=source_url,
+        sitemap_type=SitemapType(kind),
+        sitemaps=known,
+        sitemaps_completed_before=before,
+        total_processed=processed,
+        total_expected=expected,
+    )
+
+
+def _sitemap_as_written(row: object) -> SitemapProgress | None:
+    match row:
+        case {"url": str(url), "status": "completed" | "in_progress" as status, "urls_processed": processed} if (
+            _are_counts(processed)
+        ):
+            return SitemapProgress(url=url, status=SitemapState(status), urls_processed=processed)
+    return None
+
+
+def _are_counts(*values: object) -> bool:
+    return all(type(value) is int and value >= 0 for value in values)
 
 
 T = TypeVar("T")
 
 
 def _parse(kind: type[T], data: bytes) -> T:
-    # Loaded where there is a file of an earlier run to read: a first run does without.
+    # Loaded for files that are not as we write them: a run does without.
     from pydantic import TypeAdapter, ValidationError
 
     try:
