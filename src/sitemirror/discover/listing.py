@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.discover.entries import Found, trimmed
-from sitemirror.model import Entry, Problem
+from sitemirror.discover.entries import Found, Stretch, trimmed
+from sitemirror.model import Problem
 
 _HTTP: Final = re.compile(r"https?://", re.I)
 _LINE_END: Final = re.compile(rb"[\r\n]+")
@@ -24,8 +24,7 @@ class ListingReader:
 
     def feed(self, block: bytes) -> None:
         *lines, partial = _LINE_END.split(self._partial + block)
-        for line in lines:
-            self._line(line)
+        self._take(lines)
         # The rest of a line that is too long anyway need not be kept.
         if len(partial) > 4 * urls.MAX_LENGTH:
             self._overlong = True
@@ -34,7 +33,7 @@ class ListingReader:
 
     def finish(self) -> None:
         """The list has ended; its last line needs no line end."""
-        self._line(self._partial)
+        self._take([self._partial])
         self.cut()
 
     def cut(self) -> None:
@@ -44,12 +43,17 @@ class ListingReader:
             lines = "1 line that is no" if self._ignored == 1 else f"{self._ignored:,} lines that are no"
             self.events.append(Problem(f"ignored {lines} http(s) URL"))
 
-    def _line(self, raw: bytes) -> None:
+    def _take(self, lines: list[bytes]) -> None:
+        found = [line for line in map(self._line, lines) if line]
+        if found:
+            self.events.append(Stretch(found, [None] * len(found), [None] * len(found)))
+
+    def _line(self, raw: bytes) -> str:
+        """The URL of a line; empty where there is none."""
         line = trimmed(raw.decode("utf-8", "replace"))
-        if self._overlong:
-            self._overlong = False
+        if not self._overlong and len(line) <= urls.MAX_LENGTH and _HTTP.match(line):
+            return line
+        if line or self._overlong:
             self._ignored += 1
-        elif _HTTP.match(line) and len(line) <= urls.MAX_LENGTH:
-            self.events.append(Entry(line))
-        elif line:
-            self._ignored += 1
+        self._overlong = False
+        return ""
