@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING
 from sitemirror.version import __version__
 
 if TYPE_CHECKING:
-    from sitemirror.api import Run, crawl, crawl_sync, list_site, list_site_sync, mirror, mirror_sync, verify, where
+    from sitemirror.api import (
+        Run,
+        convert_url,
+        convert_url_sync,
+        crawl,
+        crawl_sync,
+        list_site,
+        list_site_sync,
+        mirror,
+        mirror_sync,
+        verify,
+        where,
+    )
     from sitemirror.convert import convert_html
     from sitemirror.errors import SitemirrorError
     from sitemirror.settings import Settings
@@ -26,6 +38,8 @@ __all__ = [
     "SitemirrorError",
     "__version__",
     "convert_html",
+    "convert_url",
+    "convert_url_sync",
     "crawl",
     "crawl_sites",
     "crawl_sites_sync",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sitemirror import urls
 from sitemirror.errors import UsageError
 from sitemirror.events import Event, Listener, Warned
-from sitemirror.settings import Settings
+from sitemirror.settings import Settings, kinds
 from sitemirror.text import printable
 from sitemirror.values import WrongValues
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
 
     from sitemirror.engine.session import Session
+    from sitemirror.engine.single import Source
     from sitemirror.fetch.pace import Clock
     from sitemirror.fetch.trust import Trust
+    from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
     from sitemirror.workers.pool import Pool
 
@@ -234,6 +236,37 @@ def where(target: str, *, settings: Settings | None = None, **options: Any) -> s
     from sitemirror.engine.where import where as find
 
     return find(target, settings_of(settings, options))
+
+
+async def fetch_page(
+    url: str,
+    *,
+    settings: Settings | None = None,
+    resolver: AbstractResolver | None = None,
+    clock: Clock | None = None,
+    **options: Any,
+) -> Source:
+    """The one page at `url` as it was sent, through the guards that a mirror's pages pass. Raises `SitemirrorError`."""
+    from sitemirror.engine.single import fetch
+    from sitemirror.fetch.client import Fetcher
+    from sitemirror.fetch.pace import Pace, SystemClock
+
+    start, chosen = start_of(url), settings_of(settings, options)
+    clock = clock or SystemClock()
+    pace = Pace(chosen, clock=clock)
+    async with Fetcher(chosen, start_url=start, pace=pace, clock=clock, resolver=resolver) as fetcher:
+        return await fetch(fetcher, start, limit=chosen.max_file_bytes)
+
+
+async def convert_url(url: str, *, settings: Settings | None = None, **arguments: Any) -> Page:
+    """The one page at `url` as Markdown: what `convert_html` gives of it. Arguments as for `mirror`."""
+    chosen = settings_of(settings, {name: arguments.pop(name) for name in [*arguments] if name in kinds()})
+    return (await fetch_page(url, settings=chosen, **arguments)).page(chosen.content)
+
+
+def convert_url_sync(url: str, **arguments: Any) -> Page:
+    """`convert_url` for programs without an event loop."""
+    return asyncio.run(convert_url(url, **arguments))
 
 
 def finish(start: Callable[[], Run[R]]) -> R:

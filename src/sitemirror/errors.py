@@ -4,6 +4,7 @@
     ├── UsageError            wrong input on the command line (exit 2)
     ├── Unreachable           no such host, refused, TLS failure, the site does not answer
     ├── BadStart              a crawl's start page is no page, or not on the site
+    ├── NoPage                what should be converted cannot be had, or is no page
     ├── NoSitemap             nothing to start from; offers another way
     │   └── EmptySitemap      a sitemap without a single URL in scope
     ├── OutputError           the output folder cannot be used
@@ -46,6 +47,10 @@ class Unreachable(SitemirrorError):
 
 class BadStart(SitemirrorError):
     """A crawl cannot begin at its start page."""
+
+
+class NoPage(SitemirrorError):
+    """What `convert` was given cannot be had, or is no page."""
 
 
 class NoSitemap(SitemirrorError):

@@ -27,6 +27,8 @@ _WEB_ADDRESS: Final = ("http://", "https://", "www.")
 _Url = Annotated[str, typer.Argument(metavar="URL")]
 _UrlOption = Annotated[str, typer.Option("--url")]
 _Folder = Annotated[str, typer.Argument(metavar="DIR")]
+_Page = Annotated[str, typer.Argument(metavar="FILE|URL|-")]
+_Base = Annotated[str, typer.Option("--url")]
 _UrlOrFile = Annotated[str, typer.Argument(metavar="URL|FILE")]
 _Sites = Annotated[Path | None, typer.Option("--sites")]
 _Mirror = Annotated[bool, typer.Option("--mirror/--list-only")]
@@ -65,6 +67,9 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     def crawl(context: typer.Context, url: _Url = "", sites: _Sites = None, config: _Config = None) -> int:
         return do(Command.CRAWL, context, url, config, sites)
 
+    def convert(context: typer.Context, page: _Page, url: _Base = "", config: _Config = None) -> int:
+        return carry_out(Command.CONVERT, CommandLine(SITEMIRROR, arguments, page, typed(context), config, base=url))
+
     def verify(context: typer.Context, folder: _Folder, config: _Config = None) -> int:
         return do(Command.VERIFY, context, folder, config)
 
@@ -79,6 +84,7 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
         (Command.LIST, list_),
         (Command.MIRROR, mirror),
         (Command.CRAWL, crawl),
+        (Command.CONVERT, convert),
         (Command.VERIFY, verify),
         (Command.WHERE, where),
     )

@@ -36,6 +36,8 @@ class CommandLine:
     config: Path | None = None
     sites: Path | None = None
     """A list of sites, in place of one."""
+    base: str = ""
+    """convert: the URL of the page in a file."""
 
     def settings(self, command: Command) -> Settings:
         return settings_for(command, self.given, environ=os.environ, config=self.config)
@@ -53,6 +55,10 @@ def carry_out(command: Command, line: CommandLine) -> int:
             return _run("mirror", line, settings)
         case Command.CRAWL:
             return _run("crawl", line, settings)
+        case Command.CONVERT:
+            from sitemirror.cli.conversion import run_convert
+
+            return run_convert(line.target, line.base, settings)
         case Command.VERIFY:
             from sitemirror.cli.verification import run_verify
 

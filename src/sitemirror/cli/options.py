@@ -19,6 +19,7 @@ class Command(StrEnum):
     LIST = "list"
     MIRROR = "mirror"
     CRAWL = "crawl"
+    CONVERT = "convert"
     VERIFY = "verify"
     WHERE = "where"
 
@@ -74,7 +75,10 @@ _MIRROR: Final = frozenset({Command.MIRROR})
 _CRAWL: Final = frozenset({Command.CRAWL})
 _LIST: Final = frozenset({Command.LIST})
 _WRITING: Final = _RUNS | {Command.WHERE}  # or saying where it is written
-_TALKING: Final = _RUNS | {Command.VERIFY}
+_TALKING: Final = _RUNS | {Command.CONVERT, Command.VERIFY}
+_CONVERT: Final = frozenset({Command.CONVERT})
+_CONVERTING: Final = _PAGES | _CONVERT
+_FETCHING: Final = _RUNS | _CONVERT
 _ALL: Final = frozenset(Command)
 
 OPTIONS: Final = (
@@ -88,7 +92,7 @@ OPTIONS: Final = (
     Option("honor_nofollow", Panel.TAKE, _PAGES, spellings=("--honor-nofollow",)),
     Option("update", Panel.TAKE, _PAGES, spellings=("--update",)),
     Option("re_download_all", Panel.TAKE, _PAGES, spellings=("--re-download-all",)),
-    Option("content", Panel.TAKE, _PAGES),
+    Option("content", Panel.TAKE, _CONVERTING),
     Option("rate_limit", Panel.POLITENESS, _RUNS, "R"),
     Option("content_rate_limit", Panel.POLITENESS, _PAGES, "R"),
     Option("delay_seconds", Panel.POLITENESS, _PAGES, "S"),
@@ -97,29 +101,29 @@ OPTIONS: Final = (
     Option("max_connections", Panel.LIMITS, _PAGES, "N"),
     Option("respect_robots", Panel.POLITENESS, _PAGES, spellings=("--respect-robots/--ignore-robots",)),
     Option("max_pages", Panel.LIMITS, _PAGES, "N"),
-    Option("max_file_size", Panel.LIMITS, _PAGES, "MB"),
+    Option("max_file_size", Panel.LIMITS, _CONVERTING, "MB"),
     Option("max_sitemap_size", Panel.LIMITS, _RUNS, "MB"),
     Option("min_free_mb", Panel.LIMITS, _RUNS, "N"),
-    Option("timeout", Panel.LIMITS, _RUNS, "S"),
+    Option("timeout", Panel.LIMITS, _FETCHING, "S"),
     Option("on_error", Panel.ERRORS, _PAGES),
-    Option("max_retries", Panel.ERRORS, _RUNS, "N"),
+    Option("max_retries", Panel.ERRORS, _FETCHING, "N"),
     Option("output", Panel.OUTPUT, _WRITING, "DIR", spellings=("--output", "-o")),
     Option("format", Panel.OUTPUT, _LIST, choices=("json", "md")),
     Option("format", Panel.OUTPUT, _PAGES, choices=("markdown", "html", "both")),
     Option("links", Panel.OUTPUT, _PAGES),
     Option("post_process", Panel.OUTPUT, _PAGES, spellings=("--post-process/--no-post-process",)),
-    Option("front_matter", Panel.OUTPUT, _PAGES, spellings=("--front-matter/--no-front-matter",)),
+    Option("front_matter", Panel.OUTPUT, _CONVERTING, spellings=("--front-matter/--no-front-matter",)),
     Option("index", Panel.OUTPUT, _MIRROR, spellings=("--index",)),
     Option("hash", Panel.OUTPUT, _PAGES, spellings=("--hash/--no-hash",)),
     Option("quiet", Panel.OUTPUT, _TALKING, spellings=("--quiet", "-q")),
     Option("verbose", Panel.OUTPUT, _ALL, spellings=("--verbose", "-v")),
     Option("profile", Panel.OUTPUT, _PAGES, spellings=("--profile",)),
-    Option("user_agent", Panel.CONNECTION, _RUNS, "S"),
-    Option("header", Panel.CONNECTION, _RUNS, "'K: V'"),
-    Option("cookie_file", Panel.CONNECTION, _RUNS, "FILE"),
-    Option("basic_auth", Panel.CONNECTION, _RUNS, "U:P"),
-    Option("proxy", Panel.CONNECTION, _RUNS, "URL"),
-    Option("ca_file", Panel.CONNECTION, _RUNS, "FILE"),
+    Option("user_agent", Panel.CONNECTION, _FETCHING, "S"),
+    Option("header", Panel.CONNECTION, _FETCHING, "'K: V'"),
+    Option("cookie_file", Panel.CONNECTION, _FETCHING, "FILE"),
+    Option("basic_auth", Panel.CONNECTION, _FETCHING, "U:P"),
+    Option("proxy", Panel.CONNECTION, _FETCHING, "URL"),
+    Option("ca_file", Panel.CONNECTION, _FETCHING, "FILE"),
 )
 
 

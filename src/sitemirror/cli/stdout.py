@@ -56,6 +56,13 @@ def print_text(text: str) -> None:
     _write(text)
 
 
+def print_page(text: str) -> None:
+    """A page's Markdown; made printable first where a terminal would obey what is in it."""
+    if sys.stdout.isatty():
+        text = "".join(f"{printable(line, limit=len(line) * 10)}\n" for line in text.splitlines())
+    _write(text)
+
+
 def print_file(path: Path) -> None:
     """A text file as it is; made printable first where a terminal would obey what is in it."""
     with path.open(encoding="utf-8", newline="\n") as lines:

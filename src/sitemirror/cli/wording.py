@@ -11,6 +11,7 @@ ARGUMENTS: Final = {
     Command.LIST: ("URL", "A site, a part of a site, or a sitemap."),
     Command.MIRROR: ("URL", "A site, a part of a site, or a sitemap."),
     Command.CRAWL: ("URL", "The page to begin at."),
+    Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
     Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
 }
@@ -35,6 +36,10 @@ HELP: Final = {
         "The tree goes to DIR/HOST/, with mirror-index.json beside it; the report goes to stdout as JSON. "
         "robots.txt is obeyed. A run goes on where an earlier one stopped."
     ),
+    Command.CONVERT: (
+        "Prints one page as Markdown.\n\n"
+        "Nothing is saved. A URL is asked for as a mirror asks for its pages, and its redirects are followed."
+    ),
     Command.VERIFY: (
         "Checks a mirror: files, hashes, local links and anchors, every URL accounted for.\n\n"
         "Prints each problem, then a report as JSON on stdout. Changes nothing. Exits with 1 if anything is wrong."
@@ -58,6 +63,7 @@ sitemirror list https://docs.example.com/             # which pages are there?
 sitemirror mirror https://docs.example.com/           # save them all
 sitemirror mirror https://docs.example.com/ --update  # only what changed
 sitemirror crawl https://docs.example.com/ -o html    # as HTML, by its links
+sitemirror convert https://docs.example.com/install   # one page as Markdown
 sitemirror verify output/docs.example.com/            # is it all there?
 sitemirror where https://docs.example.com/install     # which file is it?""",
     Command.LIST: """\
@@ -75,6 +81,10 @@ sitemirror crawl https://docs.example.com/ -o offline
 sitemirror crawl https://docs.example.com/install -o part --include-path '/guide/*' --link-depth 3
 sitemirror crawl https://docs.example.com/ --format markdown --link-depth 1
 sitemirror crawl https://docs.example.com/ -o offline --update""",
+    Command.CONVERT: """\
+sitemirror convert https://docs.example.com/install
+sitemirror convert https://docs.example.com/install --content main --no-front-matter > install.md
+echo '<h1>Hello</h1><a href="x">there</a>' | sitemirror convert - --url https://example.com/""",
     Command.VERIFY: """\
 sitemirror verify output/docs.example.com/
 sitemirror verify output --quiet > report.json""",

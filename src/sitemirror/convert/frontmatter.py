@@ -19,7 +19,8 @@ def front_matter(page: Page) -> str:
     lines = ["---"]
     if page.title:
         lines.append(f"title: {_scalar(page.title)}")
-    lines.append(f"url: {_scalar(page.url)}")
+    if page.url:
+        lines.append(f"url: {_scalar(page.url)}")
     for name, value in page.metadata.items():
         if name not in ("title", "url") and _NAME.fullmatch(name) and value not in (None, "", [], ()):
             lines.append(f"{name}: {_value(value)}")

@@ -61,7 +61,7 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
                     await gate(location)
                 url = location
             case Failed(status=None, reason=reason):
-                raise _unreachable(url, reason)
+                raise unreachable(url, reason)
             case Fetched():
                 is_sitemap = (
                     looks_like_sitemap(outcome.body[:4096], outcome.content_type)
@@ -141,7 +141,8 @@ def _arrival(asked: str, url: str, is_sitemap: bool, page: Fetched | None) -> Ar
     return Arrival(asked, url, folder, is_sitemap, page)
 
 
-def _unreachable(url: str, reason: str) -> Unreachable:
+def unreachable(url: str, reason: str) -> Unreachable:
+    """What is said of a host that could not be talked to."""
     host = urls.parts(url).host
     if "no such host" in reason:
         hint = "check the spelling, and that this machine is online"

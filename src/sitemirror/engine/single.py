@@ -1,0 +1,117 @@
+"""One page, from wherever it is: a file, bytes at hand, or a URL, which passes the guards that a mirror's pages pass."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sitemirror.choices import Content
+from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
+from sitemirror.engine.arrival import MAX_HOPS, unreachable
+from sitemirror.errors import NoPage, UsageError
+from sitemirror.fetch.client import TOO_LARGE, Fetcher
+from sitemirror.fetch.exchange import Head
+from sitemirror.fetch.media import sniff
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
+
+_TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
+_HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")
+_REFRESH: Final = re.compile(rb"http-equiv\s*=\s*[\"']?refresh", re.I)
+_TAG: Final = re.compile(rb"<[A-Za-z!?/]")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page before it is converted. `url` is empty where nobody said what it is."""
+
+    body: bytes
+    url: str
+    kind: PageKind
+    charset: str | None = None
+
+    def page(self, content: Content) -> Page:
+        """The page as Markdown; text is kept as it is."""
+        if self.kind is PageKind.TEXT:
+            return convert_text(self.body, url=self.url, charset=self.charset)
+        return convert_html(self.body, url=self.url, content=content, charset=self.charset)
+
+
+async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
+    """The page at `url`, or where it leads. Raises `Unreachable` or `NoPage`."""
+    asked = url
+    for _ in range(MAX_HOPS + 1):
+        outcome = await fetcher.get(url, lane=Lane.CONTENT, limit=limit, wanted=_is_page)
+        match outcome:
+            case Fetched():
+                source = _fetched(outcome)
+                refresh = source.page(Content.FULL).refresh if _REFRESH.search(outcome.body) else None
+                if refresh is None or refresh == url:
+                    return source
+                url = refresh
+            case Redirect(location=location):
+                url = location
+            case Failed(status=None, reason=reason) if not reason.startswith("redirect"):
+                raise unreachable(url, reason)
+            case Failed(reason=reason):
+                hint = "try again later" if outcome.transient else "check the address"
+                raise NoPage(f"{url} cannot be had: {reason}", hint=hint)
+            case Skipped(reason=reason):
+                hint = "give the address of a page"
+                if reason == TOO_LARGE:
+                    hint = "allow larger pages with --max-file-size"
+                raise NoPage(f"{url} cannot be converted: {reason}", hint=hint)
+            case NotModified():  # which nobody asked for
+                raise NoPage(f"{url} cannot be had: HTTP 304", hint="try again later")
+    raise NoPage(f"{asked} redirects more than {MAX_HOPS} times", hint="give the address that they should lead to")
+
+
+def read_file(path: Path, *, url: str = "") -> Source:
+    """The page in a file. Raises `UsageError` where there is none, `NoPage` for what is no page."""
+    try:
+        body = path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"no such file: {path}", hint="the address of a page begins with https://") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder", hint="give a file in it") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot read {path}: {reason}", hint="check the name and its permissions") from None
+    name = path.name.lower()
+    if name.endswith(_TEXT_ENDINGS) and sniff(body) == "text/plain":
+        return Source(body, url, PageKind.TEXT)
+    if not name.endswith(_HTML_ENDINGS):
+        return of_bytes(body, str(path), url=url)
+    _refuse_other_types(body, str(path))
+    return Source(body, url, PageKind.HTML)
+
+
+def of_bytes(body: bytes, name: str, *, url: str = "") -> Source:
+    """A page whose bytes are at hand, and that nothing but those bytes says anything of. Raises `NoPage`."""
+    _refuse_other_types(body, name)
+    if not _TAG.search(body) and b"\0" not in body:
+        raise NoPage(f"{name} is not HTML: there is no tag in it", hint="plain text is Markdown as it is")
+    return Source(body, url, PageKind.HTML)
+
+
+def _refuse_other_types(body: bytes, name: str) -> None:
+    found = sniff(body)
+    if page_kind(found) is None:
+        what = "binary data" if found == "application/octet-stream" else found
+        raise NoPage(f"{name} is not HTML but {what}", hint="give an HTML file")
+
+
+def _fetched(found: Fetched) -> Source:
+    kind = page_kind(found.content_type)
+    if kind is None:
+        raise NoPage(
+            f"{found.url} cannot be converted: content type {found.content_type}", hint="give a page's address"
+        )
+    return Source(found.body, found.url, kind, found.charset)
+
+
+def _is_page(head: Head) -> Skipped | None:
+    if page_kind(head.content_type):
+        return None
+    return Skipped(head.url, f"content type {head.content_type}", content_type=head.content_type)

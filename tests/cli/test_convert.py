@@ -1,0 +1,146 @@
+"""`sitemirror convert` as a person or a program calls it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sitemirror
+from sitemirror.errors import NoPage, UsageError
+from tests.conftest import RunCli
+from tests.site import Site
+
+HTML = '<title>T</title><nav>menu</nav><h1>Hello</h1><p>See <a href="more">more</a>.</p>'
+BODY = "# Hello\n\nSee [more]({}more).\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A page on disk."""
+    path = tmp_path / "page.html"
+    path.write_text(HTML, encoding="utf-8")
+    return path
+
+
+def test_a_file(run_cli: RunCli, file: Path) -> None:
+    """Front matter and Markdown on stdout, nothing on stderr, nothing written; links stay as they are."""
+    before = {path.name for path in file.parent.iterdir()}
+    done = run_cli("convert", file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == '---\ntitle: "T"\n---\n\n' + BODY.format("")
+    assert {path.name for path in file.parent.iterdir()} == before
+
+
+def test_a_file_with_its_address(run_cli: RunCli, file: Path) -> None:
+    """`--url` says what relative links count from."""
+    done = run_cli("convert", file, "--url", "https://example.com/docs/", "--no-front-matter")
+    assert (done.returncode, done.stdout) == (0, BODY.format("https://example.com/docs/"))
+
+
+def test_stdin(run_cli: RunCli) -> None:
+    """`-` reads the page from stdin."""
+    done = run_cli("convert", "-", "--url=https://example.com/", "--no-front-matter", "--content", "full", stdin=HTML)
+    assert (done.returncode, done.stdout) == (0, BODY.format("https://example.com/"))
+
+
+def test_a_url(run_cli: RunCli, site: Site) -> None:
+    """A private address that the user names is asked, once, and its redirects and refreshes are followed."""
+    site.page("/docs/page", HTML)
+    site.redirect("/moved", "/stub")
+    site.page("/stub", '<meta http-equiv="refresh" content="0; url=/docs/page">')
+    done = run_cli("convert", f"{site.url}/moved", env={"SITEMIRROR_RATE_LIMIT": "0"})
+    assert (done.returncode, done.stderr) == (0, "")
+    url = f"{site.url}/docs/"
+    assert done.stdout == f'---\ntitle: "T"\nurl: "{url}page"\n---\n\n' + BODY.format(url)
+    assert [seen.path for seen in site.requests] == ["/moved", "/stub", "/docs/page"]
+
+
+def test_text_is_markdown_already(run_cli: RunCli, site: Site, tmp_path: Path) -> None:
+    """A Markdown page or file is printed as it is."""
+    text = "# Title\n\n<b>*as is*</b>\n"
+    site.page("/a.md", text, type="text/markdown")
+    (tmp_path / "b.md").write_text(text, encoding="utf-8")
+    assert run_cli("convert", f"{site.url}/a.md", "--no-front-matter").stdout == text
+    assert run_cli("convert", tmp_path / "b.md", "--no-front-matter").stdout == text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "message"),
+    [
+        ("missing.html", None, 2, "no such file: missing.html"),
+        (".", None, 2, "is a folder"),
+        ("image.html", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 1, "image.html is not HTML but image/png"),
+        ("page", b"\x00\x01\x02\x03 not text", 1, "page is not HTML but binary data"),
+        ("sitemap.xml", b"<?xml version='1.0'?><urlset/>", 1, "sitemap.xml is not HTML but text/xml"),
+        ("notes", b"no tags here, 1 < 2", 1, "notes is not HTML: there is no tag in it"),
+    ],
+)
+def test_what_is_no_page(
+    run_cli: RunCli, tmp_path: Path, name: str, content: bytes | None, code: int, message: str
+) -> None:
+    """One line says why, another what to do, and stdout stays empty."""
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = run_cli("convert", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    error, hint = done.stderr.splitlines()
+    assert message in error
+    assert hint.startswith("hint: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("gone", "gone cannot be had: HTTP 404"),
+        ("file.pdf", "file.pdf cannot be converted: content type application/pdf"),
+        ("loop", "redirects more than 10 times"),
+        ("large", "large cannot be converted: exceeds size limit"),
+        ("inside", "cannot reach 169.254.169.254: address not allowed: 169.254.169.254"),
+    ],
+)
+def test_urls_without_a_page(run_cli: RunCli, site: Site, path: str, message: str) -> None:
+    """Exit code 1 with the reason; a redirect cannot lead to an address that the user did not name."""
+    site.page("/file.pdf", b"%PDF-1.7", type="application/pdf")
+    site.redirect("/loop", "/loop")
+    site.page("/large", "<p>" + "x" * 20_000)
+    site.redirect("/inside", "http://169.254.169.254/latest/meta-data/")
+    arguments = ("--max-file-size", "0.01") if path == "large" else ()
+    done = run_cli("convert", f"{site.url}/{path}", *arguments, env={"SITEMIRROR_RATE_LIMIT": "0"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("https://example.com/", "--url", "https://example.com/x"), "--url is for a page in a file"),
+        (("file:///etc/hosts",), "is not a URL"),
+        (("-", "--url", "ftp://example.com/"), "is not a URL"),
+        ((), "missing argument 'FILE|URL|-'"),
+        (("x.html", "--concurrency", "3"), "no such option: --concurrency"),
+    ],
+)
+def test_wrong_usage(run_cli: RunCli, arguments: tuple[str, ...], message: str) -> None:
+    """Exit code 2, and nothing is fetched or printed."""
+    done = run_cli("convert", *arguments, stdin="<p>x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_an_empty_page_says_so(run_cli: RunCli) -> None:
+    """No text is no error, but is not passed over in silence either."""
+    done = run_cli("convert", "-", "--no-front-matter", stdin="<script>render()</script>")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "note: the page has no text\n")
+
+
+async def test_the_library_converts_urls(site: Site) -> None:
+    """`convert_url` gives the page that `convert_html` gives, and raises what the command says."""
+    site.page("/docs/page", HTML)
+    page = await sitemirror.convert_url(f"{site.url}/docs/page", content="full")
+    assert page == sitemirror.convert_html(HTML, url=f"{site.url}/docs/page", content="full")
+    assert (page.title, [link.url for link in page.links]) == ("T", [f"{site.url}/docs/more"])
+    with pytest.raises(NoPage, match="HTTP 404"):
+        await sitemirror.convert_url(f"{site.url}/docs/none")
+    with pytest.raises(UsageError, match="is not a URL"):
+        await sitemirror.convert_url("mailto:a@example.com")
