@@ -1,4 +1,4 @@
-"""One page, from wherever it is: a file, bytes at hand, or a URL, which passes the guards that a mirror's pages pass."""
+"""One page, from wherever it is: a file, bytes at hand, or a URL, which passes the guards that mirrored pages pass."""
 
 from __future__ import annotations
 
