@@ -98,7 +98,7 @@ def test_headings_lose_their_permalinks_and_nothing_else() -> None:
         ("<div>a</div>b", 2),
         ("<ul><li>a</li><li>b</li></ul>c", 3),
         ("<table><tr><td>1</td><td>2</td></tr></table>", 2),
-        ("a<br>b<img alt='not read'>c<hr>d", 4),
+        ("a<br>b <img alt='not read'>c<hr>d", 4),
         ("H<sub>2</sub>O and <b>B</b>old", 3),
         ("<pre>foo<span>.</span>bar(<span>x</span>)  y</pre>", 2),
         ("a<!-- no comment -->b", 1),
@@ -183,3 +183,15 @@ def test_hostile_pages_take_time_in_proportion(html: str) -> None:
     began = time.process_time()
     meta(html)
     assert time.process_time() - began < 5
+
+
+def test_wide_tables_are_counted_without_laying_them_out() -> None:
+    """A table with one long cell among thousands of rows would be gigabytes of blanks if it were drawn."""
+    rows = 20_000
+    html = "<table>" + "<tr><td>x</td><td>y</td></tr>" * rows + f"<tr><td>{'z' * 1_000_000}</td></tr></table>"
+    assert words(html) == 2 * rows + 1
+
+
+def test_numbers_of_a_list_are_no_words() -> None:
+    """The numbers before a list's items are the browser's, not the page's."""
+    assert words("<ol><li>one<li>two<ul><li>three</ul></ol><ol start=9><li><p>four</ol>") == 4

@@ -369,6 +369,19 @@ def test_syncing_reaches_files_and_their_folders(tree: Tree, out: Path, monkeypa
     assert tree.sync(["h/a/gone.md"]) == set()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux syncs a whole file system")
+def test_many_files_are_synced_at_one_go(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of files cost one request to the disk, not two each; one that is gone is no success."""
+    names = [f"h/{number}/index.md" for number in range(50)]
+    for name in names:
+        tree.write(name, b"x")
+    asked: list[int] = []
+    monkeypatch.setattr(os, "fsync", asked.append)
+    assert tree.sync([*names, "h/gone/index.md"]) == set(names)
+    if isinstance(tree._folders, SteppedFolders):
+        assert len(asked) <= 3  # the folders that might have led to the one that is gone
+
+
 def test_only_our_own_leftovers_are_swept(tree: Tree, out: Path) -> None:
     """Files of the site and of the user stay, whatever they are called."""
     leftovers = ["h/.sitemirror 0123456789abcdef.tmp", "h/a/b/.sitemirror 0123456789abcdee.tmp"]

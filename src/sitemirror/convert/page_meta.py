@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from turbohtml import Element, Namespace, Node, Text
+from turbohtml import Element, Namespace, Node, PlainText, Text
 
 from sitemirror.convert.document import Document, parse
 from sitemirror.convert.metadata import one_line
@@ -36,6 +36,10 @@ _PERMALINKS: Final = frozenset("¶#§⚓∞🔗\uf0c1")
 _NO_TEXT: Final = ("script", "style", "template", "head", "title", "select", "datalist", "textarea")
 _INSTEAD: Final = ("noscript", "noframes", "iframe", "object", "canvas", "video", "audio")
 _UNSEEN: Final = frozenset((*_NO_TEXT, *_INSTEAD))
+# What the library's own rendering of text leaves out as well.
+_RENDERED: Final = tuple(_UNSEEN - {"script", "style", "template", "head", "title"})
+_AS_TEXT: Final = PlainText(bullet="", layout="strict")
+_MAX_LAID_OUT: Final = 10_000_000  # characters: it fills up the cells of a table with blanks, as wide as the widest
 # Elements that do not end a word: "H<sub>2</sub>O" is one.
 _LETTERS: Final = ("b", "big", "em", "font", "i", "mark", "s", "small", "strike", "strong", "sub", "sup", "tspan", "u")
 _PHRASES: Final = ("a", "abbr", "acronym", "cite", "code", "data", "del", "dfn", "ins", "q", "ruby", "span", "time")
@@ -136,7 +140,18 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _words(body: Element) -> int:
-    """Words that a reader sees, by white space. An element that stands on its own line ends the word before it."""
+    """Words that a reader sees, by white space."""
+    if next(body.iter_elements(_RENDERED), None) is not None or body.select_one("[hidden]") is not None:
+        return _words_one_by_one(body)
+    rows = len(body.find_all("tr"))
+    if rows and rows * (len(body.text) + 4 * len(body.find_all(["td", "th"]))) > _MAX_LAID_OUT:
+        return _words_one_by_one(body)
+    numbers = len(body.select("ol > li")) if body.find("ol") is not None else 0
+    return len(body.to_text(_AS_TEXT).split()) - numbers
+
+
+def _words_one_by_one(body: Element) -> int:
+    """The same without the library's layout. An element that stands on its own line ends the word before it."""
     hides = body.select_one("[hidden]") is not None
     pieces: list[str] = []
     ahead: list[Node | None] = [body]  # None where such an element ends

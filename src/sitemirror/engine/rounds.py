@@ -30,7 +30,9 @@ from sitemirror.store.survey import Counts
 GRACE: Final = 2.0
 """Seconds that requests in flight have to end by themselves after Ctrl+C."""
 
-TICK: Final = 0.1
+TICK: Final = 0.25
+"""Seconds after which an unfinished batch is written down."""
+
 NOTES: Final = 10.0
 """Seconds after which `_progress.json` is written even when fewer than 100 URLs were done."""
 

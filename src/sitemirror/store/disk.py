@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +39,33 @@ def space(where: int | str) -> Space:
         found = os.statvfs(where)
         return Space(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
     return Space(shutil.disk_usage(where).free, None)
+
+
+def sync_file_system(folder: int) -> bool:
+    """Returns when all that was written to the file system of an open folder is on its disk; False if none can say."""
+    call = _syncfs()
+    if call is None:
+        return False
+    if call(folder) != 0:
+        import ctypes
+
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return True
+
+
+@cache
+def _syncfs() -> Callable[[int], int] | None:
+    """Linux' own, which Python does not offer. Its call lets other threads go on."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # Only long runs come here.
+
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None, use_errno=True).syncfs
+    except (OSError, AttributeError):
+        return None
+    return found
 
 
 class DiskGuard:

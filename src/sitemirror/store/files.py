@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.errors import OutputError
-from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space
+from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space, sync_file_system
 from sitemirror.store.folders import Folders, Place, folders_of, is_link, symlink_refused
 from sitemirror.store.streams import Draft, LineLog, write_all
 from sitemirror.text import printable
@@ -33,6 +33,7 @@ _CHANGE: Final = os.O_RDWR | _CAREFUL
 _APPEND: Final = _CHANGE | os.O_APPEND | os.O_CREAT
 # Windows syncs only what is open for writing.
 _SYNC: Final = _CHANGE if os.name == "nt" else _READ
+_FEW: Final = 16  # files that are synced one by one: cheaper than asking for everything that others have written
 _UTIME_NO_FOLLOW: Final = os.utime in os.supports_follow_symlinks
 
 
@@ -225,7 +226,9 @@ class Tree:
 
         May run in a thread beside the writer, which may have taken a file away meanwhile.
         """
-        found: set[str] = set()
+        rels = list(rels)
+        found = self._sync_together(rels) if len(rels) > _FEW else set()
+        rels = [rel for rel in rels if rel not in found]
         folders: set[tuple[str, ...]] = set()
         for rel in rels:
             names = _names(rel)
@@ -242,6 +245,20 @@ class Tree:
                 if place.fd is not None:
                     os.fsync(place.fd)
         return found
+
+    def _sync_together(self, rels: list[str]) -> set[str]:
+        """The same at one go, for files on the file system of the output folder. Gives those that it reached."""
+        with refusals_of(self.root), self._folders.find(()) as root:
+            if root.fd is None or not sync_file_system(root.fd):
+                return set()
+            disk = os.fstat(root.fd).st_dev
+            found = set()
+            for rel in rels:
+                with suppress(OSError):
+                    info = os.stat("/".join(_names(rel)), dir_fd=root.fd, follow_symlinks=False)
+                    if info.st_dev == disk:
+                        found.add(rel)
+            return found
 
     def sweep_temporary(self, under: str = "") -> int:
         """Removes what killed runs left unfinished below the folder `under`, and nothing else. Gives their number."""
