@@ -114,6 +114,7 @@ def start_url(text: str) -> str:
     return normalize(text)
 
 
+@lru_cache(maxsize=512)
 def parts(url: str) -> Parts:
     """Takes a normalised URL apart. Plain string work: normalised URLs have one shape."""
     scheme, _, rest = url.partition("://")

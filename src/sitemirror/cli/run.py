@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -77,6 +78,9 @@ def _finish(job: Job, talk: Reporter, interrupts: Interrupts) -> Report:
         interrupts.watch(run)
         return await run
 
+    # What is loaded by now stays until the end. Looking through it again and again would find nothing.
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(whole_run())
 

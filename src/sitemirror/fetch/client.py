@@ -359,4 +359,4 @@ class Fetcher:
         return Failed(url, found.reason, transient=found.transient)
 
     def _now(self) -> str:
-        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self._clock.now().isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from sitemirror.fetch.decode import Decoder, UnknownEncoding
@@ -100,7 +101,7 @@ class Exchange:
 def _head(url: str, response: Response) -> Head:
     headers: dict[str, str] = {}
     for raw_name, raw_value in response.raw_headers:
-        name, value = raw_name.decode("latin-1").lower(), _text(raw_value)
+        name, value = _name(raw_name), _text(raw_value)
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     content_type, charset = parse_content_type(headers.get("content-type"))
     length = headers.get("content-length", "").partition(",")[0].strip()
@@ -112,6 +113,11 @@ def _head(url: str, response: Response) -> Head:
         charset=printable(charset, limit=80) if charset else None,
         content_length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
     )
+
+
+@lru_cache(maxsize=256)
+def _name(raw: bytes) -> str:
+    return raw.decode("latin-1").lower()
 
 
 def _text(raw: bytes) -> str:

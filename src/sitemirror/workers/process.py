@@ -6,6 +6,7 @@ It knows no network, no state and no folder. It ends when its input does, so als
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -28,6 +29,8 @@ def main() -> None:
         # Nothing that a library prints may get among the answers.
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(2, 1)
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
         send(results, (b"", b""))
         while (job := receive(jobs)) is not None:
             begun = time.perf_counter()
