@@ -6,6 +6,7 @@ gone or got other headings meanwhile, while the page with the link stays as it i
 
 from __future__ import annotations
 
+import asyncio
 import re
 import zlib
 from collections import OrderedDict, deque
@@ -22,6 +23,7 @@ from sitemirror.convert.localize_markdown import as_named, relink_markdown
 from sitemirror.convert.relative import relative_link
 from sitemirror.engine.linkcheck import is_local, target_of
 from sitemirror.frontier.traps import without_session
+from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
 from sitemirror.urls import InvalidUrl, normalize
@@ -35,14 +37,18 @@ K = TypeVar("K")
 V = TypeVar("V", bound=Collection[str])
 
 
-def link_locally(tree: Tree, pages: PagesByUrl) -> int:
+async def link_locally(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDLE) -> int:
     """Rewrites every page that links to another one; says how many. Doing it again, after a kill too, does no harm."""
     linker = _Linker(tree, pages)
     count = 0
     batch: list[Relinked] = []
     try:
-        for page in pages.pages():
-            if (change := linker.rewrite(page)) is not None:
+        for number, page in enumerate(pages.pages()):
+            if number % _BATCH == 0:
+                await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
+            with watch.working(Stage.PUBLISHING):
+                change = linker.rewrite(page)
+            if change is not None:
                 count += 1
                 batch.append(change)
             if len(batch) >= _BATCH:

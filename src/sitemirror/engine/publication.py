@@ -64,8 +64,7 @@ async def publish(
     if plan.markdown and session.settings.links is Links.LOCAL and complete:  # before that, paths may move yet
         from sitemirror.engine.local_links import link_locally
 
-        with session.watch.working(Stage.PUBLISHING):
-            link_locally(tree, PagesByUrl(space.state))
+        await link_locally(tree, PagesByUrl(space.state), session.watch)
     counts = survey.counts()
     if counts.refresh_failed:
         session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")
