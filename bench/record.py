@@ -38,6 +38,8 @@ class Figure:
 
     @property
     def shown(self) -> str:
+        if not self.unit and 0 <= self.value <= 1:
+            return f"{self.value:.3f}"  # a score
         return f"{self.value:,.0f}" if self.value == int(self.value) else f"{self.value:,.2f}"
 
 
@@ -91,7 +93,7 @@ class Record:
         found = {
             "benchmark": self.name,
             "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "command": " ".join(["python", "-m", f"bench.{self.name}", *sys.argv[1:]]),
+            "command": " ".join(["python", "-m", f"bench.{self.name.replace('-', '.')}", *sys.argv[1:]]),
             "machine": machine(),
             "versions": versions(),
             "conditions": self.conditions,

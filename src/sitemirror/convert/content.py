@@ -8,12 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from enum import Enum
 from typing import Final
 
 from turbohtml import Element
 
 from sitemirror.choices import Content
 from sitemirror.convert.generators import Generator
+
+
+class Reason(Enum):
+    """Why a part of a page is cut."""
+
+    NAVIGATION = "navigation"
+    FOOTER = "footer"
+    ASIDE = "beside the content"
+    HIDDEN = "hidden: nobody sees it"
+    OUTSIDE = "outside the main content"
+
+
+Cut = tuple[Element, Reason]
 
 _NO_CONTENT: Final = "script, style, template"
 # Everything that may have to go is found in one look over the tree, and judged one by one.
@@ -55,20 +69,28 @@ def drop_no_content(body: Element) -> None:
     body.remove(_NO_CONTENT)
 
 
-def drop_chrome(body: Element) -> None:
-    """Takes out navigation, footers, asides that are no content, and text that nobody sees."""
+def drop_chrome(body: Element) -> list[Cut]:
+    """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
     suspects = body.select(_SUSPECTS)
     controlled = _controlled_ids(body) if any(map(_is_hidden, suspects)) else frozenset()
+    cut: list[Cut] = []
     for element in suspects:
-        role = element.attr("role")
-        if element.tag == "aside" or role == "complementary":
-            unwanted = not _is_content_aside(element)
-        elif element.tag in ("nav", "footer") or role in _CHROME_ROLES:
-            unwanted = not _has_swallowed_the_page(element)
-        else:
-            unwanted = False
-        if unwanted or (_is_hidden(element) and not _is_revealed(element, controlled)):
+        if (reason := _chrome(element, controlled)) is not None:
             element.decompose()
+            cut.append((element, reason))
+    return cut
+
+
+def _chrome(element: Element, controlled: frozenset[str]) -> Reason | None:
+    role = element.attr("role")
+    if element.tag == "aside" or role == "complementary":
+        if not _is_content_aside(element):
+            return Reason.ASIDE
+    elif (element.tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
+        return Reason.FOOTER if element.tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
+    if _is_hidden(element) and not _is_revealed(element, controlled):
+        return Reason.HIDDEN
+    return None
 
 
 def choose(body: Element, content: Content, generators: Sequence[Generator]) -> list[Element]:

@@ -1,0 +1,76 @@
+"""Tells what was kept of a page and what was cut, block by block, with the reason: the conversion's own choice, made
+visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from turbohtml import Element, Node
+
+from sitemirror.choices import Content
+from sitemirror.convert import content as parts
+from sitemirror.convert.blocks import Lexicon, Reading
+from sitemirror.convert.document import parse
+from sitemirror.convert.generators import recognise
+from sitemirror.convert.metadata import read_metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One block of a page's text, in the order of the page."""
+
+    text: str  # on one line
+    tag: str  # of the element that it stands in
+    is_kept: bool
+    reason: str  # in a few words, for people
+
+
+def explain(
+    html: bytes | str, *, url: str, content: Content | str = Content.AUTO, charset: str | None = None
+) -> list[Explained]:
+    """Every block of the page's text, kept or cut, and why. The same choice as the conversion makes."""
+    document = parse(html, url=url, charset=charset)
+    body = document.body
+    if body is None:
+        return []
+    signature = read_metadata(document).signature
+    parts.drop_no_content(body)
+    blocks = Reading(body, Lexicon()).blocks
+    cut = dict(parts.drop_chrome(body))
+    kept = parts.choose(body, Content(content), recognise(signature))
+    if not any(element.text.strip() for element in kept):
+        return [
+            _explained(block.text, block.container.tag, True, "all there is: the page is navigation")
+            for block in blocks
+        ]
+    explained = []
+    for block in blocks:
+        is_kept, reason = _verdict(block.nodes[0], cut, kept)
+        explained.append(_explained(block.text, block.container.tag, is_kept, reason))
+    return explained
+
+
+def _explained(text: str, tag: str, is_kept: bool, reason: str) -> Explained:
+    return Explained(" ".join(text.split()), tag, is_kept, reason)
+
+
+def _verdict(node: Node, cut: Mapping[Element, parts.Reason], kept: Sequence[Element]) -> tuple[bool, str]:
+    at: Node | None = node
+    while at is not None:
+        if isinstance(at, Element):
+            if at in cut:
+                return False, cut[at].value
+            if at in kept:
+                return True, "the page" if at.tag == "body" else f"in the content: {_name(at)}"
+        at = at.parent
+    return False, parts.Reason.OUTSIDE.value
+
+
+def _name(element: Element) -> str:
+    name = element.tag
+    if value := element.attr("id"):
+        return f"{name}#{value}"
+    if value := element.attr("class"):
+        return f"{name}.{value.split()[0]}" if value.split() else name
+    return name
