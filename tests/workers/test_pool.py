@@ -111,6 +111,17 @@ async def test_a_busy_run_starts_workers_by_itself() -> None:
 
 
 @pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
+async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
+    """A list of thousands of pages is known before the first of them comes; a list of few is worth no process."""
+    async with pool_of(0) as (readers, _):
+        readers.expect(20)
+        await asyncio.sleep(0.3)
+        assert readers.pids == []
+        readers.expect(5_000)
+        assert len(await started(readers)) == suitable_workers()
+
+
+@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
 async def test_workers_are_added_while_pages_queue_up() -> None:
     """A pool left to itself begins with one worker and ends with as many as the machine has use for, if they are."""
     async with pool_of(0) as (readers, _):

@@ -176,6 +176,9 @@ class Mirror:
         for url in self._follow.judge_again():
             self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
         self._rounds.look_ahead(Survey(self._space.state).counts())
+        if not self._settings.content_rate:
+            due, most = self._tally.total - self._tally.processed, self._settings.max_pages
+            self._session.pool.expect(min(due, most) if most else due)
         self._notes.checkpoint()
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed))
 

@@ -47,6 +47,9 @@ TOO_BUSY: Final = 0.15
 MOST: Final = 8
 """Workers that are started by themselves: one process that fetches and writes cannot feed more."""
 
+MANY: Final = 500
+"""Pages that are worth all workers from the beginning, if nothing but the server decides how fast they come."""
+
 CROWDED: Final = 16
 """Jobs in a row that found every worker with two before them; then there is one more worker."""
 
@@ -116,6 +119,11 @@ class Pool:
             return self._try(lambda: localize(file, targets), watch)
         size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets), watch))[0])
         return size, digest
+
+    def expect(self, pages: int) -> None:
+        """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
+        if pages >= MANY and not (self._alone or self._asked_for or self._workers or self._starting):
+            self._start(self.count)
 
     @property
     def pids(self) -> list[int]:
