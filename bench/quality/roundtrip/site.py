@@ -1,0 +1,55 @@
+"""Serves a built site on loopback, with the addresses that the generator meant it to have."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {".html": "text/html; charset=utf-8"}
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of `folder`, which may still be empty, until the block ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def source_target(href: str, page: str) -> str:
+    """A link of a source, in the spelling that both sides share: `page#anchor`, or the URL."""
+    path, mark, anchor = href.partition("#")
+    if "://" in href or href.startswith("mailto:"):
+        return unquote(href)
+    return f"{path.removesuffix('.md') or page}{mark}{anchor}"
+
+
+def output_target(href: str, base: str, page: str) -> str:
+    """A link of the output, in the same spelling."""
+    if href.startswith("#"):
+        return f"{page}{href}"
+    if "://" in href and not href.startswith(base):
+        return unquote(href)
+    if href.startswith("mailto:"):
+        return unquote(href)
+    parts = urlsplit(href)
+    name = parts.path.removesuffix("/").rpartition("/")[2].removesuffix(".html").removesuffix(".md")
+    if name in ("", "docs", "_index"):
+        name = "index"
+    return f"{name}#{parts.fragment}" if parts.fragment else name
