@@ -17,8 +17,10 @@ import pytest
 
 from tests.site import NoOpenssl, Site
 
-# Time per example says more about the machine than about the code.
-hypothesis.settings.register_profile("sitemirror", deadline=None)
+# Time per example says more about the machine than about the code. `bench.quality.robust` asks for many more of them.
+hypothesis.settings.register_profile(
+    "sitemirror", deadline=None, max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "100"))
+)
 hypothesis.settings.load_profile("sitemirror")
 
 _NEW_GROUP: Mapping[str, Any] = (

@@ -1,0 +1,261 @@
+"""Takes back the escapes that a sentence does not need.
+
+The renderer escapes every sign that could mean something somewhere. Whether it does depends on its neighbours and on
+what else stands in the paragraph, by the rules of CommonMark: `snake\\_case` says no more than `snake_case`.
+A paragraph is one line here, or several that end in a hard break, since the renderer never wraps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from sitemirror.convert.markdown_spots import TAG
+
+_PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
+_FENCE: Final = re.compile(r"^(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] )*+(`{3,}+|~{3,}+)(.*)$", re.M)
+# What has to be told from text, each whole: code, the target of a link, a tag or autolink, a sign that is escaped, and
+# signs that are not.
+_TOKEN: Final = re.compile(
+    r"(?P<code>`++)"
+    r"|(?P<target>\]\((?:<(?:[^<>\n\\]|\\.)*+>|(?:[^\s()\\<]|\\.|\((?:[^\s()\\]|\\.)*+\))*+)(?:\s++\"(?:[^\"\\]|\\.)*+\")?+\))"
+    r"|(?P<tag><[^\s<>]++>)"
+    r"|\\(?P<escaped>.)"
+    r"|(?P<sign>[*_\[\]~])"
+)
+_TICKS: Final = re.compile("`++")
+_MAYBE_TAG: Final = re.compile(
+    rf"{TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
+    # Nothing begins with these in CommonMark unless a tag does; there are renderers that are not so exact.
+    r"</?(?:script|style|iframe|object|embed|svg|math|form|input|button|meta|link|base|img|video|audio|textarea|select|"
+    r"template|frame|frameset)\b",
+    re.I,
+)
+_OPENS_BLOCK: Final = re.compile(r"<[A-Za-z/]")
+# What follows a sign at the beginning of a line where it makes the line a heading, an underline or an item.
+_FIRST: Final = {
+    "#": re.compile(r"#*+(?:\s|\Z)"),
+    "=": re.compile(r"=*+\s*+(?:\n|\Z)"),
+    **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
+}
+_FENCE_LENGTH: Final = 6  # of three escaped signs
+_TASK: Final = (" ", "x", "X")
+
+
+def unescaped(text: str) -> str:
+    """`text` without the escapes that change nothing."""
+    if "\\" not in text:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for start, end in _paragraphs(text):
+        pieces += (text[done:start], _paragraph(text[start:end]))
+        done = end
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Where the paragraphs with an escape in them begin and end; none of them is code."""
+    fences = _fences(text) if "```" in text or "~~~" in text else iter(())
+    fence = next(fences, None)
+    here = 0
+    while (found := text.find("\\", here)) >= 0:
+        while fence is not None and fence[1] <= found:
+            fence = next(fences, None)
+        if fence is not None and fence[0] <= found:
+            here = fence[1]
+            continue
+        start = text.rfind("\n", here, found) + 1 or here
+        while start > here and text.endswith("\\\n", 0, start):
+            start = text.rfind("\n", here, start - 1) + 1 or here
+        end = text.find("\n", found)
+        while end > 0 and text[end - 1] == "\\":
+            end = text.find("\n", end + 1)
+        end = len(text) if end < 0 else end
+        yield start, end
+        here = end
+
+
+def _fences(text: str) -> Iterator[tuple[int, int]]:
+    """Where fenced code begins and ends."""
+    start, mark = 0, ""
+    for found in _FENCE.finditer(text):
+        if not mark:
+            if "`" not in found[2]:
+                start, mark = found.start(), found[1]
+        elif found[1] == mark and not found[2].strip():
+            yield start, found.end()
+            mark = ""
+    if mark:
+        yield start, len(text)
+
+
+class _Signs:
+    """The signs of one kind in a paragraph: where runs of escaped ones are, and whether there are others."""
+
+    __slots__ = ("is_marking", "runs")
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[int, int]] = []
+        self.is_marking = False
+
+    def add(self, start: int) -> None:
+        if self.runs and self.runs[-1][1] == start:
+            self.runs[-1] = (self.runs[-1][0], start + 2)
+        else:
+            self.runs.append((start, start + 2))
+
+
+def _paragraph(text: str) -> str:
+    firsts = _firsts(text)
+    signs = {"*": _Signs(), "_": _Signs(), "~": _Signs()}
+    dropped: list[int] = []  # where a backslash can go
+    brackets: list[tuple[int, bool]] = []
+    tags = False
+    here = 0
+    while (found := _TOKEN.search(text, here)) is not None:
+        start, here = found.span()
+        match found.lastgroup:
+            case "code":
+                here = _code_end(text, start, here)
+            case "target":
+                _close_link(brackets)
+            case "sign" if (sign := found["sign"]) == "[":
+                brackets.append((start, False))
+            case "sign" if sign == "]":
+                _close_link(brackets)
+            case "sign":
+                signs[sign].is_marking = True
+            case "escaped":
+                sign = found["escaped"]
+                if sign in signs:
+                    signs[sign].add(start)
+                elif sign == "[":
+                    brackets.append((start, True))
+                elif sign == "]" and brackets and brackets[-1][1]:
+                    opening = brackets.pop()[0]
+                    if _says_nothing(text, opening, start, opening in firsts):
+                        dropped += (opening, start)
+                elif sign == "<":
+                    tags = True
+                elif sign == "\\":
+                    if here < len(text) and text[here].isalnum():
+                        dropped.append(start)
+                elif sign in _FIRST and _is_idle_first(text, sign, start, firsts):
+                    dropped.append(start)
+    for sign, group in signs.items():
+        if group.runs:
+            dropped += _idle(text, sign, group, firsts)
+    text = _without(text, dropped)
+    return _without(text, list(_idle_angles(text))) if tags else text
+
+
+def _is_idle_first(text: str, sign: str, start: int, firsts: set[int]) -> bool:
+    """Whether a sign that can begin a block stands where one begins, and yet begins none."""
+    if _FIRST[sign].match(text, start + 2):
+        return False
+    if start in firsts:
+        return True
+    first = max((first for first in firsts if first < start), default=start)
+    return sign in ".)" and text[first:start].isdigit()
+
+
+def _firsts(text: str) -> set[int]:
+    """Where a line's own text begins: signs there can make it a list, a quotation, a table or a line."""
+    found: set[int] = set()
+    start = 0
+    while start <= len(text):
+        match = _PREFIX.match(text, start)
+        assert match is not None
+        found.add(match.end())
+        start = text.find("\n", start) + 1
+        if not start:
+            break
+    return found
+
+
+def _code_end(text: str, start: int, end: int) -> int:
+    """The end of the code that the backticks open, or theirs if they open none."""
+    for run in _TICKS.finditer(text, end):
+        if run.end() - run.start() == end - start:
+            return run.end()
+    return end
+
+
+def _close_link(brackets: list[tuple[int, bool]]) -> None:
+    """What is escaped in a link's text and has no partner there has to stay so."""
+    while brackets and brackets.pop()[1]:
+        pass
+
+
+def _says_nothing(text: str, opening: int, closing: int, is_first: bool) -> bool:
+    """Whether brackets would be nothing but brackets: no link, definition, footnote, alert or box to tick."""
+    if text[closing + 2 : closing + 3] in ("(", ":"):
+        return False
+    inside = text[opening + 2 : closing]
+    return not inside.startswith(("!", "^")) and not (is_first and inside in _TASK)
+
+
+def _idle(text: str, sign: str, group: _Signs, firsts: set[int]) -> Iterator[int]:
+    """The backslashes before `sign` that keep nothing from happening."""
+    if sign == "~":
+        (start, end), *others = group.runs
+        if not others and not group.is_marking and (start not in firsts or end - start < _FENCE_LENGTH):
+            yield from range(start, end, 2)
+        return
+    roles = [_role(text, sign, *run) for run in group.runs]
+    last_closing = max((number for number, (_, closes) in enumerate(roles) if closes), default=-1)
+    for number, (run, (opens, closes)) in enumerate(zip(group.runs, roles, strict=True)):
+        is_idle = not opens and not closes
+        if not is_idle and not group.is_marking:
+            # One that could only be the end has no beginning, since those before it stay escaped.
+            is_idle = not opens or last_closing <= number
+        if is_idle and run[0] not in firsts:
+            yield from range(*run, 2)
+
+
+def _role(text: str, sign: str, start: int, end: int) -> tuple[bool, bool]:
+    """Whether a run of signs could begin and end emphasis, as CommonMark tells by their neighbours."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if not _is_plain(before) or not _is_plain(after):
+        return True, True
+    space_before, space_after = not before or before.isspace(), not after or after.isspace()
+    mark_before, mark_after = _is_mark(before), _is_mark(after)
+    left = not space_after and (not mark_after or space_before or mark_before)
+    right = not space_before and (not mark_before or space_after or mark_after)
+    if sign == "_":
+        return left and (not right or mark_before), right and (not left or mark_after)
+    return left, right
+
+
+def _is_plain(char: str) -> bool:
+    """Whether it is plain to see what a character is."""
+    return char.isascii() or char.isalnum()
+
+
+def _is_mark(char: str) -> bool:
+    return char != "" and not char.isalnum() and not char.isspace()
+
+
+def _idle_angles(text: str) -> Iterator[int]:
+    """The backslashes before `<` where no tag, autolink or HTML block would begin."""
+    firsts = _firsts(text)
+    here = 0
+    while (found := _TOKEN.search(text, here)) is not None:
+        start, here = found.span()
+        if found.lastgroup == "code":
+            here = _code_end(text, start, here)
+        elif found["escaped"] == "<" and not _MAYBE_TAG.match(text, start + 1):
+            begins = start in firsts and _OPENS_BLOCK.match(text, start + 1)
+            if not begins:
+                yield start
+
+
+def _without(text: str, dropped: list[int]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for place in sorted(dropped):
+        pieces.append(text[done:place])
+        done = place + 1
+    return "".join((*pieces, text[done:])) if pieces else text

@@ -1,0 +1,120 @@
+"""Escapes are there where they are needed, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+import turbohtml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.convert.pages import markdown
+from tests.convert.trees import to_html, tree
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("snake_case and _private and C:\\dir", "snake_case and _private and C:\\dir"),
+        ("__init__ and _x_", "\\_\\_init__ and \\_x_"),
+        ("void*() and char *argv and 2 * 3", "void*() and char *argv and 2 * 3"),
+        ("a *b* c", "a \\*b* c"),
+        ("* item", "\\* item"),
+        ("- item", "\\- item"),
+        ("-5 degrees", "-5 degrees"),
+        ("1. item", "1\\. item"),
+        ("1.5.0 is out", "1.5.0 is out"),
+        ("1) item", "1\\) item"),
+        ("# heading", "\\# heading"),
+        ("#hashtag", "#hashtag"),
+        ("> quote", "\\> quote"),
+        ("---", "\\---"),
+        ("a <b> c", "a \\<b> c"),
+        ("x < y, <1, 2>", "x < y, <1, 2>"),
+        ("Vec<&str> and HashMap<K, V>", "Vec<&str> and HashMap<K, V>"),
+        ("<script src=x", "\\<script src=x"),
+        ("[1] and f(a[, b])", "[1] and f(a[, b])"),
+        ("[a](b)", "\\[a\\](b)"),
+        ("[a]: b", "\\[a\\]: b"),
+        ("[!NOTE] x [^1]", "\\[!NOTE\\] x \\[^1\\]"),
+        ("~queue", "~queue"),
+        ("~~gone~~", "\\~\\~gone\\~\\~"),
+        ("AT&T &amp;copy;", "AT&T \\&copy;"),
+        ("a\\*b", "a\\\\*b"),
+        ("`x` \\d", "\\`x\\` \\d"),
+    ],
+)
+def test_escaping_is_needed_and_no_more(text: str, expected: str) -> None:
+    """Each sign that would mean something is escaped, and no other."""
+    html = "<p>" + text.replace("<", "&lt;").replace("&lt;/p", "</p")
+    assert markdown(html) == expected + "\n"
+    assert tree(to_html(markdown(html))) == tree(html)
+
+
+def test_boxes_that_are_no_boxes() -> None:
+    """Text that looks like a task's box stays text."""
+    assert markdown("<ul><li>[x] a<li>[y] b</ul>") == "- \\[x\\] a\n- [y] b\n"
+
+
+def test_code_keeps_its_backslashes() -> None:
+    """What is code is left as it is, in a span, in a block and in an item."""
+    html = r"<p>a\_b <code>a\_b</code></p><pre>\[x\] c\_d ``</pre><ul><li>x<pre>e\_f</pre></ul>"
+    assert markdown(html) == "a\\\\_b `a\\_b`\n\n```\n\\[x\\] c\\_d ``\n```\n\n- x\n  ```\n  e\\_f\n  ```\n"
+
+
+def test_targets_keep_their_escapes() -> None:
+    """A link's address and title are not prose."""
+    html = r"""<p><a href="/a_(b_c" title='\_ "q" [x]'>t_u [v]</a>"""
+    assert markdown(html) == '[t_u [v]](https://example.com/a_\\(b_c "\\\\_ \\"q\\" [x]")\n'
+
+
+SIGNS = st.text(alphabet="*_~`[]()<>!\\#&.-+=:|/ \n1aßb中é–", max_size=14)
+INLINE = st.recursive(
+    SIGNS.map(lambda text: text.replace("&", "&amp;").replace("<", "&lt;")),
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(["em", "strong", "code", "del", "span", "sub"]), inner).map(
+            lambda found: f"<{found[0]}>{found[1]}</{found[0]}>"
+        ),
+        inner.map(lambda text: f'<a href="/x_(y)">{text}</a>'),
+        st.lists(inner, max_size=3).map("".join),
+        st.just("<br>"),
+        st.just('<img src="/i_j" alt="[k] _l_">'),
+    ),
+    max_leaves=6,
+)
+BLOCKS = st.sampled_from(
+    [
+        "<p>{}</p>",
+        "<h2>{}</h2>",
+        "<ul><li>{}</li></ul>",
+        "<ol><li><p>{}</p></li></ol>",
+        "<blockquote><p>{}</p></blockquote>",
+        "<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>",
+        "<p>x<br>{}</p>",
+        "<pre>a\\_b</pre><p>{}</p><pre>c</pre>",
+    ]
+)
+
+
+def words(html: str) -> str:
+    """The text of `html`; blanks at the edges depend on the markup around them."""
+    body = turbohtml.parse(html).find("body")
+    assert body is not None
+    return "".join(body.text.split())
+
+
+@given(BLOCKS, INLINE)
+@example("<p>{}</p>", "a_ _b _c_")
+@example("<p>{}</p>", "[a]<br>(b) [x]: y")
+@example("<p>{}</p>", "&lt;a _b>c_ &lt;d e\\>")
+def test_any_text_comes_back(block: str, inline: str) -> None:
+    """Whatever a page says in words, the rendered Markdown says it in the same words."""
+    html = block.replace("{}", inline)
+    rendered = to_html(markdown(html))
+    assert words(rendered) == words(html)
+
+
+@given(BLOCKS, INLINE)
+def test_a_second_time_changes_nothing(block: str, inline: str) -> None:
+    """Markdown, rendered and converted again, is the same Markdown."""
+    first = markdown(block.replace("{}", inline))
+    assert markdown(to_html(first)) == first
