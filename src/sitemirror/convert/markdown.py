@@ -9,7 +9,7 @@ from typing import Final
 from turbohtml import Element, Markdown
 
 from sitemirror.convert.characters import without_controls
-from sitemirror.convert.markdown_escapes import unescaped
+from sitemirror.convert.markdown_escapes import unescaped, without_blank_lines
 
 # Text that stands for markup the renderer cannot write, since it escapes what it is given. Noncharacters: no page has
 # them for any other reason.
@@ -50,6 +50,8 @@ def render(elements: Sequence[Element]) -> str:
     if "&#160;" in text:
         # Paragraphs with nothing but a no-break space are spacing.
         text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
+    if "\n\n\n" in text:
+        text = without_blank_lines(text)
     text = unescaped(text)
     if "\ufdd0" in text or "\ufdd2" in text or LINE_BREAK in text:
         text = _MARK.sub(lambda match: _MARKUP[match[0]], text)

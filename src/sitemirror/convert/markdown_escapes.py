@@ -8,6 +8,7 @@ A paragraph is one line here, or several that end in a hard break, since the ren
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
@@ -39,6 +40,9 @@ _FIRST: Final = {
     "=": re.compile(r"=*+\s*+(?:\n|\Z)"),
     **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
 }
+_BLANK_LINES: Final = re.compile(r"\n{3,}")
+_MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
+_DIGITS: Final = 9  # that the number of an item has at most
 _FENCE_LENGTH: Final = 6  # of three escaped signs
 _TASK: Final = (" ", "x", "X")
 
@@ -49,10 +53,24 @@ def unescaped(text: str) -> str:
         return text
     pieces: list[str] = []
     done = 0
+    left = _MOST
     for start, end in _paragraphs(text):
+        left -= end - start
+        if left < 0:
+            break
         pieces += (text[done:start], _paragraph(text[start:end]))
         done = end
     return "".join((*pieces, text[done:])) if pieces else text
+
+
+def without_blank_lines(text: str) -> str:
+    """`text` with one blank line at most between two others, but for code."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in _fences(text):
+        pieces += (_BLANK_LINES.sub("\n\n", text[done:start]), text[start:end])
+        done = end
+    return "".join((*pieces, _BLANK_LINES.sub("\n\n", text[done:])))
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
@@ -108,7 +126,7 @@ class _Signs:
 
 
 def _paragraph(text: str) -> str:
-    firsts = _firsts(text)
+    firsts, code = _firsts(text), _Code(text)
     signs = {"*": _Signs(), "_": _Signs(), "~": _Signs()}
     dropped: list[int] = []  # where a backslash can go
     brackets: list[tuple[int, bool]] = []
@@ -118,7 +136,7 @@ def _paragraph(text: str) -> str:
         start, here = found.span()
         match found.lastgroup:
             case "code":
-                here = _code_end(text, start, here)
+                here = code.end(start, here)
             case "target":
                 _close_link(brackets)
             case "sign" if (sign := found["sign"]) == "[":
@@ -157,8 +175,10 @@ def _is_idle_first(text: str, sign: str, start: int, firsts: set[int]) -> bool:
         return False
     if start in firsts:
         return True
-    first = max((first for first in firsts if first < start), default=start)
-    return sign in ".)" and text[first:start].isdigit()
+    digits = len(text[max(0, start - _DIGITS) : start]) - len(
+        text[max(0, start - _DIGITS) : start].rstrip("0123456789")
+    )
+    return sign in ".)" and digits > 0 and start - digits in firsts
 
 
 def _firsts(text: str) -> set[int]:
@@ -175,12 +195,24 @@ def _firsts(text: str) -> set[int]:
     return found
 
 
-def _code_end(text: str, start: int, end: int) -> int:
-    """The end of the code that the backticks open, or theirs if they open none."""
-    for run in _TICKS.finditer(text, end):
-        if run.end() - run.start() == end - start:
-            return run.end()
-    return end
+class _Code:
+    """Where code ends in a paragraph; its backticks are looked at once, however many there are."""
+
+    __slots__ = ("_runs", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._runs: dict[int, list[int]] | None = None
+
+    def end(self, start: int, end: int) -> int:
+        """The end of the code that the backticks from `start` to `end` open, or theirs if they open none."""
+        if self._runs is None:
+            self._runs = {}
+            for run in _TICKS.finditer(self._text):
+                self._runs.setdefault(len(run[0]), []).append(run.start())
+        closing = self._runs[end - start]
+        number = bisect_left(closing, end)
+        return end if number == len(closing) else closing[number] + end - start
 
 
 def _close_link(brackets: list[tuple[int, bool]]) -> None:
@@ -240,12 +272,12 @@ def _is_mark(char: str) -> bool:
 
 def _idle_angles(text: str) -> Iterator[int]:
     """The backslashes before `<` where no tag, autolink or HTML block would begin."""
-    firsts = _firsts(text)
+    firsts, code = _firsts(text), _Code(text)
     here = 0
     while (found := _TOKEN.search(text, here)) is not None:
         start, here = found.span()
         if found.lastgroup == "code":
-            here = _code_end(text, start, here)
+            here = code.end(start, here)
         elif found["escaped"] == "<" and not _MAYBE_TAG.match(text, start + 1):
             begins = start in firsts and _OPENS_BLOCK.match(text, start + 1)
             if not begins:
