@@ -50,6 +50,10 @@ class Resolver(dict[str, str | None]):
         self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
         self._root = len(self._origin) + 1
 
+    def is_plain(self, raw: str) -> bool:
+        """Whether this is a link to another page by its looks: no scheme, no fragment, no blanks to take off."""
+        return self._joins and "#" not in raw and ":" not in raw and raw[0] > " " and raw[-1] > " "
+
     def __missing__(self, raw: str) -> str | None:
         found = self[raw] = self._resolve(raw)
         return found
@@ -99,6 +103,8 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
     for anchor in list(element.iter_elements(("a", "area"))):  # a list, since anchors are taken out on the way
         href = anchor.attr("href")
         text = anchor.text
+        if href and text and urls.is_plain(href) and not text.isspace():
+            continue  # Nearly all of them: to another page, with something to click on.
         if href is None:
             if not text and not len(anchor):
                 anchor.decompose()  # A target, not a link.

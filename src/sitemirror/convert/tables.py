@@ -17,7 +17,6 @@ _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol"
 _GUTTERS: Final = "td.linenos, td.rouge-gutter, td.gutter, td.hljs-ln-numbers, td.lntd:first-child:not(:only-child)"
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
-_CELLS: Final = ":scope > td, :scope > th"
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
@@ -52,7 +51,7 @@ def square(table: Element) -> None:
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
     """Spells out the spans that begin in `row`, fills those that reach into it, and returns the row's width."""
     column = 0
-    for cell in row.select(_CELLS):
+    for cell in _cells(row):
         while covered.get(column):
             covered[column] -= 1
             cell.insert_before(Element("td"))
@@ -64,11 +63,15 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
         if across > 1:
             cell.insert_after(*[Element("td") for _ in range(across - 1)])
         column += across
-    for reach in sorted(reach for reach, rows in covered.items() if rows and reach >= column):
+    for reach in sorted(reach for reach, rows in covered.items() if rows and reach >= column) if covered else ():
         covered[reach] -= 1
         row.extend([Element("td") for _ in range(reach + 1 - column)])
         column = reach + 1
     return column
+
+
+def _cells(row: Element) -> list[Element]:
+    return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in ("td", "th")]
 
 
 def _span(cell: Element, name: str, limit: int) -> int:
@@ -95,6 +98,6 @@ def _is_layout(table: Element) -> bool:
 def _flatten(table: Element) -> None:
     table.remove(_GUTTERS)
     rows = table.select(_ROWS)
-    cells = [cell for row in rows for cell in row.select(_CELLS)]
+    cells = [cell for row in rows for cell in _cells(row)]
     for part in (*table.select(":scope > *"), *rows, *cells, table):
         part.tag = "div"

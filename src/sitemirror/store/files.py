@@ -158,8 +158,13 @@ class Tree:
         return found is not None and stat.S_ISREG(found.st_mode)
 
     def is_folder(self, rel: str) -> bool:
-        found = self.stat(rel)
-        return found is not None and stat.S_ISDIR(found.st_mode)
+        """Looks without stepping from folder to folder, since it is asked for every page and nothing is opened."""
+        try:
+            return stat.S_ISDIR(self.root.joinpath(*_names(rel)).lstat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise refusal(error, rel) from error
 
     def mtime(self, rel: str) -> float | None:
         """When the file was last changed (seconds since 1970); `None` where there is none."""

@@ -18,7 +18,7 @@ import orjson
 
 from sitemirror.choices import Content
 from sitemirror.convert.document import parse
-from sitemirror.convert.frontmatter import with_front_matter
+from sitemirror.convert.frontmatter import front_matter
 from sitemirror.convert.page import convert_document, convert_text, describe_document
 from sitemirror.convert.page_meta import read_page_meta
 from sitemirror.convert.relative import relative_link
@@ -88,7 +88,8 @@ def read_html(source: Source, wishes: Wishes) -> Reading:
     markdown = page.markdown.encode("utf-8", "replace")
     digest = _digest(markdown)
     if wishes.front_matter:
-        markdown = with_front_matter(page).encode("utf-8", "replace")
+        before = front_matter(page).encode("utf-8", "replace")
+        markdown = b"%b\n%b" % (before, markdown) if markdown else before
     anchors = None
     if wishes.anchors:
         from sitemirror.convert.anchors import pack_fragments  # Only for --links local.
