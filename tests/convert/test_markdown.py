@@ -164,7 +164,7 @@ def test_formulas_are_said_once() -> None:
         '<annotation encoding="application/x-tex">x</annotation></semantics></math></span>'
         '<span class="katex-html" aria-hidden="true">x</span></span></p>'
     )
-    assert markdown(html) == "x\n"
+    assert markdown(html) == "$x$\n"
 
 
 def test_old_block_elements_do_not_run_together() -> None:

@@ -17,7 +17,7 @@ from turbohtml import Comment, Element, Text
 from sitemirror.choices import Content
 from sitemirror.convert import content as parts
 from sitemirror.convert.document import parse
-from sitemirror.convert.generators import recognise
+from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
 from sitemirror.convert.links import Resolver, make_absolute, tidy_links
 from sitemirror.convert.markdown import render
 from sitemirror.convert.markdown_inline import Inline
@@ -101,15 +101,17 @@ def fragment_map(
     signature = read_metadata(document).signature
     parts.drop_no_content(body)
     parts.drop_chrome(body)
-    elements = parts.choose(body, Content(content), recognise(signature))
-    slugs = _numbered(elements, urls)
+    generators = recognise(signature)
+    names = vocabulary(generators)
+    elements = parts.choose(body, Content(content), generators)
+    slugs = _numbered(elements, urls, names)
     if slugs is None:
         # As the conversion does with a page that is all navigation.
         body = parse(html, url=url, charset=charset).body
         assert body is not None
         elements, pins = [body], _pin(body)
         parts.drop_no_content(body)
-        slugs = _numbered(elements, urls) or {}
+        slugs = _numbered(elements, urls, names) or {}
     return _places(elements, pins, slugs) if slugs else {}
 
 
@@ -152,12 +154,12 @@ def _pinned(comment: Comment, pins: Sequence[tuple[Comment, str]]) -> int | None
     return int(number) if pins[int(number)][0] == comment else None
 
 
-def _numbered(elements: list[Element], urls: Resolver) -> dict[Element, str] | None:
+def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dict[Element, str] | None:
     """Shapes the page as the conversion does, and finds the anchor of each heading. `None` if there is no text."""
     for element in elements:
         tidy_links(element, urls)
         make_absolute(element, urls)
-        shape(element, urls)
+        shape(element, urls, names)
     headings = [heading for element in elements for heading in element.iter_elements(_HEADINGS, include_self=True)]
     for number, heading in enumerate(headings):
         heading.append(Text(f" {_MARK}{number}\ufdd6"))

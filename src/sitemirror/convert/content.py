@@ -29,7 +29,7 @@ class Reason(Enum):
 
 Cut = tuple[Element, Reason]
 
-_NO_CONTENT: Final = "script, style, template"
+_NO_CONTENT: Final = 'script:not([type^="math/tex"]), style, template'
 # Everything that may have to go is found in one look over the tree, and judged one by one.
 _SUSPECTS: Final = 'nav, footer, aside, [role], [hidden], [style*="none"], [style*="hidden"]'
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))

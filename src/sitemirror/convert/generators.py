@@ -1,116 +1,132 @@
-"""What the common documentation generators call their parts. Data only: a generator is added by adding an entry.
+"""What documentation generators call the parts of their pages, read from one small file per generator.
 
-Matching dozens of class names on every page costs more than parsing it, so a generator's selectors are used only on
-pages whose head names it: in its generator meta element or by the style sheets and scripts it loads.
+`adapters/` holds those files, and adding one is all that adding a generator takes. Matching dozens of class names on
+every page costs more than parsing it, so a generator's names are used only on pages whose head names it: in its
+generator meta element, or by the style sheets and scripts that it loads. `common.toml` holds for every page.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from importlib.resources import files
+from typing import Final, TypeVar
+
+_COMMON: Final = "common.toml"
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
+class Tabs:
+    """Where a set of tabs has its labels and its panels: selectors that are matched inside the set."""
+
+    labels: str
+    panels: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Generator:
-    """How a generator's pages are recognised, where their content is and what stands around it."""
+    """How a generator's pages are recognised, and what their parts are called. `docs/adapters.md` explains each."""
 
     name: str
-    mark: str  # what the generator meta element, style sheets or scripts of such a page hold, and few others do
-    content: str = ""  # CSS selector of the content; empty where the page's landmarks say it
-    chrome: str = ""  # CSS selectors of what is never content, inside the content or beside it
+    marks: tuple[str, ...] = ()
+    content: str = ""
+    chrome: str = ""
+    noise: str = ""
+    unwrap: str = ""
+    formulas: str = ""
+    titles: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    roles: Mapping[str, str] | None = None
+    tabs: Mapping[str, Tabs] | None = None
+    alerts: Mapping[str, str] | None = None
+    languages: Mapping[str, str] | None = None
 
 
-GENERATORS: Final = (
-    Generator(
-        "Sphinx",
-        "_static/",
-        content="div.body[role=main], div.documentwrapper div.body, [role=main][itemprop=articleBody], "
-        "article.bd-article",
-        chrome=".sphinxsidebar, .related, .rst-versions, .rst-footer-buttons, .wy-nav-side, .wy-nav-top, .bd-sidebar, "
-        ".bd-sidebar-primary, .bd-sidebar-secondary, .bd-header, .prev-next-area, .sidebar-drawer, .toc-drawer, "
-        ".mobile-header, .content-icon-container, .back-to-top, .viewcode-back, #searchbox",
-    ),
-    Generator(
-        "MkDocs Material",
-        "mkdocs-material",
-        content=".md-content__inner",
-        chrome=".md-header, .md-tabs, .md-sidebar, .md-footer, .md-search, .md-skip, .md-top, .md-content__button, "
-        ".md-source-file, .md-feedback, .md-banner",
-    ),
-    Generator(
-        "MkDocs",
-        "mkdocs",
-        chrome=".navbar, .bs-sidebar, .col-md-3 .navbar-light, .modal",
-    ),
-    Generator(
-        "Docusaurus",
-        "Docusaurus",
-        chrome=".theme-doc-sidebar-container, .theme-doc-toc-desktop, .theme-doc-toc-mobile, .table-of-contents, "
-        ".theme-doc-breadcrumbs, .theme-doc-footer, .pagination-nav, .theme-edit-this-page, .theme-last-updated, "
-        ".navbar, .theme-doc-version-banner",
-    ),
-    Generator(
-        "VitePress",
-        "VitePress",
-        content=".vp-doc",
-        chrome=".VPNav, .VPLocalNav, .VPSidebar, .VPDocAside, .VPDocFooter, .VPFooter, .VPSkipLink, .VPBackdrop",
-    ),
-    Generator(
-        "Starlight",
-        "Starlight",
-        content="main:has(.sl-markdown-content)",
-        chrome=".sidebar, .right-sidebar-container, .sl-skip-link, .pagination-links, mobile-starlight-toc",
-    ),
-    Generator(
-        "mdBook",
-        "css/chrome",
-        content="#content main",
-        chrome="#sidebar, #menu-bar, #menu-bar-hover-placeholder, .nav-chapters, .nav-wrapper, .nav-wide-wrapper",
-    ),
-    Generator(
-        "DocBook",
-        "DocBook",
-        chrome=".navheader, .navfooter, .spirit-nav",
-    ),
-    Generator(
-        "Asciidoctor",
-        "Asciidoctor",
-        chrome="#footer, .toc2, .nav-container, .toolbar, .page-versions",
-    ),
-    Generator(
-        "MediaWiki",
-        "MediaWiki",
-        content="#bodyContent, #mw-content-text",
-        chrome=".mw-editsection, .mw-jump-link, #siteSub, #contentSub, .printfooter, .catlinks, #mw-navigation, "
-        "#toc, .vector-toc, .navbox, .mw-indicators",
-    ),
-    Generator(
-        "Doxygen",
-        "Doxygen",
-        content="#doc-content .contents, div.contents",
-        chrome="#side-nav, #nav-path, #nav-tree, #MSearchSelectWindow, #MSearchResultsWindow, #main-nav, .navpath, "
-        ".tabs, .permalink",
-    ),
-    Generator(
-        "Javadoc",
-        "javadoc",
-        chrome=".topNav, .bottomNav, .subNav, .top-nav, .sub-nav, .skip-nav, .skipNav",
-    ),
-    Generator(
-        "rustdoc",
-        "rustdoc",
-        content="#main-content",
-        chrome=".sidebar, .mobile-topbar, rustdoc-topbar, rustdoc-search, #copy-path, .doc-anchor, a.src, .out-of-band",
-    ),
-    Generator(
-        "WordPress",
-        "wp-content",
-        chrome=".site-header, .site-footer, .widget-area, .post-navigation, .comment-respond, .sharedaddy, "
-        ".jp-relatedposts",
-    ),
-)
+@dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """The names of all generators that one page shows, and the common ones, put together."""
+
+    roles: Mapping[str, str]
+    """Class name → what an element with it is: admonition, tabs, listing, signature, footnote, footnotes, diagram."""
+    tabs: Mapping[str, Tabs]
+    alerts: Mapping[str, str]
+    """What admonitions are called → the alert that says it in Markdown."""
+    languages: Mapping[str, str]
+    titles: str
+    noise: str
+    unwrap: str
+    formulas: str
+    tags: tuple[str, ...]
 
 
 def recognise(signature: str) -> tuple[Generator, ...]:
     """The generators that a page's head names. More than one is common: themes are built on one another."""
-    return tuple(generator for generator in GENERATORS if generator.mark in signature)
+    return tuple(one for one in generators() if any(mark in signature for mark in one.marks))
+
+
+@cache
+def generators() -> tuple[Generator, ...]:
+    """Every generator that has a file, by its file's name."""
+    found = [entry for entry in files(__package__).joinpath("adapters").iterdir() if entry.name.endswith(".toml")]
+    return tuple(
+        read_generator(entry.read_text(encoding="utf-8"))
+        for entry in sorted(found, key=lambda entry: entry.name)
+        if entry.name != _COMMON
+    )
+
+
+@cache
+def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
+    """The names to look for on a page of these generators."""
+    common = read_generator(files(__package__).joinpath("adapters", _COMMON).read_text(encoding="utf-8"))
+    every = (common, *found)
+    return Vocabulary(
+        roles=_merged(one.roles for one in every),
+        tabs=_merged(one.tabs for one in every),
+        alerts=_merged(one.alerts for one in every),
+        languages=_merged(one.languages for one in every),
+        titles=", ".join(title for one in every for title in one.titles),
+        noise=_joined(one.noise for one in every),
+        unwrap=_joined(one.unwrap for one in every),
+        formulas=_joined(one.formulas for one in every),
+        tags=tuple(dict.fromkeys(tag for one in every for tag in one.tags)),
+    )
+
+
+def read_generator(text: str) -> Generator:
+    """A generator from its file. A name that means nothing is a mistake in the file, and said."""
+    data = tomllib.loads(text)
+    roles: Mapping[str, Sequence[str]] = data.pop("classes", {})
+    tabs: Sequence[Mapping[str, str]] = data.pop("tabs", ())
+    generator = Generator(
+        name=data.pop("name"),
+        marks=tuple(data.pop("recognised_by", ())),
+        content=", ".join(data.pop("content", ())),
+        chrome=", ".join(data.pop("chrome", ())),
+        noise=", ".join(data.pop("noise", ())),
+        unwrap=", ".join(data.pop("unwrap", ())),
+        formulas=", ".join(data.pop("formulas", ())),
+        titles=tuple(data.pop("titles", ())),
+        tags=tuple(data.pop("tags", ())),
+        roles={name: role for role, names in roles.items() for name in names} | {one["box"]: "tabs" for one in tabs},
+        tabs={one["box"]: Tabs(one["labels"], one["panels"]) for one in tabs},
+        alerts=data.pop("alerts", {}),
+        languages=data.pop("languages", {}),
+    )
+    if data:
+        raise ValueError(f"{generator.name}: unknown {', '.join(sorted(data))}")
+    return generator
+
+
+def _joined(selectors: Iterable[str]) -> str:
+    return ", ".join(filter(None, selectors))
+
+
+def _merged(mappings: Iterable[Mapping[str, _Value] | None]) -> dict[str, _Value]:
+    merged: dict[str, _Value] = {}
+    for mapping in mappings:
+        merged.update(mapping or {})
+    return merged

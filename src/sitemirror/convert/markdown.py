@@ -10,15 +10,7 @@ from turbohtml import Element, Markdown
 
 from sitemirror.convert.characters import without_controls
 from sitemirror.convert.markdown_escapes import unescaped, without_blank_lines
-
-# Text that stands for markup the renderer cannot write, since it escapes what it is given. Noncharacters: no page has
-# them for any other reason.
-MARKS: Final = {"sub": ("\ufdd0", "\ufdd1"), "sup": ("\ufdd2", "\ufdd3")}
-LINE_BREAK: Final = "\ufdd4"  # in a table's cell, where Markdown has none of its own
-_MARK: Final = re.compile("[\ufdd0-\ufdd4]")
-_MARKUP: Final = dict(
-    zip("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4", ("<sub>", "</sub>", "<sup>", "</sup>", "<br>"), strict=True)
-)
+from sitemirror.convert.marks import resolve
 
 
 class _Options(Markdown):
@@ -52,7 +44,5 @@ def render(elements: Sequence[Element]) -> str:
         text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
     if "\n\n\n" in text:
         text = without_blank_lines(text)
-    text = unescaped(text)
-    if "\ufdd0" in text or "\ufdd2" in text or LINE_BREAK in text:
-        text = _MARK.sub(lambda match: _MARKUP[match[0]], text)
+    text = resolve(unescaped(text))
     return text + "\n" if text else ""

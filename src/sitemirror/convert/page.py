@@ -14,7 +14,7 @@ from sitemirror.choices import Content
 from sitemirror.convert import content as parts
 from sitemirror.convert.characters import without_controls
 from sitemirror.convert.document import Document, decode, parse
-from sitemirror.convert.generators import recognise
+from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
 from sitemirror.convert.links import Resolver, make_absolute, read_links, tidy_links
 from sitemirror.convert.markdown import render
 from sitemirror.convert.metadata import Metadata, one_line, read_metadata
@@ -77,10 +77,12 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
     parts.drop_chrome(body)
-    markdown = _markdown(parts.choose(body, content, recognise(metadata.signature)), urls)
+    generators = recognise(metadata.signature)
+    names = vocabulary(generators)
+    markdown = _markdown(parts.choose(body, content, generators), urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
-        markdown = _whole_body(parse(html, url=document.url, charset=charset), urls)
+        markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
     return _page(document, metadata, title, markdown, (), refresh)
 
 
@@ -114,11 +116,11 @@ def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
     return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text))
 
 
-def _markdown(elements: Sequence[Element], urls: Resolver) -> str:
+def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) -> str:
     for element in elements:
         tidy_links(element, urls)
         make_absolute(element, urls)
-        shape(element, urls)
+        shape(element, urls, names)
     text = render(elements)
     if "<table" in text:
         # The renderer met a table with rows of unequal length; looking at each row of each table would be slower.
@@ -129,12 +131,12 @@ def _markdown(elements: Sequence[Element], urls: Resolver) -> str:
     return text
 
 
-def _whole_body(document: Document, urls: Resolver) -> str:
+def _whole_body(document: Document, urls: Resolver, names: Vocabulary) -> str:
     body = document.body
     if body is None:
         return ""
     parts.drop_no_content(body)
-    return _markdown([body], urls)
+    return _markdown([body], urls, names)
 
 
 def _frameset(document: Document, metadata: Metadata) -> Page:
@@ -146,7 +148,7 @@ def _frameset(document: Document, metadata: Metadata) -> Page:
         if target is not None and target.startswith("http"):
             found.setdefault(target.partition("#")[0], one_line(frame.attr("title") or frame.attr("name") or "") or "")
     items = [Element("li", None, [Element("a", {"href": url}, [Text(name or url)])]) for url, name in found.items()]
-    markdown = _markdown([Element("ul", None, items)], urls) if items else ""
+    markdown = _markdown([Element("ul", None, items)], urls, vocabulary()) if items else ""
     links = tuple(Link(url, name) for url, name in found.items())
     return _page(document, metadata, metadata.title, markdown, links, refresh_target(document))
 

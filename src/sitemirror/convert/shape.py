@@ -7,25 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from turbohtml import Element, Node, Text
 
+from sitemirror.convert.admonitions import shape_admonition
+from sitemirror.convert.definitions import shape_definitions, shape_signature
+from sitemirror.convert.footnotes import shape_footnotes, split_list
+from sitemirror.convert.formulas import shape_delimited, shape_math, shape_script
+from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.links import Resolver
-from sitemirror.convert.markdown import MARKS
+from sitemirror.convert.listings import shape_lines, shape_listing
+from sitemirror.convert.marks import MARKS, end_of_details, folded, pins, unfolded
 from sitemirror.convert.tables import shape_table
+from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 
+_MAX_KEY: Final = 20  # characters
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
-_LANGUAGE_CLASS: Final = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([\w+#.-]+)|\bbrush:\s*([\w+#.-]+)"
-)
-_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
 _LINE_END: Final = re.compile("\n")
-_NO_LANGUAGE: Final = frozenset(
-    ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code")
-)
-_LINE_NUMBERS: Final = ".linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln"
 
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
 # A URL may hold commas but not begin or end with one.
@@ -33,60 +34,142 @@ _CANDIDATE: Final = re.compile(r"([^\s,](?:\S*[^\s,])?)(?:\s+(\d+(?:\.\d+)?)[wx]
 _LAZY: Final = ("data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset", "srcset")
 
 
-def shape(element: Element, urls: Resolver) -> None:
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What the rules of one page have in common."""
+
+    urls: Resolver
+    names: Vocabulary
+    notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
+
+
+def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     """Shapes everything under `element`, in place."""
+    page = _Page(urls, names)
+    if names.noise:
+        element.remove(names.noise)
     for code in element.find_all("code", text=_LINE_END):
         if code.closest("pre") is None:
             # Source is wrapped where it pleases; a code span would show every blank.
             code.text = " ".join(code.text.split())
+    if names.formulas:
+        for found in element.select(names.formulas):
+            shape_delimited(found)
+    roles = names.roles
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
-    for found in list(element.iter_elements(_TAGS, include_self=True)):
-        if found.parent is not None or found is element:
-            _RULES[found.tag](found, urls)
+    for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
+        if found.parent is None and found is not element:
+            continue
+        if classes := found.attr("class"):
+            role = next((roles[name] for name in classes.split() if name in roles), None)
+            if role is not None and _ROLES[role](found, page):
+                continue
+        if rule := _RULES.get(found.tag):
+            rule(found, page)
+    if page.notes:
+        shape_footnotes(element, page.notes)
 
 
-def _code_block(pre: Element, _: Resolver) -> None:
-    # Looking for line numbers in every code block costs more than rendering it; those that have them begin with one.
-    if pre.text.lstrip()[:1].isdigit():
-        pre.remove(_LINE_NUMBERS)
-    code = pre.find("code")
-    language = _language(code) if code is not None else None
-    here: Node | None = pre
-    # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
-    for _level in range(6):
-        if language is not None or not isinstance(here, Element) or (here is not pre and len(here) > 5):
-            break
-        language = _language(here)
-        here = here.parent
-    if language is not None:
-        for part in (pre,) if code is None else (pre, code):
-            part.attrs["class"] = f"language-{language}" if language else ""
+# What an element is by its class. `False` where the name was all it had of it: then its tag decides.
 
 
-def _language(element: Element) -> str | None:
-    """The language that `element` names; empty if it says that there is none, `None` if it says nothing."""
-    named = element.attr("data-lang") or element.attr("data-language")
-    if not named:
-        classes = element.attr("class")
-        if not classes or ("-" not in classes and ":" not in classes):
-            return None
-        found = _LANGUAGE_CLASS.search(classes)
-        if found is None:
-            return None
-        named = found[1] or found[2]
-    named = named.strip().lower()
-    if named in _NO_LANGUAGE:
-        return ""
-    return named if _LANGUAGE.fullmatch(named) else None
+def _admonition(box: Element, page: _Page) -> bool:
+    return shape_admonition(box, page.names)
 
 
-def _image(image: Element, urls: Resolver) -> None:
+def _tab_set(box: Element, page: _Page) -> bool:
+    names = next(found for name in (box.attr("class") or "").split() if (found := page.names.tabs.get(name)))
+    return shape_tab_set(box, names)
+
+
+def _footnote(element: Element, page: _Page) -> bool:
+    if element.tag == "dl":
+        page.notes.extend(split_list(element))
+    elif element.find(["ol", "ul"]) is not None and element.attr("id") is None:
+        return _footnotes(element, page)
+    else:
+        page.notes.append(element)
+    return True
+
+
+def _footnotes(element: Element, page: _Page) -> bool:
+    rows = element if element.tag == "ol" else element.find("ol")
+    if rows is not None:
+        page.notes.extend(child for child in rows if isinstance(child, Element) and child.tag == "li")
+    return True
+
+
+def _diagram(element: Element, _: _Page) -> bool:
+    """Mermaid's text in a code block, for a script to draw."""
+    text = element.text
+    if not text.strip() or element.find("svg") is not None:
+        return False
+    element.clear()
+    element.append(Text(text.strip("\n")))
+    element.tag = "pre"
+    element.attrs["class"] = "language-mermaid"
+    return True
+
+
+def _lines(element: Element, _: _Page) -> bool:
+    if element.tag == "pre":
+        return False
+    shape_lines(element)
+    return True
+
+
+def _signature(element: Element, _: _Page) -> bool:
+    if element.tag == "pre":
+        return False
+    shape_signature(element)
+    return True
+
+
+# What an element is by its tag.
+
+
+def _code_block(pre: Element, page: _Page) -> None:
+    shape_listing(pre, page.names.languages)
+
+
+def _definitions(dl: Element, page: _Page) -> None:
+    shape_definitions(dl, page.names)
+
+
+def _box(element: Element, _: _Page) -> None:
+    if element.attr("role") == "tablist":
+        shape_tab_list(element)
+
+
+def _details(details: Element, page: _Page) -> None:
+    """A section that can be folded away stays one, where Markdown has a place for it."""
+    summary = details.find("summary")
+    if summary is None or summary.parent is not details or not summary.text.strip():
+        return
+    if next(summary.iter_elements(_HEADINGS), None) is not None or details.closest("td, th, a") is not None:
+        details.tag = summary.tag = "div"
+        return
+    begin = folded if details.attr("open") is None else unfolded
+    summary.replace_with(*pins(summary.children), begin(summary.text))
+    details.append(end_of_details())
+    details.tag = "div"
+
+
+def _formula(math: Element, _: _Page) -> None:
+    shape_math(math)
+
+
+def _script(script: Element, _: _Page) -> None:
+    shape_script(script)
+
+
+def _image(image: Element, page: _Page) -> None:
     if _is_pixel(image):
         _take_out(image)
         return
     source = image.attr("src") or ""
     if not source or source.startswith(_NO_PICTURE):
-        source = _lazy_source(image, urls)
+        source = _lazy_source(image, page.urls)
         if not source:
             _say(image, image.attr("alt") or "")
             return
@@ -125,7 +208,7 @@ def _is_pixel(image: Element) -> bool:
     return width is not None and height is not None and width.strip() in ("0", "1") and height.strip() in ("0", "1")
 
 
-def _noscript(noscript: Element, _: Resolver) -> None:
+def _noscript(noscript: Element, _: _Page) -> None:
     """Keeps a noscript only for a picture that the page shows in no other way."""
     images = [image for image in noscript.find_all("img") if not _is_pixel(image)]
     before = noscript.previous_sibling
@@ -137,12 +220,12 @@ def _noscript(noscript: Element, _: Resolver) -> None:
         noscript.unwrap()
 
 
-def _media(media: Element, urls: Resolver) -> None:
+def _media(media: Element, page: _Page) -> None:
     """A video or a sound becomes its poster and a link to it."""
     child = None if media.attr("src") else media.find("source", src=True)
     source = (media if child is None else child).attr("src") or ""
     label = " ".join((media.attr("title") or media.attr("aria-label") or media.tag).split())
-    poster = urls[media.attr("poster") or "#"] or ""
+    poster = page.urls[media.attr("poster") or "#"] or ""
     shown: Node | None = None
     if poster.startswith("http"):
         shown = Element("img", {"src": poster, "alt": label})
@@ -154,7 +237,7 @@ def _media(media: Element, urls: Resolver) -> None:
         media.replace_with(Element("p", None, [shown]))
 
 
-def _frame(frame: Element, _: Resolver) -> None:
+def _frame(frame: Element, _: _Page) -> None:
     """An embedded page becomes a link to it."""
     source = frame.attr("src") or frame.attr("data-src") or ""
     if not source.startswith("http") or _is_pixel(frame):
@@ -164,7 +247,7 @@ def _frame(frame: Element, _: Resolver) -> None:
     frame.replace_with(Element("p", None, [Element("a", {"href": source}, [Text(label)])]))
 
 
-def _drawing(svg: Element, _: Resolver) -> None:
+def _drawing(svg: Element, _: _Page) -> None:
     """A drawing that has words leaves them; an icon, whatever its title, leaves nothing."""
     if next(svg.iter_elements(("text", "foreignObject")), None) is None:
         _take_out(svg)
@@ -173,7 +256,7 @@ def _drawing(svg: Element, _: Resolver) -> None:
     _say(svg, " ".join(svg.stripped_strings))
 
 
-def _control(element: Element, _: Resolver) -> None:
+def _control(element: Element, _: _Page) -> None:
     """What a person would fill in or open says nothing in a file."""
     if element.attr("type") == "checkbox":
         # The box of a task list; the renderer knows it as the first thing in its item only.
@@ -183,22 +266,12 @@ def _control(element: Element, _: Resolver) -> None:
         element.decompose()
 
 
-def _label(label: Element, _: Resolver) -> None:
+def _label(label: Element, _: _Page) -> None:
     """Labels stand apart on the page, by nothing but their style."""
     label.insert_before(Text(" "))
 
 
-def _formula(math: Element, _: Resolver) -> None:
-    math.remove("annotation, annotation-xml")
-    parent = math.parent
-    # KaTeX says every formula twice, once for the eye.
-    if isinstance(parent, Element) and parent.has_class("katex-mathml"):
-        twin = parent.next_sibling
-        if isinstance(twin, Element) and twin.has_class("katex-html"):
-            twin.decompose()
-
-
-def _heading(heading: Element, _: Resolver) -> None:
+def _heading(heading: Element, _: _Page) -> None:
     text = heading.text
     if not text.strip() and heading.find("img") is None:
         heading.decompose()
@@ -223,7 +296,7 @@ def _heading(heading: Element, _: Resolver) -> None:
     link.unwrap()
 
 
-def _button(button: Element, _: Resolver) -> None:
+def _button(button: Element, _: _Page) -> None:
     """Buttons are controls, except those that carry a heading or the name of a tab."""
     parent = button.parent
     if isinstance(parent, Element) and parent.tag in (*_HEADINGS, "summary", "dt"):
@@ -234,20 +307,33 @@ def _button(button: Element, _: Resolver) -> None:
         button.decompose()
 
 
-def _table(table: Element, _: Resolver) -> None:
+def _table(table: Element, _: _Page) -> None:
     shape_table(table)
 
 
-def _raised(element: Element, _: Resolver) -> None:
+def _raised(element: Element, _: _Page) -> None:
     """Marks what stands above or below the line: 10<sup>5</sup> must not become 105."""
+    if element.tag == "kbd" and (len(element.text) > _MAX_KEY or element.find("kbd") is not None):
+        return  # what is typed, not a key; or keys that are pressed together
     # A footnote's link is its own mark, and code has no markup.
     if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:
         opening, closing = MARKS[element.tag]
         element.insert(0, Text(opening))
         element.append(Text(closing))
+        element.tag = "span"
 
 
-def _block(element: Element, _: Resolver) -> None:
+def _reading(rt: Element, _: _Page) -> None:
+    """How a character is read stands above it; beside it, it needs parentheses."""
+    rt.insert(0, Text("("))
+    rt.append(Text(")"))
+
+
+def _nothing(_: Element, __: _Page) -> None:
+    """For elements that only their class makes something else."""
+
+
+def _block(element: Element, _: _Page) -> None:
     element.tag = "div"  # The renderer takes these for inline.
 
 
@@ -267,7 +353,7 @@ def _take_out(element: Element) -> None:
         parent.decompose()
 
 
-_RULES: Final[dict[str, Callable[[Element, Resolver], None]]] = {
+_RULES: Final[dict[str, Callable[[Element, _Page], None]]] = {
     "pre": _code_block,
     "img": _image,
     "noscript": _noscript,
@@ -282,8 +368,25 @@ _RULES: Final[dict[str, Callable[[Element, Resolver], None]]] = {
     "table": _table,
     "sub": _raised,
     "sup": _raised,
+    "kbd": _raised,
+    "rt": _reading,
+    "dl": _definitions,
+    "details": _details,
+    "script": _script,
+    "div": _box,
+    "ul": _box,
+    **dict.fromkeys(("aside", "section", "blockquote", "article"), _nothing),
     "center": _block,
     "legend": _block,
     **dict.fromkeys(_HEADINGS, _heading),
 }
 _TAGS: Final = tuple(_RULES)
+_ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
+    "admonition": _admonition,
+    "tabs": _tab_set,
+    "footnote": _footnote,
+    "footnotes": _footnotes,
+    "diagram": _diagram,
+    "listing": _lines,
+    "signature": _signature,
+}

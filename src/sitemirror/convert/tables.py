@@ -10,7 +10,7 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.convert.markdown import LINE_BREAK
+from sitemirror.convert.marks import LINE_BREAK
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")

@@ -1,0 +1,105 @@
+"""Notes, tips and warnings as GitHub's alerts, whatever markup a page draws their boxes with."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbohtml import Element, Text
+
+from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.marks import alert_above_block, alert_above_text, pins
+
+_TOO_MUCH: Final = ("h1", "h2", "main", "article")  # in a box that only has the name of a note
+_KIND_ATTRIBUTES: Final = ("data-callout-type", "data-callout", "data-type")
+_BOXES: Final = frozenset(("div", "aside", "section", "details", "blockquote", "dl", "p"))
+_TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "kbd", "img", "small", "sub", "sup"))
+_END_OF_TITLE: Final = ":!：. "
+
+
+def shape_admonition(box: Element, names: Vocabulary) -> bool:
+    """Makes `box` an alert; `False` if it is none."""
+    if box.tag not in _BOXES:
+        return False
+    title = box.find("dt" if box.tag == "dl" else "summary") if box.tag in ("dl", "details") else None
+    if title is None:
+        title = _title(box, names)
+    if any(found is not title for found in box.iter_elements(_TOO_MUCH)):
+        return False
+    said = " ".join(title.text.split()) if title is not None else ""
+    kind = _kind(box, names) or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
+    if kind is None and not said:
+        return False  # a box that says nothing of itself
+    kind = kind or "NOTE"
+    head: list[Element] = []
+    if title is not None:
+        if said and said.rstrip(_END_OF_TITLE).casefold() != kind.casefold():
+            head.append(Element("p", None, [Element("strong", None, [Text(said)])]))
+        _take_title(title, box)
+    _lay_open(box)
+    first = head[0] if head else next(iter(_shown(box)), None)
+    follows = first is None or isinstance(first, Text) or first.tag in _TEXT
+    head.insert(0, alert_above_text(kind) if follows else alert_above_block(kind))
+    if box.tag == "p":
+        box.wrap(Element("blockquote"))
+        box.insert_before(*head)
+        return True
+    box.tag = "blockquote"
+    for number, element in enumerate(head):
+        box.insert(number, element)
+    return True
+
+
+def _kind(box: Element, names: Vocabulary) -> str | None:
+    """The alert that a box's class names or attributes call for."""
+    words = (box.attr("class") or "").lower().split()
+    words += [value.lower() for name in _KIND_ATTRIBUTES if (value := box.attr(name))]
+    for word in words:
+        if found := names.alerts.get(word) or names.alerts.get(word.rpartition("-")[2]):
+            return found
+    return None
+
+
+def _title(box: Element, names: Vocabulary) -> Element | None:
+    """The box's own title, not that of a box inside it."""
+    found = box.select_one(names.titles)
+    holder = None if found is None else found.parent
+    while isinstance(holder, Element) and holder is not box:
+        if any(names.roles.get(word) == "admonition" for word in (holder.attr("class") or "").split()):
+            return None
+        holder = holder.parent
+    return found
+
+
+def _take_title(title: Element, box: Element) -> None:
+    kept = pins(title.children)
+    parent = title.parent
+    title.decompose()
+    for number, pin in enumerate(kept):
+        box.insert(number, pin)
+    # The heading around an icon and the title, if nothing else is left in it.
+    if isinstance(parent, Element) and parent is not box and not parent.text.strip() and parent.find("img") is None:
+        parent.decompose()
+
+
+def _lay_open(box: Element) -> None:
+    """Takes the text out of what only places it: definitions, or a table with an icon on the left."""
+    if box.tag == "dl":
+        for part in box.find_all(["dt", "dd"]):
+            part.tag = "div"
+        return
+    table = next((child for child in box if isinstance(child, Element)), None)
+    if table is not None and table.tag == "table":
+        cells = table.find_all("td")
+        if cells:
+            table.insert_after(*cells[-1].children)
+            table.decompose()
+
+
+def _shown(box: Element) -> list[Element | Text]:
+    """What a reader sees first. A plain div is as good as what is in it."""
+    for child in box:
+        if isinstance(child, Text) and child.data.strip():
+            return [child]
+        if isinstance(child, Element) and (child.text.strip() or child.find("img") is not None or child.tag == "hr"):
+            return _shown(child) if child.tag in ("div", "section") else [child]
+    return []

@@ -1,0 +1,88 @@
+"""Definition lists, which Markdown does not have, as lists whose items begin with the term; signatures as code."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.marks import pins
+
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table")
+_NOT_IN_A_LIST: Final = "td, th, a"
+
+
+def shape_definitions(dl: Element, names: Vocabulary) -> None:
+    """Turns a `dl` into a list, unless it only indents, or holds what no list can."""
+    parts = _parts(dl)
+    terms = [part for part in parts if part.tag == "dt"]
+    if not terms:
+        _open(dl, parts)  # `dd` alone: how old pages and wikis indent
+        return
+    for term in terms:
+        _shape_term(term, names)
+    if next(dl.iter_elements(_HEADINGS), None) is not None or dl.closest(_NOT_IN_A_LIST) is not None:
+        _open(dl, parts)
+        return
+    items: list[Element] = []
+    before = "dd"
+    for part in parts:
+        if not items or (part.tag == "dt" and before == "dd"):
+            items.append(Element("li"))
+        before = part.tag
+        items[-1].append(part)
+    for part in parts:
+        part.tag = "div" if part.tag == "dd" else "p"
+    for group in dl.select(":scope > div"):
+        group.unwrap()
+    dl.tag = "ul"
+    dl.extend(items)
+
+
+def shape_signature(element: Element) -> None:
+    """Writes what declares a function or a class as code. Links to its source stay beside it."""
+    links = [link for link in element.find_all("a") if link.text.strip("[] \n") in ("source", "docs", "src")]
+    for link in links:
+        link.extract()
+    for line_break in element.find_all("br"):
+        line_break.replace_with(Text(" "))
+    text = " ".join(element.text.replace("\u200b", "").replace("\xa0", " ").split())
+    if not text:
+        return
+    kept: list[Node] = [*pins(element.children), Element("code", None, [Text(text)])]
+    for link in links:
+        kept += [Text(" "), link]
+    element.clear()
+    element.extend(kept)
+
+
+def _parts(dl: Element) -> list[Element]:
+    parts: list[Element] = []
+    for child in dl:
+        if isinstance(child, Element):
+            if child.tag in ("dt", "dd"):
+                parts.append(child)
+            elif child.tag == "div":
+                parts += [one for one in child if isinstance(one, Element) and one.tag in ("dt", "dd")]
+    return parts
+
+
+def _shape_term(term: Element, names: Vocabulary) -> None:
+    classes = (term.attr("class") or "").split()
+    if any(names.roles.get(name) == "signature" for name in classes):
+        shape_signature(term)
+        return
+    for block in list(term.iter_elements(_BLOCKS)):
+        if block.tag in ("pre", "table", "ul", "ol"):
+            return
+        block.unwrap()
+    code = term.find(["code", "strong", "b"])
+    if term.text.strip() and (code is None or len(code.text.strip()) < len(term.text.strip())):
+        term.wrap_children(Element("strong"))
+
+
+def _open(dl: Element, parts: list[Element]) -> None:
+    for part in (dl, *parts):
+        part.tag = "div"

@@ -1,0 +1,112 @@
+"""Footnotes as GitHub writes them: `[^1]` in the text, `[^1]: …` where the page has its notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turbohtml import Element, Text
+
+from sitemirror.convert.marks import FIRST_NOTE, footnote, pins
+
+_LABEL: Final = re.compile(r"[\w.-]{1,40}")
+_BACK: Final = "a[role=doc-backlink], .footnote-backref, .footnote-back, .reversefootnote, .data-footnote-backref"
+_LABELS: Final = ":scope > .label, :scope > dt, :scope > sup, :scope > .footnote-definition-label, :scope > .brackets"
+_ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
+
+
+def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
+    """Writes those of `notes` as footnotes that the text refers to. The others stay what they are: nothing is lost."""
+    by_id: dict[str, Element] = {}
+    for note in notes:
+        for name in (note.attr("id"), *(one.attr("id") for one in note.select("[id]"))):
+            if name:
+                by_id.setdefault(name, note)
+    references: dict[Element, list[Element]] = {}
+    within = frozenset(notes)
+    for anchor in page.find_all("a", href=True):
+        href = anchor.attr("href") or ""
+        target = by_id.get(href[1:]) if href[:1] == "#" else None
+        if target is not None and within.isdisjoint(anchor.ancestors):
+            references.setdefault(target, []).append(anchor)
+    labels: set[str] = set()
+    for note, anchors in references.items():
+        label = anchors[0].text.strip("[]() \n")
+        if not _LABEL.fullmatch(label) or label in labels:
+            label = next(str(number) for number in range(1, len(notes) + 2) if str(number) not in labels)
+        labels.add(label)
+        names = {anchor.attr("id") for anchor in anchors} | {_sup(anchor).attr("id") for anchor in anchors}
+        _shape_note(note, label, {f"#{name}" for name in names if name})
+        for anchor in anchors:
+            sup = _sup(anchor)
+            sup.replace_with(
+                *pins(sup.children), *(pins(anchor.children) if sup is not anchor else ()), footnote(label)
+            )
+    _list_notes([note for note in notes if note in references])
+
+
+def _sup(anchor: Element) -> Element:
+    parent = anchor.parent
+    if isinstance(parent, Element) and parent.tag in ("sup", "span") and parent.text.strip() == anchor.text.strip():
+        return parent
+    return anchor
+
+
+def _shape_note(note: Element, label: str, ways_back: set[str]) -> None:
+    note.remove(_LABELS)
+    for anchor in note.find_all("a", href=True):
+        text = anchor.text.strip("[]() \n")
+        leads_back = anchor.attr("href") in ways_back and (text == label or not text.strip(_ARROWS) or text.isdecimal())
+        if leads_back or anchor.matches(_BACK):
+            parent, before = anchor.parent, anchor.previous_sibling
+            anchor.decompose()
+            if isinstance(before, Text):
+                before.data = before.data.rstrip()
+            if isinstance(parent, Element) and parent is not note and not parent.text.strip("[]() \xa0\n"):
+                parent.decompose()
+    for part in note.find_all("dd"):
+        part.tag = "div"
+    spot = note
+    while isinstance(first := _first(spot), Element) and first.tag in ("div", "section", "p"):
+        spot = first
+    if isinstance(first, Text):
+        first.data = first.data.lstrip(".: \n")
+    spot.insert(0, footnote(label))
+
+
+def _first(element: Element) -> Element | Text | None:
+    for child in element:
+        if isinstance(child, Element) or (isinstance(child, Text) and child.data.strip()):
+            return child
+    return None
+
+
+def split_list(dl: Element) -> list[Element]:
+    """The notes of a definition list, in which older docutils has them: each term and its text in one element."""
+    notes: list[Element] = []
+    for child in list(dl):
+        if isinstance(child, Element) and child.tag == "dt":
+            notes.append(Element("div", {"id": child.attr("id") or ""}))
+            child.insert_before(notes[-1])
+        if isinstance(child, Element) and notes:
+            notes[-1].append(child)
+    dl.tag = "div"
+    return notes
+
+
+def _list_notes(notes: Sequence[Element]) -> None:
+    """Puts the notes of each parent in a list of theirs, where the first of them stands."""
+    lists: dict[Element, Element] = {}
+    for note in notes:
+        parent = note.parent
+        if not isinstance(parent, Element):
+            continue
+        if parent.tag == "ol":
+            parent.attrs["start"] = FIRST_NOTE
+            continue
+        if parent not in lists:
+            lists[parent] = Element("ol", {"start": FIRST_NOTE})
+            note.insert_before(lists[parent])
+        lists[parent].append(note)
+        note.tag = "li"

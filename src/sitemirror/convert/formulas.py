@@ -1,0 +1,154 @@
+"""Formulas as TeX: from the page's own TeX where it has kept it, else spelled out from MathML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbohtml import Element, Text
+
+from sitemirror.convert.marks import display, formula
+
+# What draws a formula stands around it, often beside a second drawing for other eyes.
+_DRAWN: Final = re.compile(r"(?:^|\s)(?:katex|mwe-math|mathjax|mjx-)", re.I)
+_DRAWINGS: Final = frozenset(("mjx-container", "mjx-assistive-mml"))
+_DISPLAYED: Final = re.compile(r"katex-display|mathjax_display|mwe-math-(?:mathml|element)-(?:display|block)", re.I)
+_DELIMITED: Final = re.compile(r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$\$(.*)\$\$|\$(.*)\$)\s*", re.S)
+_WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
+
+_SIGNS: Final = {
+    "−": "-", "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ", "÷": r"\div ", "±": r"\pm ", "≤": r"\le ", "≥": r"\ge ",
+    "≠": r"\ne ", "≈": r"\approx ", "≡": r"\equiv ", "∞": r"\infty ", "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ",
+    "√": r"\sqrt ", "∂": r"\partial ", "∇": r"\nabla ", "∈": r"\in ", "∉": r"\notin ", "⊂": r"\subset ",
+    "⊆": r"\subseteq ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "∀": r"\forall ", "∃": r"\exists ",
+    "→": r"\to ", "←": r"\leftarrow ", "⇒": r"\Rightarrow ", "⇔": r"\Leftrightarrow ", "↦": r"\mapsto ",
+    "…": r"\ldots ",
+    "⋯": r"\cdots ", "∧": r"\land ", "∨": r"\lor ", "¬": r"\neg ", "∘": r"\circ ", "′": "'", "⌊": r"\lfloor ",
+    "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ", "⟨": r"\langle ", "⟩": r"\rangle ", "{": r"\{", "}": r"\}",
+    "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$", "_": r"\_", "\u2061": "", "\u2062": "", "\u2063": ",", "\u2064": "",
+    "\xa0": " ", "Γ": r"\Gamma ", "Δ": r"\Delta ", "Θ": r"\Theta ", "Λ": r"\Lambda ", "Ξ": r"\Xi ", "Π": r"\Pi ",
+    "Σ": r"\Sigma ", "Φ": r"\Phi ", "Ψ": r"\Psi ", "Ω": r"\Omega ", "α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ",
+    "δ": r"\delta ", "ε": r"\varepsilon ", "ϵ": r"\epsilon ", "ζ": r"\zeta ", "η": r"\eta ", "θ": r"\theta ",
+    "ι": r"\iota ", "κ": r"\kappa ", "λ": r"\lambda ", "μ": r"\mu ", "ν": r"\nu ", "ξ": r"\xi ", "π": r"\pi ",
+    "ρ": r"\rho ", "σ": r"\sigma ", "τ": r"\tau ", "υ": r"\upsilon ", "φ": r"\varphi ", "ϕ": r"\phi ", "χ": r"\chi ",
+    "ψ": r"\psi ", "ω": r"\omega ",
+}  # fmt: skip
+_ACCENTS: Final = {"¯": "overline", "‾": "overline", "^": "hat", "~": "tilde", "→": "vec", "˙": "dot", ".": "dot"}
+_MAX_DEPTH: Final = 60
+
+
+def shape_math(math: Element) -> None:
+    """Replaces MathML, with whatever is drawn around it, by its TeX."""
+    source = next((one for one in math.find_all("annotation") if "tex" in (one.attr("encoding") or "").lower()), None)
+    tex = source.text.strip() if source is not None else to_tex(math)
+    wiki = _WIKI_STYLE.fullmatch(tex)
+    is_display = math.attr("display") == "block" or math.attr("mode") == "display"
+    drawing = math
+    while isinstance(outer := drawing.parent, Element):
+        classes = outer.attr("class") or ""
+        if outer.tag not in _DRAWINGS and not _DRAWN.search(classes):
+            break
+        is_display = is_display or _DISPLAYED.search(classes) is not None or outer.attr("display") == "true"
+        drawing = outer
+    _replace(drawing, wiki[1] if wiki else tex, display if is_display else formula)
+
+
+def shape_script(script: Element) -> None:
+    """Replaces a script that holds TeX for MathJax."""
+    kind = (script.attr("type") or "").lower()
+    if not kind.startswith("math/tex"):
+        script.decompose()
+        return
+    _replace(script, script.text.strip(), display if "mode=display" in kind.replace(" ", "") else formula)
+
+
+def shape_delimited(element: Element) -> None:
+    """Replaces what a generator marks as a formula: TeX between the delimiters that a script looks for."""
+    script = element.find("script")
+    if script is not None:
+        shape_script(script)
+        element.remove(".MathJax_Preview, .MathJax, .MathJax_Display")
+        return
+    found = _DELIMITED.fullmatch(element.text)
+    if found is None or element.find("math") is not None:
+        return
+    inline = found[1] if found[1] is not None else found[4]
+    if inline is not None:
+        _replace(element, inline.strip(), formula)
+    else:
+        _replace(element, (found[2] or found[3] or "").strip(), display)
+
+
+def _replace(element: Element, tex: str, write: Callable[[str], Element]) -> None:
+    if not tex:
+        element.decompose()
+    elif element.closest("pre, code") is not None:
+        element.replace_with(Text(tex))
+    elif write is display and element.closest("td, th, h1, h2, h3, h4, h5, h6, a") is not None:
+        element.replace_with(formula(tex))
+    else:
+        element.replace_with(write(tex))
+
+
+def to_tex(math: Element) -> str:
+    """Presentation MathML as TeX."""
+    return " ".join(_row(_children(math), 0).split())
+
+
+def _children(element: Element) -> list[Element]:
+    return [child for child in element if isinstance(child, Element)]
+
+
+def _row(elements: Sequence[Element], depth: int) -> str:
+    return "".join(_tex(element, depth) for element in elements)
+
+
+def _tex(element: Element, depth: int) -> str:
+    if depth > _MAX_DEPTH:
+        return " ".join(element.text.split())
+    tag, parts = element.tag, _children(element)
+    if tag in ("mi", "mn", "mo", "mtext", "ms"):
+        return _leaf(element)
+    if tag == "mspace":
+        return " "
+    if tag in ("annotation", "annotation-xml"):
+        return ""
+    if tag == "mtable":
+        rows = (" & ".join(_row(_children(cell), depth + 1) for cell in _children(row)) for row in parts)
+        return r"\begin{matrix} " + r" \\ ".join(rows) + r" \end{matrix}"
+    if tag == "msqrt":
+        return rf"\sqrt{{{_row(parts, depth + 1)}}}"
+    written = [_tex(part, depth + 1) for part in parts]
+    match tag, written:
+        case "mfrac", [above, below]:
+            return rf"\frac{{{above}}}{{{below}}}"
+        case "mroot", [base, degree]:
+            return rf"\sqrt[{degree}]{{{base}}}"
+        case "mover", [base, above] if above.strip() in _ACCENTS:
+            return rf"\{_ACCENTS[above.strip()]}{{{base}}}"
+        case (("msup" | "mover"), [base, above]):
+            return f"{_base(base)}^{{{above.strip()}}}"
+        case (("msub" | "munder"), [base, below]):
+            return f"{_base(base)}_{{{below.strip()}}}"
+        case (("msubsup" | "munderover"), [base, below, above]):
+            return f"{_base(base)}_{{{below.strip()}}}^{{{above.strip()}}}"
+        case "mfenced", _:
+            opening, closing = element.attr("open") or "(", element.attr("close") or ")"
+            return f"{opening}{', '.join(written)}{closing}"
+    return "".join(written)
+
+
+def _base(tex: str) -> str:
+    tex = tex.strip()
+    return tex if len(tex) <= 1 or re.fullmatch(r"\\?[A-Za-z]+|[0-9]+", tex) else f"{{{tex}}}"
+
+
+def _leaf(element: Element) -> str:
+    text = " ".join(element.text.split())
+    if element.tag == "mtext":
+        return rf"\text{{{text}}}" if text else " "
+    written = "".join(_SIGNS.get(char, char) for char in text)
+    if element.tag == "mi" and len(text) > 1 and text.isalpha():
+        return rf"\mathrm{{{text}}}"
+    return f" {written} " if element.tag == "mo" and text in ("=", "+", "−", "<", ">", "≤", "≥", "→") else written

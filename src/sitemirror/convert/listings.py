@@ -1,0 +1,81 @@
+"""Code blocks: the language they name in one of many ways, without the numbers and buttons beside the code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+_LANGUAGE_CLASS: Final = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight)"
+    r"-([\w+#.-]+)|\bbrush:\s*([\w+#.-]+)"
+)
+_LANGUAGE_ATTRIBUTES: Final = ("data-lang", "data-language", "language", "data-enlighter-language", "data-code-lang")
+_BESIDE_LANGUAGE: Final = frozenset(("hljs", "sourceCode", "programlisting", "prettyprint", "highlight"))
+_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
+_NO_LANGUAGE: Final = frozenset(
+    ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
+)
+_LINE_NUMBERS: Final = ".linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln"
+_BUTTONS: Final = ("button", "clipboard-copy")
+
+
+def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
+    """Tells the renderer the language of a code block; `names` are class names that mean one."""
+    # Looking for line numbers in every code block costs more than rendering it; those that have them begin with one.
+    if pre.text.lstrip()[:1].isdigit():
+        pre.remove(_LINE_NUMBERS)
+    for button in list(pre.iter_elements(_BUTTONS)):
+        button.decompose()
+    code = pre.find("code")
+    language = language_of(code, names) if code is not None else None
+    here: Node | None = pre
+    # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
+    for _level in range(6):
+        if language is not None or not isinstance(here, Element) or (here is not pre and len(here) > 5):
+            break
+        language = language_of(here, names)
+        here = here.parent
+    for part in (pre,) if code is None else (pre, code):
+        if language is not None:
+            part.attrs["class"] = f"language-{language}" if language else ""
+        elif not (part.attr("class") or "").isascii():
+            part.attrs["class"] = ""  # No language, and it could be a mark.
+
+
+def shape_lines(element: Element) -> None:
+    """Makes a code block of an element that draws one: a line of code in each of its own elements."""
+    lines = [child for child in element if isinstance(child, Element)]
+    text = "\n".join(line.text.rstrip("\n") for line in lines) if lines else element.text
+    element.clear()
+    element.tag = "pre"
+    element.append(Text(text.replace("\xa0", " ")))
+
+
+def language_of(element: Element, names: Mapping[str, str]) -> str | None:
+    """The language that `element` names; empty if it says that there is none, `None` if it says nothing."""
+    named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
+    classes = element.attr("class")
+    if not named:
+        if not classes:
+            return None
+        found = _LANGUAGE_CLASS.search(classes) if "-" in classes or ":" in classes else None
+        named = (found[1] or found[2]) if found is not None else _bare_name(classes.split(), names)
+    if not named:
+        return None
+    named = named.strip().lower()
+    if named in _NO_LANGUAGE:
+        return ""
+    return named if _LANGUAGE.fullmatch(named) else None
+
+
+def _bare_name(words: Sequence[str], names: Mapping[str, str]) -> str | None:
+    """The language that is a class name of its own, beside one that says what the element is."""
+    for word in words:
+        if word in names:
+            return names[word]
+    if len(words) == 2 and words[0] in _BESIDE_LANGUAGE:
+        return words[1]
+    return None

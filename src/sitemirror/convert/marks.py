@@ -1,0 +1,122 @@
+"""Marks in the text of a shaped tree for Markdown that the renderer cannot write, since it escapes what it is given.
+
+They are noncharacters, which no page has for any other reason. A page that has them all the same gains nothing: what
+a mark turns into is made safe here, from the rendered text, whoever has put it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Final
+
+from turbohtml import Comment, Element, Node, Text
+
+MARKS: Final = {"sub": ("\ufdd0", "\ufdd1"), "sup": ("\ufdd2", "\ufdd3"), "kbd": ("\ufde0", "\ufde1")}
+"""What stands around the text of these elements."""
+LINE_BREAK: Final = "\ufdd4"
+"""In a table's cell, where Markdown has none of its own."""
+
+_ALERT: Final = "\ufdd7"
+_ALERT_END: Final = "\ufdd8"  # after an alert's kind, with a block below it
+_ALERT_GOES_ON: Final = "\ufdd9"  # the same, with a line of text below it
+_FORMULA: Final = "\ufdda"
+_DISPLAY: Final = "\ufddb"  # as the language of a code block: a formula of its own
+_SUMMARY: Final = "\ufddc"
+_OPEN_SUMMARY: Final = "\ufddd"
+_END_OF_DETAILS: Final = "\ufdde"
+_NOTE: Final = "\ufddf"
+
+_SIMPLE: Final = {
+    "\ufdd0": "<sub>",
+    "\ufdd1": "</sub>",
+    "\ufdd2": "<sup>",
+    "\ufdd3": "</sup>",
+    "\ufde0": "<kbd>",
+    "\ufde1": "</kbd>",
+    LINE_BREAK: "<br>",
+    _END_OF_DETAILS: "</details>",
+}
+_ANY: Final = re.compile("[\ufdd0-\ufdd4\ufdd7-\ufde1]")
+_ALERTS: Final = re.compile(f"{_ALERT}([A-Z]+)(?:{_ALERT_END}|{_ALERT_GOES_ON}(?:\n[ \t>]*(?=\n))?)")
+_CODE: Final = re.compile(f"(`+)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2\\1")
+_BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
+_DEFINITION: Final = re.compile(f"(?:[0-9]+[.)]) {_NOTE}([\\w.-]+){_NOTE} ?")
+_REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}")
+_TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
+
+FIRST_NOTE: Final = "10"
+"""The number that a list of footnotes begins with, for Markdown wants their text four columns in."""
+
+
+def alert_above_text(kind: str) -> Element:
+    """The line that makes a quote an alert, with a paragraph to come right below it."""
+    return Element("p", None, [Text(f"{_ALERT}{kind}{_ALERT_GOES_ON}")])
+
+
+def alert_above_block(kind: str) -> Element:
+    """The line that makes a quote an alert, with a list, code or the like to come."""
+    return Element("p", None, [Text(f"{_ALERT}{kind}{_ALERT_END}")])
+
+
+def formula(tex: str) -> Element:
+    """A formula within a line."""
+    return Element("code", None, [Text(f"{_FORMULA}{' '.join(tex.split())}{_FORMULA}")])
+
+
+def display(tex: str) -> Element:
+    """A formula on lines of its own."""
+    lines = "\n".join(line.rstrip() for line in tex.strip().split("\n") if line.strip())
+    return Element("pre", None, [Element("code", {"class": f"language-{_DISPLAY}"}, [Text(lines)])])
+
+
+def folded(summary: str) -> Element:
+    """The line that begins a section which a reader can unfold."""
+    return _begin(_SUMMARY, summary)
+
+
+def unfolded(summary: str) -> Element:
+    """The line that begins a section which a reader can fold away."""
+    return _begin(_OPEN_SUMMARY, summary)
+
+
+def _begin(mark: str, summary: str) -> Element:
+    return Element("p", None, [Element("code", None, [Text(f"{mark}{' '.join(summary.split())}{mark}")])])
+
+
+def end_of_details() -> Element:
+    """The line that ends it."""
+    return Element("p", None, [Text(_END_OF_DETAILS)])
+
+
+def footnote(label: str) -> Text:
+    """A reference, or in front of an item's text what makes the item the footnote itself."""
+    return Text(f"{_NOTE}{label}{_NOTE}")
+
+
+def pins(nodes: Sequence[Node]) -> list[Node]:
+    """The comments among `nodes`, which keep the place of an id whatever becomes of its element."""
+    return [node for node in nodes if isinstance(node, Comment)]
+
+
+def resolve(markdown: str) -> str:
+    """The rendered text with every mark turned into what it stands for."""
+    if markdown.isascii() or not _ANY.search(markdown):
+        return markdown
+    if _DISPLAY in markdown:
+        markdown = _BLOCK.sub(lambda found: f"{found[1]}$$\n{_TAG.sub('< ', found[3])}{found[4]}$$", markdown)
+    if _FORMULA in markdown or _SUMMARY in markdown or _OPEN_SUMMARY in markdown:
+        markdown = _CODE.sub(_said, markdown)
+    if _ALERT in markdown:
+        markdown = _ALERTS.sub(r"[!\1]", markdown)
+    if _NOTE in markdown:
+        markdown = _REFERENCE.sub(r"[^\1]", _DEFINITION.sub(r"[^\1]: ", markdown))
+    return _ANY.sub(lambda found: _SIMPLE.get(found[0], ""), markdown)
+
+
+def _said(found: re.Match[str]) -> str:
+    if found[2] == _FORMULA:
+        return f"${_TAG.sub('< ', found[3])}$" if found[3] else ""
+    opening = "<details open>" if found[2] == _OPEN_SUMMARY else "<details>"
+    return f"{opening}<summary>{escape(found[3], quote=False)}</summary>"

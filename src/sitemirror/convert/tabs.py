@@ -1,0 +1,92 @@
+"""Tabs as labelled groups: a list with an item for each tab, which begins with the tab's name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from turbohtml import Element, Text
+
+from sitemirror.convert.generators import Tabs
+
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LEVELS: Final = 4  # how far above its tabs a set may hold its panels
+_PANELS: Final = "[role=tabpanel]"
+
+
+def shape_tab_set(box: Element, names: Tabs) -> bool:
+    """Groups the tabs of a set that a generator's names describe."""
+    return _group(box.select(names.labels), box.select(names.panels))
+
+
+def shape_tab_list(row: Element) -> bool:
+    """Groups the tabs of a set that is marked up for screen readers; `row` is its list of tabs."""
+    labels = row.select("[role=tab]")
+    holder = row
+    panels: list[Element] = []
+    for _level in range(_LEVELS):
+        if not isinstance(holder.parent, Element):
+            break
+        holder = holder.parent
+        if panels := holder.select(_PANELS):
+            break
+    panels = [panel for panel in panels if _outer(panel, holder) is None]
+    return _group(labels, panels)
+
+
+def _outer(panel: Element, holder: Element) -> Element | None:
+    """The panel of the same set of tabs that holds this one: then this one is of another set."""
+    outer = panel.parent.closest(_PANELS) if isinstance(panel.parent, Element) else None
+    return outer if outer is not None and holder.closest(_PANELS) is not outer else None
+
+
+def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
+    if not labels or not panels:
+        return False
+    pairs = _pairs(labels, panels)
+    if pairs is None:
+        return False
+    spot = panels[0]
+    if any(next(panel.iter_elements(_HEADINGS), None) is not None for panel in panels):
+        for text, panel in pairs:  # Headings of the page have no place in a list.
+            if panel is not None:
+                panel.insert_before(_name(text))
+    else:
+        group = Element("ul")
+        spot.insert_before(group)
+        for text, panel in pairs:
+            item = Element("li", None, [_name(text)])
+            if panel is not None:
+                item.append(panel)
+            group.append(item)
+        for panel in panels:
+            panel.tag = "div"
+    for label in labels:
+        parent = label.parent
+        label.decompose()
+        if isinstance(parent, Element) and parent.tag == "li" and not parent.text.strip():
+            parent.decompose()
+    return True
+
+
+def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[str, Element | None]] | None:
+    """Each label's words with its panel. Some pages hold the panel of the chosen tab only."""
+    texts = [" ".join(label.text.split()) or label.attr("data-title") or "" for label in labels]
+    named = {panel.attr("id") or "": panel for panel in panels}
+    of_label = {panel.attr("aria-labelledby") or "": panel for panel in panels}
+    linked = [
+        named.get(label.attr("aria-controls") or "?") or of_label.get(label.attr("id") or "?") for label in labels
+    ]
+    if any(linked):
+        return list(zip(texts, linked, strict=True))
+    if len(panels) > len(labels):
+        return None
+    if len(panels) < len(labels):
+        chosen = [number for number, label in enumerate(labels) if label.attr("aria-selected") == "true"]
+        if len(panels) == len(chosen) == 1:
+            return [(text, panels[0] if number in chosen else None) for number, text in enumerate(texts)]
+    return list(zip(texts, [*panels, *[None] * (len(labels) - len(panels))], strict=True))
+
+
+def _name(label: str) -> Element:
+    return Element("p", None, [Element("strong", None, [Text(label)])])
