@@ -144,3 +144,28 @@ async def test_the_library_converts_urls(site: Site) -> None:
         await sitemirror.convert_url(f"{site.url}/docs/none")
     with pytest.raises(UsageError, match="is not a URL"):
         await sitemirror.convert_url("mailto:a@example.com")
+
+
+def test_explain_shows_what_is_kept_and_cut(run_cli: RunCli, file: Path) -> None:
+    """Every block stands under the reason, and stderr has the sum."""
+    done = run_cli("convert", file, "--explain")
+    assert (done.returncode, done.stderr) == (0, "2 of 3 blocks kept, 14 of 18 characters\n")
+    assert done.stdout == "cut: navigation\n  - nav: menu\n\nkept: the page\n  + h1: Hello\n  + p: See more.\n"
+
+
+def test_explain_and_conversion_agree(run_cli: RunCli, tmp_path: Path) -> None:
+    """What is said to be kept is in the Markdown, what is said to be cut is not; text is kept whole."""
+    html = "<nav>menu</nav><main><h1>Title</h1><p>words</p><p hidden>secret</p></main><footer>imprint</footer>"
+    shown = run_cli("convert", "-", "--explain", "--quiet", stdin=html)
+    text = run_cli("convert", "-", "--no-front-matter", stdin=html).stdout
+    kept = [line for line in shown.stdout.splitlines() if line.startswith("  + ")]
+    cut = [line for line in shown.stdout.splitlines() if line.startswith("  - ")]
+    assert shown.stderr == ""
+    assert len(kept) == 2
+    assert all(line.rpartition(": ")[2] in text for line in kept)
+    assert len(cut) == 3
+    assert not any(line.rpartition(": ")[2] in text for line in cut)
+    (tmp_path / "a.md").write_text("# A\n\nb\n", encoding="utf-8")
+    assert run_cli("convert", tmp_path / "a.md", "--explain").stdout == (
+        "kept: plain text is kept as it is\n  + text: # A b\n"
+    )

@@ -20,7 +20,7 @@ from tests.conftest import RunCli
 from tests.docs.blocks import PROSE, ROOT, blocks, prose
 
 SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
-OTHERS = {"--config", "--sites", "--help", "--version", "--url", "--mirror", "--list-only"}
+OTHERS = {"--config", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
 # Of programs that the pages mention besides ours.
 FOREIGN = {"--strict"}
 

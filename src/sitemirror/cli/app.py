@@ -29,6 +29,7 @@ _UrlOption = Annotated[str, typer.Option("--url")]
 _Folder = Annotated[str, typer.Argument(metavar="DIR")]
 _Page = Annotated[str, typer.Argument(metavar="FILE|URL|-")]
 _Base = Annotated[str, typer.Option("--url")]
+_Explain = Annotated[bool, typer.Option("--explain")]
 _UrlOrFile = Annotated[str, typer.Argument(metavar="URL|FILE")]
 _Sites = Annotated[Path | None, typer.Option("--sites")]
 _Mirror = Annotated[bool, typer.Option("--mirror/--list-only")]
@@ -67,8 +68,11 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     def crawl(context: typer.Context, url: _Url = "", sites: _Sites = None, config: _Config = None) -> int:
         return do(Command.CRAWL, context, url, config, sites)
 
-    def convert(context: typer.Context, page: _Page, url: _Base = "", config: _Config = None) -> int:
-        return carry_out(Command.CONVERT, CommandLine(SITEMIRROR, arguments, page, typed(context), config, base=url))
+    def convert(
+        context: typer.Context, page: _Page, url: _Base = "", explain: _Explain = False, config: _Config = None
+    ) -> int:
+        line = CommandLine(SITEMIRROR, arguments, page, typed(context), config, base=url, explains=explain)
+        return carry_out(Command.CONVERT, line)
 
     def verify(context: typer.Context, folder: _Folder, config: _Config = None) -> int:
         return do(Command.VERIFY, context, folder, config)

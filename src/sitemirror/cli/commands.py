@@ -38,6 +38,8 @@ class CommandLine:
     """A list of sites, in place of one."""
     base: str = ""
     """convert: the URL of the page in a file."""
+    explains: bool = False
+    """convert: what is kept and cut of the page, in place of it."""
 
     def settings(self, command: Command) -> Settings:
         return settings_for(command, self.given, environ=os.environ, config=self.config)
@@ -56,9 +58,9 @@ def carry_out(command: Command, line: CommandLine) -> int:
         case Command.CRAWL:
             return _run("crawl", line, settings)
         case Command.CONVERT:
-            from sitemirror.cli.conversion import run_convert
+            from sitemirror.cli.conversion import run_convert, run_explain
 
-            return run_convert(line.target, line.base, settings)
+            return (run_explain if line.explains else run_convert)(line.target, line.base, settings)
         case Command.VERIFY:
             from sitemirror.cli.verification import run_verify
 

@@ -1,12 +1,14 @@
-"""Runs `convert`: one page from a file, a URL or stdin to Markdown on stdout."""
+"""Runs `convert`: one page from a file, a URL or stdin to Markdown on stdout, or what became of each of its blocks."""
 
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemirror.cli import stdout
+from sitemirror.cli.progress import count
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
 
@@ -24,6 +26,22 @@ def run_convert(target: str, base: str, settings: Settings) -> int:
     stdout.print_page(with_front_matter(page) if settings.front_matter else page.markdown)
     if not page.markdown and not settings.quiet:
         print("note: the page has no text", file=sys.stderr)
+    return 0
+
+
+def run_explain(target: str, base: str, settings: Settings) -> int:
+    """The exit code, after every block of the page has been shown under the reason why it is kept or cut."""
+    blocks = [block for block in _source(target, base, settings).explained(settings.content) if block.text.strip()]
+    lines: list[str] = []
+    for (is_kept, reason), group in groupby(blocks, lambda block: (block.is_kept, block.reason)):
+        lines += ("", f"{'kept' if is_kept else 'cut'}: {reason}")
+        lines += (f"  {'+' if is_kept else '-'} {block.tag}: {' '.join(block.text.split())}" for block in group)
+    stdout.print_page("".join(f"{line}\n" for line in lines[1:]))
+    if not settings.quiet:
+        kept = [block for block in blocks if block.is_kept]
+        letters = sum(len(block.text) for block in kept), sum(len(block.text) for block in blocks)
+        shown = f"{len(kept)} of {count(len(blocks), 'block')} kept, {letters[0]:,} of {letters[1]:,} characters"
+        print(shown, file=sys.stderr)
     return 0
 
 

@@ -33,6 +33,7 @@ _MARGIN: Final = 30
 _CONFIG: Final = ("--config FILE", "Settings, named like the options, in TOML.")
 _SITES: Final = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
 _BASE: Final = ("--url URL", "The URL of a page in a file: what its relative links count from.")
+_EXPLAIN: Final = ("--explain", "Show what is kept of the page and what is cut, and why, in place of it.")
 _VERSION: Final = ("--version", "Print the version.")
 _HELP: Final = ("-h, --help", "Show this message.")
 
@@ -63,7 +64,7 @@ def help_of(path: str, stream: TextIO) -> str:
 def _page(path: str) -> Page:
     program, _, command = path.partition(" ")
     if command:
-        more = [_BASE] if command == Command.CONVERT else []
+        more = [_BASE, _EXPLAIN] if command == Command.CONVERT else []
         return _with_argument(path, HELP[Command(command)], Command(command), more)
     if program == MIRROR_SITE:
         return _with_argument(path, MIRROR_SITE_HELP, Command.CRAWL, [_VERSION])

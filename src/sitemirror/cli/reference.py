@@ -18,7 +18,7 @@ _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",
     Command.MIRROR: "sitemirror mirror [OPTIONS] URL\nsitemirror mirror [OPTIONS] --sites FILE",
     Command.CRAWL: "sitemirror crawl [OPTIONS] URL\nsitemirror crawl [OPTIONS] --sites FILE",
-    Command.CONVERT: "sitemirror convert [OPTIONS] [--url URL] FILE|URL|-",
+    Command.CONVERT: "sitemirror convert [OPTIONS] [--url URL] [--explain] FILE|URL|-",
     Command.VERIFY: "sitemirror verify [OPTIONS] DIR",
     Command.WHERE: "sitemirror where [OPTIONS] URL|FILE",
 }

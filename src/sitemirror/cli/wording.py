@@ -84,6 +84,7 @@ sitemirror crawl https://docs.example.com/ -o offline --update""",
     Command.CONVERT: """\
 sitemirror convert https://docs.example.com/install
 sitemirror convert https://docs.example.com/install --content main --no-front-matter > install.md
+sitemirror convert https://docs.example.com/install --explain
 echo '<h1>Hello</h1><a href="x">there</a>' | sitemirror convert - --url https://example.com/""",
     Command.VERIFY: """\
 sitemirror verify output/docs.example.com/

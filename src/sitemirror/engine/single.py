@@ -9,6 +9,7 @@ from typing import Final
 
 from sitemirror.choices import Content
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
+from sitemirror.convert.explain import Explained, explain
 from sitemirror.engine.arrival import MAX_HOPS, unreachable
 from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import TOO_LARGE, Fetcher
@@ -36,6 +37,12 @@ class Source:
         if self.kind is PageKind.TEXT:
             return convert_text(self.body, url=self.url, charset=self.charset)
         return convert_html(self.body, url=self.url, content=content, charset=self.charset)
+
+    def explained(self, content: Content) -> list[Explained]:
+        """Every block of the page's text, kept or cut, and why."""
+        if self.kind is PageKind.TEXT:
+            return [Explained(self.page(content).markdown, "text", True, "plain text is kept as it is")]
+        return explain(self.body, url=self.url, content=content, charset=self.charset)
 
 
 async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
