@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 # C0 and C1 controls, the line and paragraph separators, bidi controls and other invisible format characters.
 # The two joiners (U+200C, U+200D) stay: Persian, Indic scripts and emoji are spelled with them.
-_UNPRINTABLE = re.compile(
+UNPRINTABLE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
     "|[\U000e0000-\U000e007f]"
 )
@@ -14,7 +15,7 @@ _UNPRINTABLE = re.compile(
 
 def printable(value: str, *, limit: int = 2000) -> str:
     """`value` with every control or invisible character spelled out as an escape, cut to `limit` characters."""
-    shown = _UNPRINTABLE.sub(_escape, value)
+    shown = UNPRINTABLE.sub(_escape, value)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 

@@ -179,6 +179,34 @@ async def test_a_page_that_hangs_costs_itself_alone(monkeypatch: pytest.MonkeyPa
         assert (await good).title == "A page"
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+async def test_a_large_page_is_never_read_here(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    """A pool left to itself gives large pages to a worker from the first on, so none can end or stop the run."""
+    monkeypatch.setattr(pool, "suitable_workers", lambda: cores - 1)
+    monkeypatch.setattr(pool, "_BOOT", _booting("if b'poison' in job[1]: os._exit(139)"))
+    async with pool_of(0) as (readers, _):
+        large = source(b"<title>Large</title>poison" + b" " * pool.LARGE)
+        bad = asyncio.create_task(readers.read("html", large, Wishes()))
+        assert (await readers.read("html", source(), Wishes())).title == "A page"
+        with pytest.raises(JobFailed, match="the worker died of it"):
+            await bad
+        good = await readers.read("html", source(b"<title>Large</title>" + b" " * pool.LARGE), Wishes())
+        assert good.title == "Large"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold a process to its memory")
+async def test_a_page_cannot_take_all_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that wants more memory than a page may need costs that page alone."""
+    monkeypatch.setattr(pool, "_BOOT", _booting("if b'greedy' in job[1]: bytearray(5 << 30)"))
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        bad = asyncio.create_task(readers.read("html", source(b"<p>greedy"), Wishes()))
+        good = asyncio.create_task(readers.read("html", source(), Wishes()))
+        with pytest.raises(JobFailed, match=r"MemoryError|the worker died of it"):
+            await bad
+        assert (await good).title == "A page"
+
+
 async def test_what_goes_wrong_in_a_page_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error while reading is the page's, in a worker and here alike."""
     monkeypatch.setattr(pool, "_BOOT", _booting("if b'odd' in job[1]: return jobs._dump({'error': 'Odd: page'}), b''"))

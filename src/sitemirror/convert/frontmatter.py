@@ -7,9 +7,10 @@ import re
 from typing import Final
 
 from sitemirror.model import Page
+from sitemirror.text import UNPRINTABLE
 
-# Valid in JSON strings, but line breaks, a BOM or not printable in YAML.
-_NOT_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# Valid in JSON strings, but not in YAML. What cannot be seen is escaped as well: this is the block people look at.
+_NOT_IN_YAML: Final = re.compile(f"{UNPRINTABLE.pattern}|[\ufffe\uffff]")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _URL_LINE: Final = re.compile(rb"^url:[ \t]+(\S.*?)[ \t\r]*$")
 
@@ -59,7 +60,12 @@ def _value(value: object) -> str:
 
 def _scalar(text: str) -> str:
     quoted = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
-    return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+    return _NOT_IN_YAML.sub(_escape, quoted)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _read_scalar(raw: bytes) -> str | None:

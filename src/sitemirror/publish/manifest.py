@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-import orjson
-
+from sitemirror.publish.json_text import json_bytes
 from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, Written
 from sitemirror.publish.sink import Sink
 
@@ -218,7 +217,7 @@ def write_manifest(
     """Writes the manifest as the rows come. The counts are the header's: they stand before the rows."""
     file.write(b"{\n")
     for name, value in asdict(header).items():
-        file.write(b"  %b: %b,\n" % (_json(name), _json(value)))
+        file.write(b"  %b: %b,\n" % (json_bytes(name), json_bytes(value)))
     _write_list(file, b"pages", map(_page, pages), last=b",\n")
     _write_list(file, b"failures", map(_failure, failures), last=b",\n")
     _write_list(file, b"skips", map(_skip, skips), last=b",\n")
@@ -231,7 +230,7 @@ def _write_list(file: Sink, name: bytes, elements: Iterable[object], *, last: by
     file.write(b'  "%b": [' % name)
     before = b"\n    "
     for element in elements:
-        file.write(before + _json(element))
+        file.write(before + json_bytes(element))
         before = b",\n    "
     file.write((b"]" if before == b"\n    " else b"\n  ]") + last)
 
@@ -284,28 +283,6 @@ def _skip(row: SkipRow) -> dict[str, object]:
 
 def _with_depth(fields: dict[str, object], depth: int | None) -> dict[str, object]:
     return fields if depth is None else fields | {"depth": depth}
-
-
-def _json(value: object) -> bytes:
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        # A lone surrogate in one title must not cost the whole manifest.
-        return orjson.dumps(_without_surrogates(value))
-
-
-def _without_surrogates(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case dict():
-            return {key: _without_surrogates(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_without_surrogates(item) for item in value]
-        case GoneRow():
-            return _without_surrogates(asdict(value))
-        case _:
-            return value
 
 
 Element = PageRow | FailureRow | SkipRow | GoneRow | str

@@ -12,8 +12,6 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-import orjson
-
 from sitemirror.publish.index_reasons import seed_reason
 from sitemirror.publish.index_rows import (
     ErrorRow,
@@ -33,6 +31,7 @@ from sitemirror.publish.index_rows import (
     url_fields,
 )
 from sitemirror.publish.index_tree import Directories, DirRow, directories
+from sitemirror.publish.json_text import json_bytes
 from sitemirror.publish.sink import Sink
 
 __all__ = [
@@ -116,7 +115,7 @@ def _ascending(rows: Iterable[T], key: Callable[[T], Any], what: str) -> Iterato
 
 
 def _write_meta(file: Sink, fields: Fields) -> None:
-    lines = (b"    %b: %b" % (_json(name), _json(value)) for name, value in fields.items())
+    lines = (b"    %b: %b" % (json_bytes(name), json_bytes(value)) for name, value in fields.items())
     file.write(b'  "meta": {\n' + b",\n".join(lines) + b"\n  },\n")
 
 
@@ -124,7 +123,7 @@ def _write_list(file: Sink, name: bytes, elements: Iterable[Fields], *, last: by
     file.write(b'  "%b": [' % name)
     before = b"\n    "
     for element in elements:
-        file.write(before + _json(element))
+        file.write(before + json_bytes(element))
         before = b",\n    "
     file.write((b"]" if before == b"\n    " else b"\n  ]") + last)
 
@@ -133,8 +132,8 @@ def _write_urls(file: Sink, rows: Iterable[UrlRow]) -> None:
     file.write(b'  "urls": {')
     before = b"\n    "
     for row in rows:
-        fields = _json(url_fields(row))
-        file.write(before + _json(row.url) + b": ")
+        fields = json_bytes(url_fields(row))
+        file.write(before + json_bytes(row.url) + b": ")
         if row.referers is None:
             file.write(fields)
         else:
@@ -147,17 +146,17 @@ def _write_urls(file: Sink, rows: Iterable[UrlRow]) -> None:
 
 def _write_edges(file: Sink, name: str, edges: Iterable[Edge], indent: bytes = b"    ") -> None:
     """A map from each key to the list of its values."""
-    file.write(b"%b%b: {" % (indent, _json(name)))
+    file.write(b"%b%b: {" % (indent, json_bytes(name)))
     start = before = b"\n  " + indent
     for key, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), name):
-        file.write(before + _json(key) + b": ")
+        file.write(before + json_bytes(key) + b": ")
         _write_strings(file, (edge[1] for edge in group), indent=b"    " + indent)
         before = b"," + start
     file.write(b"}" if before == start else b"\n" + indent + b"}")
 
 
 def _write_typed_edges(file: Sink, name: str, edges: Iterable[TypedEdge]) -> None:
-    file.write(b"    %b: {" % _json(name))
+    file.write(b"    %b: {" % json_bytes(name))
     before = b"\n"
     for source, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), name):
         file.write(before)
@@ -171,11 +170,11 @@ def _write_strings(file: Sink, values: Iterable[str], *, indent: bytes) -> None:
     rest = _changes(values)
     piece, following = list(islice(rest, LIST_PIECE)), list(islice(rest, LIST_PIECE))
     if not following:
-        file.write(_json(piece))
+        file.write(json_bytes(piece))
         return
     before = b"[\n" + indent
     while piece:
-        file.write(before + _json(piece)[1:-1])
+        file.write(before + json_bytes(piece)[1:-1])
         before = b",\n" + indent
         piece, following = following, list(islice(rest, LIST_PIECE))
     file.write(b"]")
@@ -187,23 +186,3 @@ def _changes(values: Iterable[str]) -> Iterator[str]:
         if value != before:
             yield value
         before = value
-
-
-def _json(value: object) -> bytes:
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        # A lone surrogate in one title must not cost the whole index.
-        return orjson.dumps(_without_surrogates(value))
-
-
-def _without_surrogates(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        case dict():
-            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_without_surrogates(item) for item in value]
-        case _:
-            return value

@@ -53,6 +53,10 @@ MANY: Final = 500
 CROWDED: Final = 16
 """Jobs in a row that found every worker with two before them; then there is one more worker."""
 
+LARGE: Final = 256 * 1024
+"""Bytes from which a page is read in a worker, whoever else is idle: markup can be written so that reading it takes
+time in the square of its size, or more memory than there is, and a worker can be ended."""
+
 LONGEST: Final = 60.0
 """Seconds that a job may take in a worker, which is then replaced."""
 
@@ -97,7 +101,7 @@ class Pool:
         self._workers: list[_Worker] = []
         self._waiting: deque[_Job] = deque()  # for a worker that is up
         self._starting: set[asyncio.Task[None]] = set()
-        self._alone = self.count == 0
+        self._alone = False  # no worker can be had
         self._closed = False
         self._jobs = 0
         self._crowded = 0
@@ -109,13 +113,13 @@ class Pool:
 
     async def read(self, kind: str, source: Source, wishes: Wishes, watch: Stopwatch = IDLE) -> Reading:
         """What a page's bytes come to. Raises `JobFailed`."""
-        if self._here():
+        if self._here(len(source.body)):
             return self._try(lambda: READERS[kind](source, wishes), watch)
         return reading_from(await self._ask(reading_wanted(kind, source, wishes), watch))
 
     async def localize(self, file: Received, targets: Mapping[str, str], watch: Stopwatch = IDLE) -> tuple[int, str]:
         """Makes a file's links local; gives its size and hash. Raises `JobFailed`, or what the disk refuses."""
-        if self._here():
+        if self._here(0):  # What is written down has been read once, in time.
             return self._try(lambda: localize(file, targets), watch)
         size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets), watch))[0])
         return size, digest
@@ -133,15 +137,18 @@ class Pool:
     @property
     def width(self) -> int:
         """How many jobs are worth asking for at once."""
-        return 1 if self._alone else 2 * self.count + 2
+        return 1 if self._alone or not self.count else 2 * self.count + 2
 
-    def _here(self) -> bool:
-        """Whether the next job is done in this process."""
+    def _here(self, size: int) -> bool:
+        """Whether a job of so many bytes is done in this process."""
         if self._alone:
             return True
-        if not self._workers and not self._starting and (self._asked_for or self._is_too_busy()):
+        wanted = self._asked_for or size >= LARGE or (self.count and self._is_too_busy())
+        if wanted and not self._workers and not self._starting:
             self._start(self._asked_for or 1)
-        return not any(worker.is_up for worker in self._workers) and not self._waiting
+        if size >= LARGE:
+            return False
+        return not self.count or (not any(worker.is_up for worker in self._workers) and not self._waiting)
 
     def _is_too_busy(self) -> bool:
         self._jobs += 1

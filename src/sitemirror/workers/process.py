@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from struct import Struct
 from typing import BinaryIO, Final
 
@@ -18,6 +19,10 @@ from sitemirror.workers.jobs import Message, do
 
 HEADER: Final = Struct("<IIf")
 """The lengths of a message's two parts, which follow, and the seconds that an answer took."""
+
+MOST_MEMORY: Final = 4 << 30
+"""Bytes of address space that a worker may take up, where the system can hold it to that. A page of 10 MB whose every
+three bytes are an element takes a third of it."""
 
 _BUFFER: Final = 1 << 18
 
@@ -29,6 +34,7 @@ def main() -> None:
         # Nothing that a library prints may get among the answers.
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(2, 1)
+        _bound_memory()
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)
         send(results, (b"", b""))
@@ -36,6 +42,18 @@ def main() -> None:
             begun = time.perf_counter()
             answer = do(job)
             send(results, answer, seconds=time.perf_counter() - begun)
+
+
+def _bound_memory() -> None:
+    """One page must not take the machine's memory: beyond the bound it fails, or its worker ends."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = MOST_MEMORY if hard == resource.RLIM_INFINITY else min(MOST_MEMORY, hard)
+    with suppress(ValueError, OSError):  # macOS knows the limit and refuses to set it
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def framed(message: Message, *, seconds: float = 0.0) -> bytes:

@@ -1,0 +1,45 @@
+"""JSON for the files of a mirror. They hold what pages say of themselves, and people look at them in terminals.
+
+Any reader gets the same text back: what a terminal or an editor would obey is spelled as an escape, nothing else is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import orjson
+
+from sitemirror.text import UNPRINTABLE
+
+
+def json_bytes(value: object) -> bytes:
+    """`value` on one line, in UTF-8."""
+    try:
+        data = orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        # A lone surrogate in one title must not cost the whole file.
+        data = orjson.dumps(_without_surrogates(value))
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return UNPRINTABLE.sub(_escape, data.decode()).encode()
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _without_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_without_surrogates(item) for item in value]
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return _without_surrogates(asdict(value))
+        case _:
+            return value
