@@ -40,6 +40,7 @@ _FIRST: Final = {
     "=": re.compile(r"=*+\s*+(?:\n|\Z)"),
     **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
 }
+_IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").search  # what a first look does not settle
 _BLANK_LINES: Final = re.compile(r"\n{3,}")
 _MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
 _DIGITS: Final = 9  # that the number of an item has at most
@@ -51,6 +52,9 @@ def unescaped(text: str) -> str:
     """`text` without the escapes that change nothing."""
     if "\\" not in text:
         return text
+    text = _at_sight(text)
+    if _IN_QUESTION(text) is None:
+        return text
     pieces: list[str] = []
     done = 0
     left = _MOST
@@ -61,6 +65,70 @@ def unescaped(text: str) -> str:
         pieces += (text[done:start], _paragraph(text[start:end]))
         done = end
     return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _at_sight(text: str) -> str:
+    """`text` without the escapes of which their neighbours alone say that they change nothing: nearly all there are."""
+    dropped: list[int] = []
+    blocks = _fences(text)
+    block = next(blocks, None)
+    line = _Line(text)
+    here = 0
+    # Finding a character is a hundred times faster than searching for a pattern that begins with none.
+    while (start := text.find("\\", here)) >= 0:
+        here = start + 2
+        while block is not None and block[1] <= start:
+            block = next(blocks, None)
+        if block is not None and block[0] <= start:
+            here = block[1]
+            continue
+        match text[start + 1 : here]:
+            case "_":
+                is_idle = _is_within_word(text, start, here)
+            case "<":
+                is_idle = not _MAYBE_TAG.match(text, start + 1) and not _opens_block(text, start)
+            case _:
+                continue
+        if is_idle and not line.is_code(start):
+            dropped.append(start)
+    return _without(text, dropped)
+
+
+def _is_within_word(text: str, start: int, end: int) -> bool:
+    """Whether an underscore stands between two letters or digits, where it marks nothing."""
+    return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
+
+
+class _Line:
+    """The code spans of the line that is being read, from its beginning to where one has got."""
+
+    __slots__ = ("_here", "_text", "_ticks", "_unsure")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._here = 0
+        self._ticks = 0
+        self._unsure = False
+
+    def is_code(self, place: int) -> bool:
+        """Whether `place`, further on than the last one, may stand in code."""
+        text = self._text
+        begin = text.rfind("\n", self._here, place) + 1
+        if begin:
+            self._here, self._ticks, self._unsure = begin, 0, False
+        if ticks := text.count("`", self._here, place):
+            self._ticks += ticks
+            passed = text[max(self._here - 1, 0) : place]
+            self._unsure = self._unsure or "``" in passed or "\\`" in passed
+        self._here = place
+        return self._unsure or self._ticks % 2 == 1
+
+
+def _opens_block(text: str, start: int) -> bool:
+    """Whether the escaped `<` at `start` would begin a block of HTML, tag or not."""
+    if _OPENS_BLOCK.match(text, start + 1) is None:
+        return False
+    return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
 
 
 def without_blank_lines(text: str) -> str:
@@ -75,10 +143,11 @@ def without_blank_lines(text: str) -> str:
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     """Where the paragraphs with an escape in them begin and end; none of them is code."""
-    fences = _fences(text) if "```" in text or "~~~" in text else iter(())
+    fences = _fences(text)
     fence = next(fences, None)
     here = 0
-    while (found := text.find("\\", here)) >= 0:
+    while (escape := _IN_QUESTION(text, here)) is not None:
+        found = escape.start()
         while fence is not None and fence[1] <= found:
             fence = next(fences, None)
         if fence is not None and fence[0] <= found:
@@ -97,6 +166,9 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 def _fences(text: str) -> Iterator[tuple[int, int]]:
     """Where fenced code begins and ends."""
+    if "~~~" not in text:
+        yield from _blocks(text)
+        return
     start, mark = 0, ""
     for found in _FENCE.finditer(text):
         if not mark:
@@ -107,6 +179,27 @@ def _fences(text: str) -> Iterator[tuple[int, int]]:
             mark = ""
     if mark:
         yield start, len(text)
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """The same where only backticks fence: three of them are never text, and what they open ends with as many."""
+    start = text.find("```")
+    while start >= 0:
+        end = _end_of_ticks(text, start)
+        mark, here = text[start:end], end
+        while (here := text.find(mark, here)) >= 0:
+            before, here = here, _end_of_ticks(text, here)
+            if here - before == len(mark):
+                break
+        here = len(text) if here < 0 else here
+        yield start, here
+        start = text.find("```", here)
+
+
+def _end_of_ticks(text: str, place: int) -> int:
+    while text.startswith("`", place):
+        place += 1
+    return place
 
 
 class _Signs:
@@ -130,7 +223,6 @@ def _paragraph(text: str) -> str:
     signs = {"*": _Signs(), "_": _Signs(), "~": _Signs()}
     dropped: list[int] = []  # where a backslash can go
     brackets: list[tuple[int, bool]] = []
-    tags = False
     here = 0
     while (found := _TOKEN.search(text, here)) is not None:
         start, here = found.span()
@@ -143,7 +235,7 @@ def _paragraph(text: str) -> str:
                 brackets.append((start, False))
             case "sign" if sign == "]":
                 _close_link(brackets)
-            case "sign":
+            case "sign" if sign != "_" or not _is_within_word(text, start, here):
                 signs[sign].is_marking = True
             case "escaped":
                 sign = found["escaped"]
@@ -155,8 +247,6 @@ def _paragraph(text: str) -> str:
                     opening = brackets.pop()[0]
                     if _says_nothing(text, opening, start, opening in firsts):
                         dropped += (opening, start)
-                elif sign == "<":
-                    tags = True
                 elif sign == "\\":
                     if here < len(text) and text[here].isalnum():
                         dropped.append(start)
@@ -165,8 +255,7 @@ def _paragraph(text: str) -> str:
     for sign, group in signs.items():
         if group.runs:
             dropped += _idle(text, sign, group, firsts)
-    text = _without(text, dropped)
-    return _without(text, list(_idle_angles(text))) if tags else text
+    return _without(text, dropped)
 
 
 def _is_idle_first(text: str, sign: str, start: int, firsts: set[int]) -> bool:
@@ -268,20 +357,6 @@ def _is_plain(char: str) -> bool:
 
 def _is_mark(char: str) -> bool:
     return char != "" and not char.isalnum() and not char.isspace()
-
-
-def _idle_angles(text: str) -> Iterator[int]:
-    """The backslashes before `<` where no tag, autolink or HTML block would begin."""
-    firsts, code = _firsts(text), _Code(text)
-    here = 0
-    while (found := _TOKEN.search(text, here)) is not None:
-        start, here = found.span()
-        if found.lastgroup == "code":
-            here = code.end(start, here)
-        elif found["escaped"] == "<" and not _MAYBE_TAG.match(text, start + 1):
-            begins = start in firsts and _OPENS_BLOCK.match(text, start + 1)
-            if not begins:
-                yield start
 
 
 def _without(text: str, dropped: list[int]) -> str:
