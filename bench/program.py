@@ -20,7 +20,7 @@ from bench.processes import MemoryWatch, Sample, adopt_orphans, kill_group, reap
 _RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
 _TIMEOUT: Final = 600.0
 # A program measured must not find proxies, or settings of ours, that change what is measured.
-_UNWANTED: Final = ("SITEMIRROR_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY")
+_UNWANTED: Final = ("PYTHONDONTWRITEBYTECODE", "SITEMIRROR_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY")
 
 
 class DidNotWork(Exception):
