@@ -119,7 +119,7 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env=_environment(env),
+            env=clean_environment(env),
             cwd=cwd or tmp_path,
             **_NEW_GROUP,
         )
@@ -149,7 +149,7 @@ def run_cli(tmp_path: Path) -> RunCli:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env=_environment(env),
+            env=clean_environment(env),
             cwd=cwd or tmp_path,
             **_NEW_GROUP,
         )
@@ -167,7 +167,7 @@ def _command(arguments: tuple[str | Path | float, ...]) -> list[str]:
     return [sys.executable, "-m", "sitemirror", *(str(argument) for argument in arguments)]
 
 
-def _environment(added: Mapping[str, str] | None) -> dict[str, str]:
+def clean_environment(added: Mapping[str, str] | None) -> dict[str, str]:
     """This process's environment without what would change the program's behaviour behind a test's back."""
     kept = {
         name: value

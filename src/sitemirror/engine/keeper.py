@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -99,8 +99,8 @@ class Keeper:
         self._ledger = ledger
         self._home = space.home
 
-    def keep(self, known: Known, taken: Taken) -> Kept:
-        """Saves what was taken of `known`'s URL. Equal bytes are left alone, but count as seen today."""
+    def keep(self, known: Known, taken: Taken, names: Iterable[str] = ()) -> Kept:
+        """Saves what was taken of a URL, to which `names` lead. Equal bytes are left alone, but count as seen today."""
         reading = taken.reading
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
@@ -133,6 +133,7 @@ class Keeper:
                 anchors=reading.anchors,
             ),
             taken.fetched_at,
+            names,
         )
         self.forget_placeholders(known)
         return Kept(saved.path, saved.size, changed)

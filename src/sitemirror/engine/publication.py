@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from sitemirror import failpoint
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
@@ -56,6 +57,7 @@ async def publish(
             listing.mark_gone(session.now())
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
+        failpoint.reached("settled")
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
         from sitemirror.engine.localization import localize
@@ -65,6 +67,7 @@ async def publish(
         from sitemirror.engine.local_links import link_locally
 
         await link_locally(tree, PagesByUrl(space.state), session.watch)
+    failpoint.reached("linked")
     counts = survey.counts()
     if counts.refresh_failed:
         session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")
@@ -72,6 +75,7 @@ async def publish(
         Placement(space.state, tree).mark_published()
         run = replace(run, finished=True)
         space.state.save_run(run)
+        failpoint.reached("run-finished")
     writer = _Writer(session, space, tree, run, listing, survey, counts, complete)
     with session.watch.working(Stage.PUBLISHING):
         return Published(

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Final
 
+from sitemirror import failpoint
 from sitemirror.discover.dates import parse_lastmod
 from sitemirror.engine.follow import REDIRECTS_OUT, Follow
 from sitemirror.engine.keeper import Keeper
@@ -61,7 +62,9 @@ class Visitor:
         self._follow = follow
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
-        self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot is fetching
+        self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
+        for name, end in ledger.unsaved_names():
+            self._awaiting.setdefault(end.id, []).append(name)
 
     # --- deciding ----------------------------------------------------------------------------------------------
 
@@ -145,10 +148,10 @@ class Visitor:
         links = taken.reading.links
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
             self._follow.links(known, links)
-        kept = self._keeper.keep(known, taken)
+        names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
+        kept = self._keeper.keep(known, taken, dict.fromkeys(names))
+        self._awaiting.pop(known.id, None)
         self._become_aliases(chain)
-        for alias in (*(earlier.url for earlier in chain[:-1]), *self._awaiting.pop(known.id, ())):
-            self._ledger.alias_done(alias)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
         return Result(new=known.path is None and taken.is_page)
 
@@ -216,6 +219,7 @@ class Visitor:
         """What was a page of its own is now another's name; its file would be found twice."""
         self._ledger.redirected(known.id, target.id, self._session.now())
         self._ledger.commit()
+        failpoint.reached("alias-committed")
         if known.path is not None and known.path != target.path:
             self._keeper.remove(known.path)
 

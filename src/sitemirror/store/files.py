@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from sitemirror import failpoint
 from sitemirror.errors import OutputError
 from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space, sync_file_system
 from sitemirror.store.folders import Folders, Place, folders_of, is_link, symlink_refused
@@ -92,7 +93,9 @@ class Tree:
                         write_all(fd, data)
                     finally:
                         os.close(fd)
+                    failpoint.reached("file-written")
                     _replace(place, temporary, name)
+                    failpoint.reached("file-renamed")
                 except BaseException:
                     _discard(place, temporary)
                     raise
@@ -114,7 +117,9 @@ class Tree:
                     os.fsync(fd)
                 finally:
                     os.close(fd)
+                failpoint.reached("draft-written")
                 _replace(place, temporary, name)
+                failpoint.reached("draft-renamed")
             except BaseException:
                 _discard(place, temporary)
                 raise

@@ -7,11 +7,11 @@ between the commit and the log's lines is mended when the state is opened next.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from sitemirror import urls
+from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.schema import Row
@@ -210,13 +210,29 @@ class Ledger:
 
     def end_of(self, known: Known) -> Known:
         """Where a URL leads in the end, as far as is known. A circle ends anywhere."""
+        return self._end_of(known.id) or known
+
+    def _end_of(self, id: int) -> Known | None:
+        known = None
         for _ in range(30):
             query = f"{_KNOWN} WHERE url.id = (SELECT leads_to FROM url WHERE id = ?)"
-            row = self._db.execute(query, (known.id,)).fetchone()
+            row = self._db.execute(query, (id,)).fetchone()
             if row is None:
                 break
             known = _known(row)
+            id = known.id
         return known
+
+    def unsaved_names(self) -> Iterator[tuple[str, Known]]:
+        """URLs that lead to something which an earlier run did not come to save, and what that is."""
+        rows = self._db.execute(
+            f"SELECT url.id, url.url FROM url JOIN url AS next ON next.id = url.leads_to"
+            f" WHERE url.status = {Row.REDIRECT} AND next.status != {Row.SAVED}"
+        ).fetchall()
+        for id, url in rows:
+            end = self._end_of(id)
+            if end is not None and end.status is not Row.SAVED:
+                yield url, end
 
     def lastmods_of_aliases(self, id: int) -> list[str]:
         """The dates that sitemaps give for other names of a page."""
@@ -252,8 +268,8 @@ class Ledger:
         assignments = ", ".join(f"{name} = ?" for name in columns)
         self._db.execute(f"UPDATE url SET {assignments} WHERE id = ?", (*columns.values(), id))
 
-    def saved(self, id: int, url: str, page: SavedPage, at: str) -> None:
-        """The page's file is in place. Twins that were equal to its old content are looked at again."""
+    def saved(self, id: int, url: str, page: SavedPage, at: str, names: Iterable[str] = ()) -> None:
+        """The page's file is in place; `names` lead to it. Twins of its old content are looked at again."""
         self._begin()
         old = self._db.execute("SELECT body, published, path FROM page WHERE id = ?", (id,)).fetchone()
         published = old[1] if old is not None and old[2] == page.path else 0
@@ -263,7 +279,7 @@ class Ledger:
             f"INSERT OR REPLACE INTO page (id, published, {_SAVED_COLUMNS}) VALUES (?, ?{_SAVED_MARKS})",
             (id, published, *page),
         )
-        self._done(url)  # before what may commit: the line belongs to the row's own batch
+        self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
         self._settled(id, Row.SAVED, at, kind=1 if page.body else 2)
 
     def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:
@@ -296,7 +312,7 @@ class Ledger:
 
     def alias_done(self, url: str) -> None:
         """The page that `url` leads to is saved, so `url` is done as well."""
-        self._done(url)
+        self._lines.append(url)
 
     def failed(self, id: int, failure: Failed, at: str) -> None:
         self._set(
@@ -337,9 +353,6 @@ class Ledger:
         )
         self._count()
 
-    def _done(self, url: str) -> None:
-        self._lines.append(url)
-
     def _count(self) -> None:
         self._pending += 1
         if self._pending >= BATCH:
@@ -350,10 +363,13 @@ class Ledger:
         if self._lines:
             self._begin()
             self._log.announce(self._lines)
+        failpoint.reached("rows-written")
         if self._db.in_transaction:
             self._db.execute("COMMIT")
+        failpoint.reached("rows-committed")
         if self._lines:
             self._log.append(self._lines)
+            failpoint.reached("lines-appended")
         self._lines.clear()
         self._pending = 0
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from sitemirror import failpoint
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
@@ -111,8 +112,10 @@ class Localities:
 
     def _commit(self) -> None:
         self._pending = 0
+        failpoint.reached("links-rewritten")
         if self._db.in_transaction:
             self._db.execute("COMMIT")
+        failpoint.reached("links-committed")
 
     def settle(self) -> None:
         """All files link to everything by the path it has now."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from sitemirror import failpoint
 from sitemirror.store.files import Tree
 from sitemirror.store.paths import fold, folders
 from sitemirror.store.state import State
@@ -73,12 +74,15 @@ def finish_moves(state: State, tree: Tree) -> None:
     if note is None:
         return
     assert not state.db.in_transaction  # else a kill would forget the note but not what was done
+    failpoint.reached("moves-noted")
     files = [_File(*row) for row in note["files"]]
     if not note["clear"]:
         _clear_the_way(tree, files)
         with state.transaction():
             state.put(_NOTE, note | {"clear": True})
+        failpoint.reached("way-cleared")
     _take_places(tree, files)
+    failpoint.reached("places-taken")
     with state.transaction() as db:
         # What a power cut does to renames nobody knows: the next run compares these files with their hashes.
         db.executemany(
@@ -93,9 +97,11 @@ def _clear_the_way(tree: Tree, files: Iterable[_File]) -> None:
     for file in files:
         if not file.new:
             tree.remove(file.old)
+            failpoint.reached("file-removed")
         elif file.aside and tree.exists(file.old):
             tree.remove(file.aside)  # what a state that was lost has left there
             tree.rename(file.old, file.aside)
+            failpoint.reached("file-aside")
 
 
 def _take_places(tree: Tree, files: Iterable[_File]) -> None:
@@ -105,6 +111,7 @@ def _take_places(tree: Tree, files: Iterable[_File]) -> None:
             if tree.is_folder(file.new):
                 _remove_empty_folders(tree, file.new)
             tree.rename(source, file.new)
+            failpoint.reached("file-moved")
     for file in files:  # A kill between a rename and this may have left folders that only its file was in.
         for left in filter(None, (file.old, file.aside)):
             _prune_above(tree, left)

@@ -1,0 +1,232 @@
+"""Kills runs and lets them go on, and compares what they leave with what an undisturbed run leaves.
+
+`python -m tests.faults.kills --kills 200` is the long run; the tests use the same code with fewer kills.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.conftest import clean_environment
+from tests.crawl.conftest import Copy, timeless
+from tests.faults import town
+from tests.site import Site
+
+PIPELINE: Final = 32
+"""Pages beside those being fetched that a kill may cost, as the design promises."""
+
+STEPS: Final = (
+    "file-written:9", "file-renamed:7", "rows-written:2", "rows-committed:2", "lines-appended:1",
+    # of twins that become one, then of pages that change places
+    "moves-noted:1", "file-removed:1", "way-cleared:1", "places-taken:1",
+    "moves-noted:2", "file-aside:1", "way-cleared:1", "file-moved:1", "places-taken:1", "settled:1",
+    "file-renamed:5", "links-rewritten:1", "links-committed:1", "linked:1",
+    "run-finished:1", "draft-written:1", "draft-renamed:1", "draft-renamed:2", "draft-renamed:3",
+)  # fmt: skip
+"""Every step of the crash order, in the order in which a run comes to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One way to run the program."""
+
+    command: str
+    concurrency: int
+    more: tuple[str, ...] = ()
+
+    def arguments(self, url: str, output: Path) -> list[str]:
+        return [
+            self.command, url, "--rate-limit", "0", "--concurrency", str(self.concurrency), "--quiet",
+            "--max-retries", "0", "--output", str(output), *self.more,
+        ]  # fmt: skip
+
+
+KINDS: Final = (
+    Kind("mirror", 1),
+    Kind("mirror", 16),
+    Kind("crawl", 1),
+    Kind("crawl", 16),
+    Kind("crawl", 16, ("--format", "both")),
+)
+
+
+def start(arguments: list[str], *, failpoint: str = "") -> subprocess.Popen[str]:
+    added = {"SITEMIRROR_FAILPOINT": failpoint} if failpoint else {}
+    return subprocess.Popen(
+        [sys.executable, "-m", "sitemirror", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=clean_environment(added),
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str]:
+    """The exit code, and what was said on stderr."""
+    try:
+        said = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        said = process.communicate(timeout=10)
+        raise AssertionError(f"still running after {timeout} s: {said[1]}") from None
+    return process.returncode, said[1]
+
+
+@dataclass(slots=True)
+class Victim:
+    """One folder that is run into again and again, against the test site."""
+
+    site: Site
+    kind: Kind
+    output: Path
+    asked: set[str] = field(default_factory=set)
+    kills: int = 0
+    most_again: int = 0
+
+    def run(self, *, failpoint: str = "", after: float | None = None, signals: tuple[int, ...] = ()) -> int:
+        """One run: to its end, to a step, or for `after` seconds. Gives its exit code."""
+        self.site.clear_log()
+        process = start(self.kind.arguments(self.site.url, self.output), failpoint=failpoint)
+        if after is not None:
+            try:
+                process.wait(after)
+            except subprocess.TimeoutExpired:
+                for one in signals or (signal.SIGKILL,):
+                    process.send_signal(one)
+                    time.sleep(0.05)
+        code, said = finish(process)
+        assert code in (0, -signal.SIGKILL, 130, 143), f"exit code {code}: {said}"
+        self._count(code)
+        return code
+
+    def _count(self, code: int) -> None:
+        asked = [seen.path for seen in self.site.requests if seen.method == "GET"]
+        again = [path for path in asked if path in self.asked and path not in town.AGAIN_IN_EVERY_RUN]
+        self.most_again = max(self.most_again, len(again))
+        assert len(again) <= self.kind.concurrency + PIPELINE, f"{len(again)} pages were fetched again: {again}"
+        self.asked.update(asked)
+        self.kills += code != 0
+
+    def compare(self, whole: Mapping[str, Any]) -> None:
+        """The same as what an undisturbed run left, but for times."""
+        found = contents(self.output, self.site)
+        for name, expected in whole.items():
+            assert found[name] == expected, f"{name} differ: {_difference(expected, found[name])}"
+
+
+def contents(output: Path, site: Site) -> dict[str, Any]:
+    """All that may be compared of a copy."""
+    copy = Copy(output / f"127.0.0.1_{site.port}")
+    placeholders = [path for folder in ("_failed", "_skipped") for path in (copy.folder / folder).glob("*")]
+    index = copy.folder / "mirror-index.json"
+    return {
+        "files": copy.files,
+        "manifest": timeless(copy.manifest),
+        "index": timeless(copy.index) if index.exists() else None,
+        "placeholders": sorted(path.name for path in placeholders),
+        "processed": sorted((copy.folder / "_processed.txt").read_text("utf-8").splitlines()),
+        "temporary": [str(path) for path in output.rglob("*.tmp")],
+    }
+
+
+def _difference(expected: Any, found: Any) -> str:
+    if isinstance(expected, dict) and isinstance(found, dict):
+        names = [name for name in {*expected, *found} if expected.get(name) != found.get(name)]
+        return "; ".join(
+            f"{name}: {str(expected.get(name))[:1500]} ≠ {str(found.get(name))[:1500]}" for name in sorted(names)[:4]
+        )
+    if isinstance(expected, list) and isinstance(found, list):
+        missing = [one for one in expected if one not in found]
+        return f"missing {missing[:5]}, too much {[one for one in found if one not in expected][:5]}, or twice"
+    return f"{str(expected)[:500]} ≠ {str(found)[:500]}"
+
+
+def undisturbed(site: Site, kind: Kind, output: Path) -> tuple[dict[str, Any], float]:
+    """What a run leaves that nobody disturbs, and how long it takes."""
+    begun = time.monotonic()
+    assert Victim(site, kind, output).run() == 0
+    return contents(output, site), time.monotonic() - begun
+
+
+def through_every_step(site: Site, kind: Kind, folder: Path, steps: tuple[str, ...] = STEPS) -> int:
+    """Kills one run at each step in turn, each time going on with the next. Gives the number of kills."""
+    whole, _ = undisturbed(site, kind, folder / "whole")
+    victim = Victim(site, kind, folder / "killed")
+    for step in steps:
+        victim.run(failpoint=step)
+    assert victim.run() == 0
+    victim.compare(whole)
+    return victim.kills
+
+
+def each_step_alone(site: Site, kind: Kind, folder: Path, step: str) -> int:
+    """Kills one run at one step and lets it go on."""
+    whole, _ = undisturbed(site, kind, folder / "whole")
+    victim = Victim(site, kind, folder / "killed")
+    victim.run(failpoint=step)
+    assert victim.run() == 0
+    victim.compare(whole)
+    return victim.kills
+
+
+def at_random(
+    site: Site, kind: Kind, folder: Path, *, kills: int, seed: int, in_a_row: int = 10, signals: tuple[int, ...] = ()
+) -> int:
+    """Kills `kills` times at random moments, at most `in_a_row` times one copy. Gives the most pages fetched again."""
+    chance = random.Random(seed)
+    whole, seconds = undisturbed(site, kind, folder / "whole")
+    done = most = number = 0
+    while done < kills:
+        number += 1
+        victim = Victim(site, kind, folder / f"killed-{number}")
+        while victim.kills < min(in_a_row, kills - done):
+            # A little beyond the end: also the last moments are to be met.
+            if victim.run(after=chance.uniform(0.3, 1.05) * seconds, signals=signals) == 0:
+                break
+        assert victim.run() == 0
+        victim.compare(whole)
+        done, most = done + victim.kills, max(most, victim.most_again)
+    return most
+
+
+def main() -> None:
+    """The long run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200, help="random kills in all, shared among the kinds of runs")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--steps", action="store_true", help="also every named step, alone and in a row")
+    given = parser.parse_args()
+    print(f"seed {given.seed}")
+    for place, kind in enumerate(KINDS):
+        share = given.kills // len(KINDS) + (place < given.kills % len(KINDS))
+        with Site() as site, tempfile.TemporaryDirectory() as folder:
+            town.build(site, leaves=150)
+            site.latency = 0.004
+            if given.steps:
+                print(f"{kind}: {through_every_step(site, kind, Path(folder) / 'row')} kills at steps in a row")
+                for step in STEPS:
+                    each_step_alone(site, kind, Path(folder) / step.replace(":", "-"), step)
+                print(f"{kind}: each of {len(STEPS)} steps alone")
+            if share:
+                most = at_random(site, kind, Path(folder) / "random", kills=share, seed=given.seed + place)
+                print(f"{kind}: {share} kills, copy as without them; at most {most} pages fetched again after one")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    main()
