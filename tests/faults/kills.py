@@ -86,6 +86,32 @@ def finish(process: subprocess.Popen[str], timeout: float = 120) -> tuple[int, s
     return process.returncode, said[1]
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a run is ended, counted by what the server sees of it: how fast the machine is does not matter then."""
+
+    requests: int  # that were made
+    quiet: float  # or seconds without another one, as when the copy is being finished
+    later: float  # seconds after that
+
+    @classmethod
+    def at_random(cls, chance: random.Random, most: int) -> Moment:
+        late = chance.random() < 0.4
+        return cls(most * 2 if late else chance.randint(1, most), chance.uniform(0.05, 0.6), chance.uniform(0, 0.05))
+
+    def came(self, site: Site, process: subprocess.Popen[str]) -> bool:
+        """Waits for it. False when the run was over sooner."""
+        seen, since = 0, time.monotonic()
+        while process.poll() is None:
+            if (now := len(site.requests)) != seen:
+                seen, since = now, time.monotonic()
+            if seen >= self.requests or (seen and time.monotonic() - since > self.quiet):
+                time.sleep(self.later)
+                return process.poll() is None
+            time.sleep(0.004)
+        return False
+
+
 @dataclass(slots=True)
 class Victim:
     """One folder that is run into again and again, against the test site."""
@@ -97,17 +123,14 @@ class Victim:
     kills: int = 0
     most_again: int = 0
 
-    def run(self, *, failpoint: str = "", after: float | None = None, signals: tuple[int, ...] = ()) -> int:
-        """One run: to its end, to a step, or for `after` seconds. Gives its exit code."""
+    def run(self, *, failpoint: str = "", moment: Moment | None = None, signals: tuple[int, ...] = ()) -> int:
+        """One run: to its end, to a step, or to a moment. Gives its exit code."""
         self.site.clear_log()
         process = start(self.kind.arguments(self.site.url, self.output), failpoint=failpoint)
-        if after is not None:
-            try:
-                process.wait(after)
-            except subprocess.TimeoutExpired:
-                for one in signals or (signal.SIGKILL,):
-                    process.send_signal(one)
-                    time.sleep(0.05)
+        if moment is not None and moment.came(self.site, process):
+            for one in signals or (signal.SIGKILL,):
+                process.send_signal(one)
+                time.sleep(0.05)
         code, said = finish(process)
         assert code in (0, -signal.SIGKILL, 130, 143), f"exit code {code}: {said}"
         self._count(code)
@@ -155,16 +178,15 @@ def _difference(expected: Any, found: Any) -> str:
     return f"{str(expected)[:500]} ≠ {str(found)[:500]}"
 
 
-def undisturbed(site: Site, kind: Kind, output: Path) -> tuple[dict[str, Any], float]:
-    """What a run leaves that nobody disturbs, and how long it takes."""
-    begun = time.monotonic()
+def undisturbed(site: Site, kind: Kind, output: Path) -> dict[str, Any]:
+    """What a run leaves that nobody disturbs."""
     assert Victim(site, kind, output).run() == 0
-    return contents(output, site), time.monotonic() - begun
+    return contents(output, site)
 
 
 def through_every_step(site: Site, kind: Kind, folder: Path, steps: tuple[str, ...] = STEPS) -> int:
     """Kills one run at each step in turn, each time going on with the next. Gives the number of kills."""
-    whole, _ = undisturbed(site, kind, folder / "whole")
+    whole = undisturbed(site, kind, folder / "whole")
     victim = Victim(site, kind, folder / "killed")
     for step in steps:
         victim.run(failpoint=step)
@@ -175,7 +197,7 @@ def through_every_step(site: Site, kind: Kind, folder: Path, steps: tuple[str, .
 
 def each_step_alone(site: Site, kind: Kind, folder: Path, step: str) -> int:
     """Kills one run at one step and lets it go on."""
-    whole, _ = undisturbed(site, kind, folder / "whole")
+    whole = undisturbed(site, kind, folder / "whole")
     victim = Victim(site, kind, folder / "killed")
     victim.run(failpoint=step)
     assert victim.run() == 0
@@ -188,15 +210,14 @@ def at_random(
 ) -> int:
     """Kills `kills` times at random moments, at most `in_a_row` times one copy. Gives the most pages fetched again."""
     chance = random.Random(seed)
-    whole, seconds = undisturbed(site, kind, folder / "whole")
+    whole = undisturbed(site, kind, folder / "whole")
+    requests = len(site.requests)
     done = most = number = 0
     while done < kills:
         number += 1
         victim = Victim(site, kind, folder / f"killed-{number}")
         while victim.kills < min(in_a_row, kills - done):
-            # A little beyond the end: also the last moments are to be met.
-            if victim.run(after=chance.uniform(0.3, 1.05) * seconds, signals=signals) == 0:
-                break
+            victim.run(moment=Moment.at_random(chance, requests // 4), signals=signals)
         assert victim.run() == 0
         victim.compare(whole)
         done, most = done + victim.kills, max(most, victim.most_again)

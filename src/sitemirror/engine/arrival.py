@@ -54,6 +54,7 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
     url = start_url
     for _ in range(MAX_HOPS + 1):
         session.check_stop()
+        session.pace.patient_with(url)
         outcome = await _look(session, url)
         match outcome:
             case Redirect(location=location):
@@ -139,6 +140,15 @@ def _arrival(asked: str, url: str, is_sitemap: bool, page: Fetched | None) -> Ar
     if folder != "/" and not (path + "/").startswith(folder):
         folder = scope_folder(path)  # /old was moved to /new: the new place is what was meant.
     return Arrival(asked, url, folder, is_sitemap, page)
+
+
+def check_reachable(session: Session) -> None:
+    """Ends the run where its site has been away for so long that it was given up."""
+    if reason := session.pace.lost:
+        raise Unreachable(
+            f"the site does not answer any more: {reason}",
+            hint="check the connection; later run the same command: it goes on where it stopped",
+        )
 
 
 def unreachable(url: str, reason: str) -> Unreachable:

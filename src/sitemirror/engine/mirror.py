@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sitemirror.engine.arrival import Arrival, arrive, check_robots, check_site, check_start
+from sitemirror.engine.arrival import Arrival, arrive, check_reachable, check_robots, check_site, check_start
 from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.notes import Notes
@@ -188,6 +188,7 @@ class Mirror:
         self._listing.reopen()
         checkpoint = self._notes.checkpoint
         await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
+        check_reachable(self._session)
         if not self._listing.unsound_sitemaps:  # What a sitemap lists that was not read whole is not gone.
             self._listing.mark_gone(self._session.now())
 

@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from typing import Final
 
+from sitemirror.engine.arrival import check_reachable
 from sitemirror.engine.notes import Notes
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.queue import Queue
@@ -191,6 +192,7 @@ class Rounds:
         if reason := self._scope.reason(known.url):  # listed by a command with another scope
             self._leave_out(known, reason)
             return Result()
+        check_reachable(self._session)
         freshness = self._visitor.freshness(known)
         if freshness is Freshness.FRESH:
             self._ledger.checked(known.id)

@@ -18,9 +18,10 @@ from sitemirror.events import Listener, nobody
 from sitemirror.fetch.credentials import Credentials
 from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
 from sitemirror.fetch.exchange import Exchange, Head
-from sitemirror.fetch.guard import AddressGuard
+from sitemirror.fetch.guard import AddressGuard, AddressRefused
 from sitemirror.fetch.lookup import Lookup
 from sitemirror.fetch.media import LOOK_AT, sniff
+from sitemirror.fetch.outage import says_down
 from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.proxy import Proxies
 from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
@@ -50,6 +51,10 @@ _HEADERS_AGAIN: Final = re.compile(rb"(?:[\w-]{1,80}:[^\r\n]{0,2000}\r?\n){0,50}
 
 Wanted = Callable[[Head], Skipped | None]
 """Looks at a head before the body is read; a `Skipped` refuses the body."""
+
+
+class GivenUp(Exception):
+    """Nothing is sent to this host any more."""
 
 
 class Stream:
@@ -218,12 +223,21 @@ class Fetcher:
             try:
                 exchange = await self._send(method, url, lane, headers, total=total)
             except Exception as error:
-                return self._failed(url, error)
+                failed = self._failed(url, error)
+                if _nobody_there(error) and self._again(url, failed.reason, tries):
+                    continue
+                return failed
             status, retry_after = exchange.head.status, exchange.head.headers.get("retry-after")
             if asks_to_wait(status, retry_after):
                 self._wait(url, status, retry_after, tries)
                 await exchange.discard()
                 continue
+            if says_down(status):
+                if self._again(url, f"HTTP {status}", tries):
+                    await exchange.discard()
+                    continue
+            else:
+                self._pace.answered(url)
             if not is_transient(status):
                 self._pace.recovered(url)
             if 200 <= status < 300 and status != 206:
@@ -233,11 +247,15 @@ class Fetcher:
         again = f" after {tries + 1} tries" if tries else ""
         return Failed(url, f"HTTP {status}{again}", transient=True, status=status)
 
+    def _again(self, url: str, reason: str, tries: int) -> bool:
+        """Whether a request is made once more because its host is down: it failed for no fault of its own."""
+        return self._pace.stumbled(url, reason) and tries < self._settings.max_retries
+
     def _wait(self, url: str, status: int, retry_after: str | None, tries: int) -> None:
         seconds = parse_retry_after(retry_after, self._clock.now())
         if status == 429:
             self._pace.slow_down(url)
-        self._pace.pause(url, self._backoff.seconds(tries) if seconds is None else seconds, f"HTTP {status}")
+        self._pace.stumbled(url, f"HTTP {status}", self._backoff.seconds(tries) if seconds is None else seconds)
 
     async def _send(self, method: str, url: str, lane: Lane, headers: dict[str, str], *, total: float) -> Exchange:
         proxy = self._proxies.for_url(url)
@@ -257,6 +275,8 @@ class Fetcher:
             begun = asyncio.get_running_loop().time()
             exchange = None
             try:
+                if lost := self._pace.given_up(url):
+                    raise GivenUp(lost)
                 async with asyncio.timeout(self._settings.timeout):
                     with self._watch.waiting(Stage.ANSWER):
                         response = await self._session.request(
@@ -353,6 +373,8 @@ class Fetcher:
         match error:
             case CorruptBody():
                 return Failed(url, str(error), transient=True)
+            case GivenUp():
+                return Failed(url, f"host given up: {error}", transient=True)
             case UnknownEncoding():
                 return Failed(url, printable(str(error), limit=200), transient=False)
         found = explain(error, timeout=self._settings.timeout)
@@ -360,3 +382,9 @@ class Fetcher:
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+
+
+def _nobody_there(error: Exception) -> bool:
+    """Whether the host is to blame that there was no answer: not what it answered, and not an address we refuse."""
+    refused = isinstance(error, AddressRefused) or isinstance(getattr(error, "os_error", None), AddressRefused)
+    return isinstance(error, OSError | aiohttp.ClientConnectionError | Dropped) and not refused

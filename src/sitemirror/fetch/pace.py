@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from sitemirror.events import Listener, Waiting, nobody
+from sitemirror.events import Listener, Waiting, Warned, nobody
+from sitemirror.fetch.outage import PATIENCE, PATIENCE_ELSEWHERE, PROBES_APART, Outage
 from sitemirror.model import Lane
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
@@ -73,12 +74,15 @@ class _Host:
     paused_until: float = -math.inf
     share: float = 1.0  # of the configured rate; under 1 after a 429
     crawl_delay: float = 0.0
+    outage: Outage = field(default_factory=Outage)
 
     def interval(self, lane: Lane, rate: float) -> float:
         """Seconds between two starts in `lane`, whose configured rate is `rate` (0 = no limit)."""
         base = 1.0 / rate if rate else 0.0
         if lane is Lane.CONTENT:
             base = max(base, self.crawl_delay)
+        if self.outage.on:
+            base = max(base, PROBES_APART)
         if self.share < 1.0:
             return (base or 1.0 / RATE_AFTER_COMPLAINT) / self.share
         return base
@@ -105,6 +109,11 @@ class Pace:
         self._tell = on_event
         self._room = room
         self._hosts: dict[str, _Host] = {}
+        self._site = ""
+
+    def patient_with(self, url: str) -> None:
+        """This is the host that the run is about: it is given up only after long."""
+        self._site = parts(url).authority
 
     async def turn(self, url: str, lane: Lane) -> None:
         """Returns when a request to `url` may start: one lane interval after the last start, and after any pause."""
@@ -157,6 +166,41 @@ class Pace:
         if until > host.paused_until:
             host.paused_until = until
             self._tell(Waiting(parts(url).authority, seconds, reason))
+
+    def stumbled(self, url: str, reason: str, asked: float | None = None) -> bool:
+        """A request came to nothing because of the host, which may have `asked` for time.
+
+        True when the host is paused, so that the same request may be worth another try.
+        """
+        host, now = self._host(url), self._clock.monotonic()
+        outage = host.outage
+        if host.paused_until <= now and not outage.given_up:  # else it fell with one that is counted
+            site = parts(url).authority
+            outage.add(now, reason, PATIENCE if site == self._site else PATIENCE_ELSEWHERE)
+            if outage.given_up:
+                self._tell(Warned(f"{site} is given up for this run: {outage.told()}"))
+            elif outage.on and asked is None:
+                self.pause(url, outage.pause, outage.told())
+        if asked is not None and not outage.given_up:
+            self.pause(url, asked, reason)
+        return outage.on and not outage.given_up
+
+    def given_up(self, url: str) -> str:
+        """Why nothing more is sent to the host in this run; empty while there is hope."""
+        host = self._hosts.get(parts(url).authority)
+        return host.outage.told() if host is not None and host.outage.given_up else ""
+
+    @property
+    def lost(self) -> str:
+        """Why the run can come to nothing more: its own host was given up."""
+        host = self._hosts.get(self._site)
+        return host.outage.told() if host is not None and host.outage.given_up else ""
+
+    def answered(self, url: str) -> None:
+        """The host is there, whatever it thinks of the request."""
+        host = self._hosts.get(parts(url).authority)
+        if host is not None and host.outage.failures and not host.outage.given_up:
+            host.outage = Outage()
 
     def slow_down(self, url: str) -> None:
         """Halves the host's rate. Once for each pause: the other requests in flight complain about the same thing."""
@@ -218,6 +262,7 @@ class Pace:
             if host.queue.locked()
             or host.share < 1.0
             or host.crawl_delay
+            or host.outage.failures
             or max(self._ready_at(host, lane) for lane in Lane) > now
         }
 
