@@ -50,6 +50,26 @@ def test_escaping_is_needed_and_no_more(text: str, expected: str) -> None:
     assert tree(to_html(markdown(html))) == tree(html)
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("Das ist <strong>schön</strong>, oder <em>nicht für uns</em>?", "Das ist **schön**, oder *nicht für uns*?"),
+        ("<em>Привет</em>, мир <b>и всё</b>", "*Привет*, мир **и всё**"),
+        ("中文 <strong>重要</strong>文", "中文 **重要**文"),
+        ("x<br><em>ß</em>", "x\\\n*ß*"),
+        ("2 * 3 <em>für</em> 4 * 5", "2 * 3 *für* 4 * 5"),
+        ("<em>a <code>&lt;em>é&lt;/em></code> ü</em> z", "*a `<em>é</em>` ü* z"),
+        ("a<em>„ü“</em>b", "a<em>„ü“</em>b"),
+        ("<strong>é <em>ü</em></strong> x", "<strong>é *ü*</strong> x"),
+        ("<em>é</em><strong>ü</strong> x", "*é*<strong>ü</strong> x"),
+    ],
+)
+def test_emphasis_in_every_language(html: str, expected: str) -> None:
+    """Stars stand for emphasis whatever letters are in it, and tags only where stars would mean something else."""
+    assert markdown(f"<p>{html}") == expected + "\n"
+    assert tree(to_html(markdown(f"<p>{html}"))) == tree(f"<p>{html.replace('b>', 'strong>')}")
+
+
 def test_boxes_that_are_no_boxes() -> None:
     """Text that looks like a task's box stays text."""
     assert markdown("<ul><li>[x] a<li>[y] b</ul>") == "- \\[x\\] a\n- [y] b\n"

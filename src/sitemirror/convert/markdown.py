@@ -10,6 +10,7 @@ from turbohtml import Element, Markdown
 
 from sitemirror.convert.characters import without_controls
 from sitemirror.convert.markdown_escapes import unescaped, without_blank_lines
+from sitemirror.convert.markdown_stars import starred
 from sitemirror.convert.marks import resolve
 
 
@@ -44,5 +45,5 @@ def render(elements: Sequence[Element]) -> str:
         text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
     if "\n\n\n" in text:
         text = without_blank_lines(text)
-    text = resolve(unescaped(text))
+    text = resolve(unescaped(starred(text)))
     return text + "\n" if text else ""

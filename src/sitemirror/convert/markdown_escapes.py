@@ -219,7 +219,7 @@ class _Signs:
 
 
 def _paragraph(text: str) -> str:
-    firsts, code = _firsts(text), _Code(text)
+    firsts, code = _firsts(text), CodeSpans(text)
     signs = {"*": _Signs(), "_": _Signs(), "~": _Signs()}
     dropped: list[int] = []  # where a backslash can go
     brackets: list[tuple[int, bool]] = []
@@ -284,7 +284,7 @@ def _firsts(text: str) -> set[int]:
     return found
 
 
-class _Code:
+class CodeSpans:
     """Where code ends in a paragraph; its backticks are looked at once, however many there are."""
 
     __slots__ = ("_runs", "_text")

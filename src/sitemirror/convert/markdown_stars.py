@@ -1,0 +1,71 @@
+"""Says emphasis with stars where the renderer fell back on tags though stars would do.
+
+It does for every emphasis with a letter beyond ASCII in it, which is to say in most languages.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from unicodedata import category
+
+from sitemirror.convert.markdown_escapes import CodeSpans
+
+_TAGS: Final = ("<em>", "<strong>")
+_STARS: Final = {"em": "*", "strong": "**"}
+# An escape, backticks, a tag: nothing else can be one of these or hide one.
+_TOKEN: Final = re.compile(r"\\.|`++|<(/?)(em|strong)>", re.S)
+
+
+def starred(text: str) -> str:
+    """`text` with stars for tags, wherever they mean the same by CommonMark's rules. Escapes are still in place."""
+    if not any(tag in text for tag in _TAGS):
+        return text
+    code = CodeSpans(text)
+    open_tags: list[tuple[str, int, int]] = []  # name, where it begins and ends
+    edits: list[tuple[int, int, str]] = []
+    starred_up_to: set[int] = set()  # the ends of what has got stars: others right after them would mingle
+    here = 0
+    while (found := _TOKEN.search(text, here)) is not None:
+        start, here = found.span()
+        if text[start] == "`":
+            here = code.end(start, here)
+        elif (name := found[2]) is None:
+            continue
+        elif not found[1]:
+            open_tags.append((name, start, here))
+        elif open_tags and open_tags[-1][0] == name:
+            _, opening, inside = open_tags.pop()
+            if opening not in starred_up_to and _can_mark(text, opening, inside, start, here):
+                edits += ((opening, inside, _STARS[name]), (start, here, _STARS[name]))
+                starred_up_to.add(here)
+    pieces: list[str] = []
+    done = 0
+    for start, end, stars in sorted(edits):
+        pieces += (text[done:start], stars)
+        done = end
+    return "".join((*pieces, text[done:]))
+
+
+def _can_mark(text: str, opening: int, inside: int, closing: int, end: int) -> bool:
+    """Whether stars in place of two tags would open and close, with no other mark so near that they would mingle."""
+    before, first = text[max(opening - 1, 0) : opening], text[inside : inside + 1]
+    last, after = text[closing - 1 : closing], text[end : end + 1]
+    if inside >= closing or "*" in (before, first, last, after) or first == "<" or last == ">":
+        return False
+    return _flanks(before, first) and _flanks(after, last)
+
+
+def _flanks(outside: str, within: str) -> bool:
+    """Whether stars between the two belong to what is within."""
+    if _is_blank(within):
+        return False
+    return not _is_mark(within) or _is_blank(outside) or _is_mark(outside)
+
+
+def _is_blank(char: str) -> bool:
+    return not char or char.isspace() or category(char) == "Zs"
+
+
+def _is_mark(char: str) -> bool:
+    return char != "" and category(char)[0] in "PS"
