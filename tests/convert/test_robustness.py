@@ -172,6 +172,9 @@ def test_nothing_active_comes_out(html: str) -> None:
         "h4",
         "h5",
         "h6",
+        "details",
+        "summary",
+        "kbd",
     }
     for element in rendered.iter_elements():
         assert element.tag in allowed

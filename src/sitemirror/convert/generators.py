@@ -7,7 +7,6 @@ generator meta element, or by the style sheets and scripts that it loads. `commo
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -98,6 +97,8 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
 
 def read_generator(text: str) -> Generator:
     """A generator from its file. A name that means nothing is a mistake in the file, and said."""
+    import tomllib  # Not before the first page.
+
     data = tomllib.loads(text)
     roles: Mapping[str, Sequence[str]] = data.pop("classes", {})
     tabs: Sequence[Mapping[str, str]] = data.pop("tabs", ())
