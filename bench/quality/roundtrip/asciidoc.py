@@ -21,7 +21,9 @@ _SETTINGS: Final = """\
 :idseparator: -
 :sectanchors:
 :icons: font
+:figure-caption!:
 """
+_MARK: Final = re.compile(r"\A\d+\.")
 _TASK: Final = re.compile(r"\[([ xX])\] ")
 
 
@@ -44,7 +46,8 @@ class AsciiDoc:
             case "heading":
                 return f"{'=' * len(node.markup)} {self.inline(node.children[0])}"
             case "paragraph":
-                return self.inline(node.children[0])
+                # What looks like the mark of an item must not begin the line.
+                return _MARK.sub(r"{empty}\g<0>", self.inline(node.children[0]), count=1)
             case "bullet_list" | "ordered_list":
                 return self.listing(node, 1)
             case "fence":

@@ -13,6 +13,7 @@ _TOO_MUCH: Final = ("h1", "h2", "main", "article")  # in a box that only has the
 _KIND_ATTRIBUTES: Final = ("data-callout-type", "data-callout", "data-type")
 _BOXES: Final = frozenset(("div", "aside", "section", "details", "blockquote", "dl", "p"))
 _TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "kbd", "img", "small", "sub", "sup"))
+_CELLS: Final = ":scope > tr > td, :scope > * > tr > td"
 _END_OF_TITLE: Final = ":!：. "
 
 
@@ -89,7 +90,7 @@ def _lay_open(box: Element) -> None:
         return
     table = next((child for child in box if isinstance(child, Element)), None)
     if table is not None and table.tag == "table":
-        cells = table.find_all("td")
+        cells = table.select(_CELLS)
         if cells:
             table.insert_after(*cells[-1].children)
             table.decompose()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
-from turbohtml import Element
+from turbohtml import Element, Text
 
 from sitemirror.choices import Content
 from sitemirror.convert.generators import Generator
@@ -101,6 +101,8 @@ def choose(body: Element, content: Content, generators: Sequence[Generator]) -> 
         if generator.chrome:
             body.remove(generator.chrome)
     found = _landmarks(body, generators)
+    if found:
+        _take_in_notes(found[-1])
     if content is Content.MAIN:
         return _with_title(found, body) if found else _guess(body)
     return _with_title(found, body) if found and _is_all(found, body) else [body]
@@ -167,6 +169,15 @@ def _landmarks(body: Element, generators: Sequence[Generator]) -> list[Element]:
         if len(found) == 1:
             return found
     return []
+
+
+def _take_in_notes(last: Element) -> None:
+    """Moves footnotes into the content that they are notes to, where they stand right behind it."""
+    after = last.next_sibling
+    while isinstance(after, Text) and not after.data.strip():
+        after = after.next_sibling
+    if isinstance(after, Element) and "footnotes" in (after.attr("id"), after.attr("class")):
+        last.append(after)
 
 
 def _outermost(elements: list[Element], selector: str) -> list[Element]:

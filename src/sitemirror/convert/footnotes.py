@@ -48,9 +48,13 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
 
 def _sup(anchor: Element) -> Element:
     parent = anchor.parent
-    if isinstance(parent, Element) and parent.tag in ("sup", "span") and parent.text.strip() == anchor.text.strip():
+    if isinstance(parent, Element) and parent.tag in ("sup", "span") and _bare(parent) == _bare(anchor):
         return parent
     return anchor
+
+
+def _bare(mark: Element) -> str:
+    return mark.text.strip("[]() \n")
 
 
 def _shape_note(note: Element, label: str, ways_back: set[str]) -> None:

@@ -15,6 +15,7 @@ _DRAWN: Final = re.compile(r"(?:^|\s)(?:katex|mwe-math|mathjax|mjx-)", re.I)
 _DRAWINGS: Final = frozenset(("mjx-container", "mjx-assistive-mml"))
 _DISPLAYED: Final = re.compile(r"katex-display|mathjax_display|mwe-math-(?:mathml|element)-(?:display|block)", re.I)
 _DELIMITED: Final = re.compile(r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$\$(.*)\$\$|\$(.*)\$)\s*", re.S)
+_IN_TEXT: Final = re.compile(r"\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]", re.S)
 _WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
 
 _SIGNS: Final = {
@@ -78,6 +79,22 @@ def shape_delimited(element: Element) -> None:
         _replace(element, inline.strip(), formula)
     else:
         _replace(element, (found[2] or found[3] or "").strip(), display)
+
+
+def shape_text(page: Element) -> None:
+    """Replaces formulas that stand in the text between TeX's own delimiters, with nothing else to mark them."""
+    if not _IN_TEXT.search(page.text):
+        return
+    for text in [node for node in page.descendants if isinstance(node, Text) and _IN_TEXT.search(node.data)]:
+        holder = text.parent
+        if not isinstance(holder, Element) or holder.closest("pre, code, script, math") is not None:
+            continue
+        here = 0
+        for found in _IN_TEXT.finditer(text.data):
+            tex = (found[1] or found[2]).strip()
+            text.insert_before(Text(text.data[here : found.start()]), formula(tex) if found[1] else display(tex))
+            here = found.end()
+        text.data = text.data[here:]
 
 
 def _replace(element: Element, tex: str, write: Callable[[str], Element]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from textwrap import dedent
 from typing import Final
 
 from turbohtml import Element, Node, Text
@@ -15,13 +16,14 @@ from turbohtml import Element, Node, Text
 from sitemirror.convert.admonitions import shape_admonition
 from sitemirror.convert.definitions import shape_definitions, shape_signature
 from sitemirror.convert.footnotes import shape_footnotes, split_list
-from sitemirror.convert.formulas import shape_delimited, shape_math, shape_script
+from sitemirror.convert.formulas import shape_delimited, shape_math, shape_script, shape_text
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import shape_lines, shape_listing
 from sitemirror.convert.marks import MARKS, end_of_details, folded, pins, unfolded
 from sitemirror.convert.tables import shape_table
 from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
+from sitemirror.convert.tasks import shape_checklist
 
 _MAX_KEY: Final = 20  # characters
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -55,6 +57,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     if names.formulas:
         for found in element.select(names.formulas):
             shape_delimited(found)
+        shape_text(element)
     roles = names.roles
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
@@ -83,6 +86,8 @@ def _tab_set(box: Element, page: _Page) -> bool:
 
 
 def _footnote(element: Element, page: _Page) -> bool:
+    if element.tag in ("sup", "a", "span"):
+        return False  # the mark that refers to one
     if element.tag == "dl":
         page.notes.extend(split_list(element))
     elif element.find(["ol", "ul"]) is not None and element.attr("id") is None:
@@ -105,9 +110,21 @@ def _diagram(element: Element, _: _Page) -> bool:
     if not text.strip() or element.find("svg") is not None:
         return False
     element.clear()
-    element.append(Text(text.strip("\n")))
+    even = dedent(text.strip("\n"))
+    # Where the first line alone is set in by the page's own markup, the others keep what they have.
+    element.append(Text((text if even[:1].isspace() else even).strip()))
     element.tag = "pre"
     element.attrs["class"] = "language-mermaid"
+    return True
+
+
+def _checklist(element: Element, _: _Page) -> bool:
+    shape_checklist(element)
+    return False
+
+
+def _struck(element: Element, _: _Page) -> bool:
+    element.tag = "del"
     return True
 
 
@@ -387,6 +404,8 @@ _ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "footnote": _footnote,
     "footnotes": _footnotes,
     "diagram": _diagram,
+    "checklist": _checklist,
+    "struck": _struck,
     "listing": _lines,
     "signature": _signature,
 }

@@ -1,0 +1,46 @@
+"""Lists of tasks whose boxes are drawn, as a sign or an icon, where others have a control."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+_ICON: Final = re.compile(r"(?:^|\s)fa-(check-square|square-check)?(?:square)?(?:-o)?(?=\s|$)")
+_SIGN: Final = re.compile(r"\s*([\u2713\u2714\u2611\u2705]|[\u274f\u2610])\s+")
+_OPEN: Final = "\u274f\u2610"
+
+
+def shape_checklist(rows: Element) -> None:
+    """Gives every item of a list of tasks the control that the renderer knows."""
+    for item in rows:
+        if isinstance(item, Element) and item.tag == "li" and item.find("input") is None:
+            _shape_item(item)
+
+
+def _shape_item(item: Element) -> None:
+    first = _first(item)
+    if isinstance(first, Text):
+        found = _SIGN.match(first.data)
+        if found is None:
+            return
+        is_done = found[1] not in _OPEN
+        first.data = f" {first.data[found.end() :]}"
+        first.insert_before(_box(is_done))
+    elif first is not None and first.tag == "i" and (icon := _ICON.search(first.attr("class") or "")):
+        first.replace_with(_box(icon[1] is not None))
+
+
+def _box(is_done: bool) -> Element:
+    return Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"})
+
+
+def _first(item: Element) -> Element | Text | None:
+    """What the item's text begins with."""
+    node: Node | None = item
+    while isinstance(node, Element) and node.tag in ("li", "p", "div"):
+        node = next(
+            (one for one in node if isinstance(one, Element) or (isinstance(one, Text) and one.data.strip())), None
+        )
+    return node if isinstance(node, Element | Text) else None
