@@ -130,15 +130,19 @@ async def test_unavailable_for_ten_minutes_then_well(site: Site, out: Path, stat
     paths = site.fill(30)
     site.sitemap()
     clock = Watched()
-    for path in paths[5:]:
-        site.fault(path, faults.status(status))
+    away: list[float] = []
+
+    async def die(exchange: Exchange) -> None:
+        away.append(clock.time - 1000)
+        site.fault("*", faults.status(status))
+        await faults.status(status)(exchange)
 
     def mend(now: float) -> None:
-        if now >= 600:
-            for path in paths[5:]:
-                site.heal(path)
+        if away and now - away[0] >= 600:
+            site.heal("*")
 
     clock.on_sleep = mend
+    site.fault(paths[5], die, faults.ok())
     report = await mirror(site.url, output=out, rate_limit=0, clock=clock)
     assert report.successful >= 24
     assert report.failed <= IN_A_ROW + 1
@@ -149,8 +153,12 @@ async def test_a_site_that_stays_away_ends_the_run_with_the_reason(site: Site, o
     """Half an hour of nothing: the run stops with an error, what was saved is published, and the next run goes on."""
     paths = site.fill(50)
     site.sitemap()
-    for path in paths[10:]:
-        site.fault(path, faults.drop())
+
+    async def die(exchange: Exchange) -> None:
+        site.fault("*", faults.drop())
+        await faults.drop()(exchange)
+
+    site.fault(paths[10], die, faults.drop())
     with pytest.raises(Unreachable) as caught:
         await mirror(site.url, output=out, rate_limit=0, clock=JumpingClock())
     assert "does not answer any more: connection closed without an answer" in caught.value.message
@@ -159,10 +167,23 @@ async def test_a_site_that_stays_away_ends_the_run_with_the_reason(site: Site, o
     assert (report.successful, report.total_pages) == (10, 50)
     assert report.not_reached >= 50 - 10 - 2 * IN_A_ROW
     assert len([seen for seen in site.requests if seen.status is None]) < 30
-    for path in paths[10:]:
-        site.heal(path)
+    site.heal("*")
+    site.heal(paths[10])
     again = await mirror(site.url, output=out, rate_limit=0)
     assert (again.status, again.successful) == ("ok", 50)
+
+
+@pytest.mark.parametrize("fault", [faults.drop(), faults.status(504)], ids=["dropped", "504"])
+async def test_pages_that_fail_in_a_row_are_no_outage(site: Site, out: Path, fault: faults.Step) -> None:
+    """A section that is broken while the rest of the site answers costs its own pages and a few short pauses."""
+    paths = site.fill(60)
+    site.sitemap()
+    for path in paths[10:50]:
+        site.fault(path, fault)
+    clock = JumpingClock()
+    report = await mirror(site.url, output=out, rate_limit=0, clock=clock)
+    assert (report.status, report.successful, report.failed) == ("partial", 20, 40)
+    assert clock.time - 1000 < 120
 
 
 async def test_a_dead_host_among_others_costs_its_own_pages_only(site: Site, out: Path) -> None:

@@ -44,6 +44,7 @@ KEEP_ALIVE: Final = 240.0
 LONGEST_HEADER: Final = 32 * 1024
 MOST_HEADERS: Final = 256
 
+_PROBE: Final = 30.0  # seconds for a look whether a host is there
 _SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
 
 # A stray line break has ended the head too soon.
@@ -224,7 +225,7 @@ class Fetcher:
                 exchange = await self._send(method, url, lane, headers, total=total)
             except Exception as error:
                 failed = self._failed(url, error)
-                if _nobody_there(error) and self._again(url, failed.reason, tries):
+                if _nobody_there(error) and await self._again(url, lane, failed.reason, tries):
                     continue
                 return failed
             status, retry_after = exchange.head.status, exchange.head.headers.get("retry-after")
@@ -233,11 +234,11 @@ class Fetcher:
                 await exchange.discard()
                 continue
             if says_down(status):
-                if self._again(url, f"HTTP {status}", tries):
-                    await exchange.discard()
+                await exchange.discard()
+                if await self._again(url, lane, f"HTTP {status}", tries):
                     continue
-            else:
-                self._pace.answered(url)
+                return self._verdict(url, exchange, validators)
+            self._pace.answered(url)
             if not is_transient(status):
                 self._pace.recovered(url)
             if 200 <= status < 300 and status != 206:
@@ -247,9 +248,24 @@ class Fetcher:
         again = f" after {tries + 1} tries" if tries else ""
         return Failed(url, f"HTTP {status}{again}", transient=True, status=status)
 
-    def _again(self, url: str, reason: str, tries: int) -> bool:
-        """Whether a request is made once more because its host is down: it failed for no fault of its own."""
-        return self._pace.stumbled(url, reason) and tries < self._settings.max_retries
+    async def _again(self, url: str, lane: Lane, reason: str, tries: int) -> bool:
+        """Whether a request is made once more because its host is or was down: it failed for no fault of its own."""
+        if not self._pace.stumbled(url, reason) or tries >= self._settings.max_retries:
+            return False
+        start = self._start_url
+        if url != start and parts(url).authority == parts(start).authority:
+            # Pages that fail in a row may be all that is wrong with a site: then its start page is there.
+            try:
+                exchange = await self._send("HEAD", start, lane, self._headers(start, Validators()), total=_PROBE)
+            except Exception as error:
+                self._pace.stumbled(start, self._failed(start, error).reason)
+            else:
+                if says_down(exchange.head.status):
+                    self._pace.stumbled(start, f"HTTP {exchange.head.status}")
+                else:
+                    self._pace.answered(url)
+                await exchange.discard()
+        return True
 
     def _wait(self, url: str, status: int, retry_after: str | None, tries: int) -> None:
         seconds = parse_retry_after(retry_after, self._clock.now())
