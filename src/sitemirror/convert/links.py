@@ -19,9 +19,13 @@ _RELATIVE: Final = re.compile(_SEGMENTS + _TAIL).fullmatch
 _ROOTED: Final = re.compile(f"/(?:{_SEGMENTS})?+{_TAIL}").fullmatch
 _ABSOLUTE: Final = re.compile(rf"https?://(?:[a-z0-9_-]++\.)+[a-z]++/(?:{_SEGMENTS})?+{_TAIL}").fullmatch
 
+# A site's address as people write it. Its one spelling has a slash more, but then it is no longer what the text says.
+_HOST: Final = re.compile(r"https?://(?:[a-z0-9_-]++\.)+[a-z]++").fullmatch
+
 # What a click on these does cannot be kept in a file; `data:` and `blob:` are bodies, not addresses.
 _NOT_ADDRESSES: Final = ("javascript:", "vbscript:", "data:", "blob:")
 
+_SLASHES_OF_ORIGIN: Final = 2
 _MAX_PERMALINK: Final = 12  # characters
 _PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
 _PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
@@ -65,7 +69,7 @@ class Resolver(dict[str, str | None]):
             return self._base if self._joins else None
         if "/." not in raw:
             if raw.startswith("http"):
-                if _ABSOLUTE(raw) and "xn--" not in raw:
+                if (_ABSOLUTE(raw) or _HOST(raw)) and "xn--" not in raw:
                     return raw
             elif self._joins and raw[0] == "/":
                 if _ROOTED(raw):
@@ -93,6 +97,8 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
         target = urls[href] if href is not None else None
         if target is not None and target.startswith(("https://", "http://")):
             url = target.partition("#")[0]
+            if url.count("/") == _SLASHES_OF_ORIGIN:
+                url += "/"
             if not found.get(url):
                 found[url] = " ".join(anchor.text.split()) or _label(anchor)
     return tuple(Link(url, text) for url, text in found.items() if _is_fetchable(url))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from turbohtml import Element, Markdown
+from turbohtml import Element, Markdown, Text
 
 from sitemirror.convert.characters import without_controls
 from sitemirror.convert.markdown_escapes import unescaped, without_blank_lines
@@ -38,6 +38,54 @@ _BLANK_PARAGRAPHS: Final = re.compile(r"\n\n&#160;(?:&#160;|[ \xa0]|\n\n)*(?=\n\
 
 def render(elements: Sequence[Element]) -> str:
     """The Markdown of `elements`, one after the other: LF line ends, one at the end, no control characters."""
+    text = _rendered(elements)
+    # The renderer has met code or emphasis that Markdown cannot say where it stands. Most of it can be mended.
+    mends = [mend for tag, mend in _MENDS.items() if tag in text]
+    mended = sum(mend(element) for mend in mends for element in elements)
+    return _rendered(elements) if mended else text
+
+
+def _join_code(element: Element) -> int:
+    """Makes one of code that is cut in pieces without anything between them. The number of cuts."""
+    joined = 0
+    for code in list(element.iter_elements(("code", "tt", "samp"))):
+        while code.parent is not None and isinstance(after := code.next_sibling, Element) and after.tag == code.tag:
+            code.extend(list(after.children))
+            after.decompose()
+            joined += 1
+    return joined
+
+
+def _free_spaces(element: Element) -> int:
+    """Takes no-break spaces out of the ends of emphasis, which can neither begin nor end with one. Their number."""
+    freed = 0
+    for part in list(element.iter_elements(("em", "i", "strong", "b"))):
+        texts = [node for node in part.descendants if isinstance(node, Text) and node.data]
+        if not texts or not part.text.strip():
+            continue
+        if spaces := _leading_spaces(texts[0].data):
+            texts[0].data = texts[0].data[spaces:]
+            part.insert_before(Text("\xa0" * spaces))
+        freed += spaces
+        if spaces := _leading_spaces(texts[-1].data[::-1]):
+            texts[-1].data = texts[-1].data[:-spaces]
+            part.insert_after(Text("\xa0" * spaces))
+        freed += spaces
+    return freed
+
+
+def _leading_spaces(text: str) -> int:
+    return len(text) - len(text.lstrip("\xa0"))
+
+
+_MENDS: Final[dict[str, Callable[[Element], int]]] = {
+    "<code>": _join_code,
+    "<em>": _free_spaces,
+    "<strong>": _free_spaces,
+}
+
+
+def _rendered(elements: Sequence[Element]) -> str:
     parts = (element.to_markdown(_OPTIONS) for element in elements)
     text = without_controls("\n\n".join(part for part in parts if part)).strip("\n")
     if "&#160;" in text:

@@ -56,11 +56,12 @@ def convert_html(
     """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise."""
     document = parse(html, url=url, charset=charset)
     links: tuple[Link, ...] = ()
+    urls = Resolver(document.base)
     if (body := document.body) is not None:
         parts.drop_no_content(body)
-        links = read_links(body, Resolver(document.base))
-    page = convert_document(document, html, content=Content(content), charset=charset)
-    return replace(page, links=links or page.links)
+        links = read_links(body, urls)
+    page = _converted(document, html, Content(content), charset, urls)
+    return replace(page, links=links) if links else page
 
 
 def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:
@@ -68,12 +69,16 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
 
     Whoever wants the page's links reads them before: most of them are no part of its content.
     """
+    if (body := document.body) is not None:
+        parts.drop_no_content(body)
+    return _converted(document, html, content, charset, Resolver(document.base))
+
+
+def _converted(document: Document, html: bytes | str, content: Content, charset: str | None, urls: Resolver) -> Page:
     metadata = read_metadata(document)
     body = document.body
     if body is None:
         return _frameset(document, metadata)
-    urls = Resolver(document.base)
-    parts.drop_no_content(body)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
     parts.drop_chrome(body)
