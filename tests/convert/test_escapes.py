@@ -87,6 +87,21 @@ def test_targets_keep_their_escapes() -> None:
     assert markdown(html) == '[t_u [v]](https://example.com/a_\\(b_c "\\\\_ \\"q\\" [x]")\n'
 
 
+def test_no_break_spaces_are_not_spelled_out() -> None:
+    """Between words they are themselves, at the end of a cell and alone in it they are nothing, in code they stay."""
+    html = "<table><tr><th>a&nbsp;b:&nbsp; c&nbsp; &nbsp;</th><th>&nbsp;</th></tr></table><pre>| &amp;#160; |</pre>"
+    assert markdown(html) == "| a\xa0b:\xa0 c |  |\n| --- | --- |\n\n```\n| &#160; |\n```\n"
+
+
+def test_alerts_that_a_page_shows_as_written_are_alerts() -> None:
+    """A renderer that does not know alerts shows their first line; elsewhere the same words are words."""
+    html = (
+        "<blockquote><p>[!NOTE]\nMind <b>the</b> gap.</p></blockquote><ul><li><blockquote><p>[!TIP] x</blockquote></ul>"
+    )
+    assert markdown(html) == "> [!NOTE]\n> Mind **the** gap.\n\n- \n  > [!TIP]\n  > x\n"
+    assert markdown("<p>[!NOTE] x</p><blockquote>a [!NOTE] x</blockquote>") == "\\[!NOTE\\] x\n\n> a \\[!NOTE\\] x\n"
+
+
 SIGNS = st.text(alphabet="*_~`[]()<>!\\#&.-+=:|/ \n1aßb中é–", max_size=14)
 INLINE = st.recursive(
     SIGNS.map(lambda text: text.replace("&", "&amp;").replace("<", "&lt;")),

@@ -9,7 +9,7 @@ from typing import Final
 from turbohtml import Element, Markdown, Text
 
 from sitemirror.convert.characters import without_controls
-from sitemirror.convert.markdown_escapes import unescaped, without_blank_lines
+from sitemirror.convert.markdown_escapes import unescaped, with_plain_spaces, without_blank_lines
 from sitemirror.convert.markdown_stars import starred
 from sitemirror.convert.marks import resolve
 
@@ -91,6 +91,8 @@ def _rendered(elements: Sequence[Element]) -> str:
     if "&#160;" in text:
         # Paragraphs with nothing but a no-break space are spacing.
         text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
+    if "&#160;" in text or "\xa0 |" in text:
+        text = with_plain_spaces(text)
     if "\n\n\n" in text:
         text = without_blank_lines(text)
     text = resolve(unescaped(starred(text)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from sitemirror.convert.markdown_spots import TAG
@@ -41,6 +41,10 @@ _FIRST: Final = {
     **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
 }
 _IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").search  # what a first look does not settle
+_ALERT: Final = re.compile(r"([ >]*)((?:[-*+] |[0-9]{1,9}[.)] )*+)> \\\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\\\] ")
+_NBSP_LINE: Final = re.compile("^.*&#160;.*$|^[ \\t>]*\\|.*\xa0.*$", re.M)
+_NBSP_IN_CELL: Final = re.compile("(\\|?) *+(?:(?:\xa0|&#160;) *+)++(?=\\|)")
+_NBSP_IN_WORDS: Final = re.compile(r"(?<=[\w.,:;)\]])(?:&#160;)++(?= ?\w)")
 _BLANK_LINES: Final = re.compile(r"\n{3,}")
 _MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
 _DIGITS: Final = 9  # that the number of an item has at most
@@ -133,12 +137,31 @@ def _opens_block(text: str, start: int) -> bool:
 
 def without_blank_lines(text: str) -> str:
     """`text` with one blank line at most between two others, but for code."""
+    return _outside_code(text, lambda piece: _BLANK_LINES.sub("\n\n", piece))
+
+
+def with_plain_spaces(text: str) -> str:
+    """`text` with no-break spaces as they are, where they keep words together; at a cell's end they say nothing."""
+    return _outside_code(text, lambda piece: _NBSP_LINE.sub(_plain_spaces, piece))
+
+
+def _plain_spaces(found: re.Match[str]) -> str:
+    line = found[0]
+    if line.lstrip(" \t>").startswith("|"):
+        line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
+    if "`" in line:  # Code may speak of the entity.
+        return line
+    return _NBSP_IN_WORDS.sub(lambda spaces: "\xa0" * (len(spaces[0]) // len("&#160;")), line)
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """`text` with what is no code block changed."""
     pieces: list[str] = []
     done = 0
     for start, end in _fences(text):
-        pieces += (_BLANK_LINES.sub("\n\n", text[done:start]), text[start:end])
+        pieces += (change(text[done:start]), text[start:end])
         done = end
-    return "".join((*pieces, _BLANK_LINES.sub("\n\n", text[done:])))
+    return "".join((*pieces, change(text[done:])))
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
@@ -218,7 +241,15 @@ class _Signs:
             self.runs.append((start, start + 2))
 
 
+def _alert(found: re.Match[str]) -> str:
+    """The first line of a quotation that says what it is, as its page shows it: nobody made an alert of it there."""
+    outer, items, kind = found.groups()
+    return f"{outer}{items}> [!{kind}]\n{outer}{' ' * len(items)}> "
+
+
 def _paragraph(text: str) -> str:
+    if "\\[!" in text:
+        text = _ALERT.sub(_alert, text, count=1) if _ALERT.match(text) else text
     firsts, code = _firsts(text), CodeSpans(text)
     signs = {"*": _Signs(), "_": _Signs(), "~": _Signs()}
     dropped: list[int] = []  # where a backslash can go
@@ -332,7 +363,8 @@ def _idle(text: str, sign: str, group: _Signs, firsts: set[int]) -> Iterator[int
         if not is_idle and not group.is_marking:
             # One that could only be the end has no beginning, since those before it stay escaped.
             is_idle = not opens or last_closing <= number
-        if is_idle and run[0] not in firsts:
+        # A line of nothing but signs is a rule, and a sign before a blank begins an item.
+        if is_idle and (run[0] not in firsts or text[run[1] : run[1] + 1].isalnum()):
             yield from range(*run, 2)
 
 
