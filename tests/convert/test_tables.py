@@ -23,7 +23,7 @@ def test_pipes_are_escaped() -> None:
 def test_blocks_in_a_cell_stay_on_its_line() -> None:
     """Paragraphs, breaks and lists in a cell do not break the row."""
     html = "<table><tr><th>k<th>v<tr><td>a<br>b<td><p>c</p><p>d</p><ul><li>e<li>f</ul></table>"
-    assert markdown(html) == "| k | v |\n| --- | --- |\n| a<br>b | c d * e * f |\n"
+    assert markdown(html) == "| k | v |\n| --- | --- |\n| a<br>b | c<br>d<br>- e<br>- f |\n"
 
 
 @pytest.mark.parametrize(

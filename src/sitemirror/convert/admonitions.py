@@ -28,8 +28,8 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
         return False
     said = " ".join(title.text.split()) if title is not None else ""
     kind = _kind(box, names) or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
-    if kind is None and not said:
-        return False  # a box that says nothing of itself
+    if kind is None and (not said or box.tag == "details"):
+        return False  # a box that says nothing of itself, or a section that is folded away
     kind = kind or "NOTE"
     head: list[Element] = []
     if title is not None:

@@ -100,7 +100,10 @@ def choose(body: Element, content: Content, generators: Sequence[Generator]) -> 
     for generator in generators:
         if generator.chrome:
             body.remove(generator.chrome)
-    found = _landmarks(body, generators)
+    if own := _own_content(body, generators):
+        _take_in_notes(own[-1])
+        return _with_title(own, body)
+    found = _landmarks(body)
     if found:
         _take_in_notes(found[-1])
     if content is Content.MAIN:
@@ -156,11 +159,18 @@ def _is_content_aside(aside: Element) -> bool:
     return length > 0 and sum(len(anchor.text) for anchor in aside.find_all("a")) <= length * _MAX_LINK_SHARE
 
 
-def _landmarks(body: Element, generators: Sequence[Generator]) -> list[Element]:
-    """What the page itself marks as its content; empty if it marks nothing, or only something without text."""
+def _own_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
+    """Where the page's generator is known to have all of its content."""
     for generator in generators:
         if generator.content and (element := body.select_one(generator.content)) is not None and element.text.strip():
             return [element]
+        if generator.is_body:
+            return [body]
+    return []
+
+
+def _landmarks(body: Element) -> list[Element]:
+    """What the page itself marks as its content; empty if it marks nothing, or only something without text."""
     for selector in (_LANDMARKS, "article"):
         if found := _outermost(body.select(selector), selector):
             return found

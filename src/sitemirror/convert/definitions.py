@@ -58,6 +58,30 @@ def shape_signature(element: Element) -> None:
     element.extend(kept)
 
 
+def shape_members(table: Element) -> bool:
+    """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
+    shown: list[Element] = []
+    for row in table.select(":scope > tr, :scope > * > tr"):
+        heading = next(row.iter_elements(_HEADINGS), None)
+        text = " ".join(row.text.split())
+        if heading is not None:
+            shown.append(heading)
+        elif not text:
+            continue
+        elif (row.attr("class") or "").startswith("memdesc") and shown and shown[-1].tag == "ul":
+            cell = row.find_all("td")[-1]
+            cell.tag = "p"
+            shown[-1].find_all("li")[-1].append(cell)
+        else:
+            if not shown or shown[-1].tag != "ul":
+                shown.append(Element("ul"))
+            shown[-1].append(Element("li", None, [Element("code", None, [Text(text)])]))
+    table.clear()
+    table.extend(shown)
+    table.tag = "div"
+    return True
+
+
 def _parts(dl: Element) -> list[Element]:
     parts: list[Element] = []
     for child in dl:
@@ -78,7 +102,7 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         if block.tag in ("pre", "table", "ul", "ol"):
             return
         block.unwrap()
-    code = term.find(["code", "strong", "b"])
+    code = term.find(["code", "kbd", "strong", "b"])
     if term.text.strip() and (code is None or len(code.text.strip()) < len(term.text.strip())):
         term.wrap_children(Element("strong"))
 

@@ -107,10 +107,24 @@ def _list_notes(notes: Sequence[Element]) -> None:
         if not isinstance(parent, Element):
             continue
         if parent.tag == "ol":
+            if "start" not in parent.attrs:
+                _take_rule(parent)
             parent.attrs["start"] = FIRST_NOTE
             continue
         if parent not in lists:
             lists[parent] = Element("ol", {"start": FIRST_NOTE})
             note.insert_before(lists[parent])
+            _take_rule(lists[parent])
         lists[parent].append(note)
         note.tag = "li"
+
+
+def _take_rule(notes: Element) -> None:
+    """Takes the line out that sets the notes off from the text."""
+    for node in notes.previous_siblings:
+        if isinstance(node, Element):
+            if node.tag == "hr":
+                node.decompose()
+            return
+        if isinstance(node, Text) and node.data.strip():
+            return

@@ -15,7 +15,7 @@ _DRAWN: Final = re.compile(r"(?:^|\s)(?:katex|mwe-math|mathjax|mjx-)", re.I)
 _DRAWINGS: Final = frozenset(("mjx-container", "mjx-assistive-mml"))
 _DISPLAYED: Final = re.compile(r"katex-display|mathjax_display|mwe-math-(?:mathml|element)-(?:display|block)", re.I)
 _DELIMITED: Final = re.compile(r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$\$(.*)\$\$|\$(.*)\$)\s*", re.S)
-_IN_TEXT: Final = re.compile(r"\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]", re.S)
+_IN_TEXT: Final = re.compile(r"\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]|\$\$(.{1,4000}?)\$\$", re.S)
 _WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
 
 _SIGNS: Final = {
@@ -91,7 +91,7 @@ def shape_text(page: Element) -> None:
             continue
         here = 0
         for found in _IN_TEXT.finditer(text.data):
-            tex = (found[1] or found[2]).strip()
+            tex = (found[1] or found[2] or found[3]).strip()
             text.insert_before(Text(text.data[here : found.start()]), formula(tex) if found[1] else display(tex))
             here = found.end()
         text.data = text.data[here:]

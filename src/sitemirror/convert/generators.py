@@ -32,6 +32,7 @@ class Generator:
     name: str
     marks: tuple[str, ...] = ()
     content: str = ""
+    is_body: bool = False  # what is left of the body without the chrome is content
     chrome: str = ""
     noise: str = ""
     unwrap: str = ""
@@ -39,6 +40,7 @@ class Generator:
     titles: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     roles: Mapping[str, str] | None = None
+    everywhere: Mapping[str, str] | None = None  # roles that hold on every page: such a name has no second meaning
     tabs: Mapping[str, Tabs] | None = None
     alerts: Mapping[str, str] | None = None
     languages: Mapping[str, str] | None = None
@@ -49,7 +51,7 @@ class Vocabulary:
     """The names of all generators that one page shows, and the common ones, put together."""
 
     roles: Mapping[str, str]
-    """Class name → what an element with it is: admonition, tabs, listing, signature, footnote, footnotes, diagram."""
+    """Class name → what an element with it is: admonition, tabs, listing, numbered, signature, footnote …"""
     tabs: Mapping[str, Tabs]
     alerts: Mapping[str, str]
     """What admonitions are called → the alert that says it in Markdown."""
@@ -82,12 +84,14 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
     """The names to look for on a page of these generators."""
     common = read_generator(files(__package__).joinpath("adapters", _COMMON).read_text(encoding="utf-8"))
     every = (common, *found)
+    # What costs nothing to look for is looked for even where the head does not give the generator away.
+    known = (common, *generators())
     return Vocabulary(
-        roles=_merged(one.roles for one in every),
-        tabs=_merged(one.tabs for one in every),
+        roles=_merged([*(one.everywhere for one in known), *(one.roles for one in every)]),
+        tabs=_merged(one.tabs for one in known),
         alerts=_merged(one.alerts for one in every),
         languages=_merged(one.languages for one in every),
-        titles=", ".join(title for one in every for title in one.titles),
+        titles=", ".join(dict.fromkeys(title for one in known for title in one.titles)),
         noise=_joined(one.noise for one in every),
         unwrap=_joined(one.unwrap for one in every),
         formulas=_joined(one.formulas for one in every),
@@ -100,19 +104,21 @@ def read_generator(text: str) -> Generator:
     import tomllib  # Not before the first page.
 
     data = tomllib.loads(text)
-    roles: Mapping[str, Sequence[str]] = data.pop("classes", {})
     tabs: Sequence[Mapping[str, str]] = data.pop("tabs", ())
+    content: Sequence[str] = data.pop("content", ())
     generator = Generator(
         name=data.pop("name"),
         marks=tuple(data.pop("recognised_by", ())),
-        content=", ".join(data.pop("content", ())),
+        content=", ".join(selector for selector in content if selector != "body"),
+        is_body="body" in content,
         chrome=", ".join(data.pop("chrome", ())),
         noise=", ".join(data.pop("noise", ())),
         unwrap=", ".join(data.pop("unwrap", ())),
         formulas=", ".join(data.pop("formulas", ())),
         titles=tuple(data.pop("titles", ())),
         tags=tuple(data.pop("tags", ())),
-        roles={name: role for role, names in roles.items() for name in names} | {one["box"]: "tabs" for one in tabs},
+        roles=_by_name(data.pop("classes", {})),
+        everywhere=_by_name(data.pop("everywhere", {})) | {one["box"]: "tabs" for one in tabs},
         tabs={one["box"]: Tabs(one["labels"], one["panels"]) for one in tabs},
         alerts=data.pop("alerts", {}),
         languages=data.pop("languages", {}),
@@ -120,6 +126,10 @@ def read_generator(text: str) -> Generator:
     if data:
         raise ValueError(f"{generator.name}: unknown {', '.join(sorted(data))}")
     return generator
+
+
+def _by_name(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {name: role for role, every in names.items() for name in every}
 
 
 def _joined(selectors: Iterable[str]) -> str:

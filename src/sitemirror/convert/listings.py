@@ -33,7 +33,7 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     language = language_of(code, names) if code is not None else None
     here: Node | None = pre
     # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
-    for _level in range(6):
+    for _level in range(9):
         if language is not None or not isinstance(here, Element) or (here is not pre and len(here) > 5):
             break
         language = language_of(here, names)
@@ -41,8 +41,6 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     for part in (pre,) if code is None else (pre, code):
         if language is not None:
             part.attrs["class"] = f"language-{language}" if language else ""
-        elif not (part.attr("class") or "").isascii():
-            part.attrs["class"] = ""  # No language, and it could be a mark.
 
 
 def shape_lines(element: Element) -> None:
@@ -52,6 +50,20 @@ def shape_lines(element: Element) -> None:
     element.clear()
     element.tag = "pre"
     element.append(Text(text.replace("\xa0", " ")))
+
+
+def shape_callouts(box: Element) -> bool:
+    """Makes a numbered list of the remarks on a listing that a page keeps in a table, number and text."""
+    rows = box.select("tr")
+    if not rows:
+        return False
+    items = [Element("li", None, row.select(":scope > td")[-1:]) for row in rows]
+    for item in items:
+        for cell in item.find_all("td"):
+            cell.tag = "div"
+    box.clear()
+    box.append(Element("ol", None, items))
+    return True
 
 
 def language_of(element: Element, names: Mapping[str, str]) -> str | None:

@@ -35,7 +35,6 @@ _SIMPLE: Final = {
     "\ufdd3": "</sup>",
     "\ufde0": "<kbd>",
     "\ufde1": "</kbd>",
-    LINE_BREAK: "<br>",
     _END_OF_DETAILS: "</details>",
 }
 _ANY: Final = re.compile("[\ufdd0-\ufdd4\ufdd7-\ufde1]")
@@ -44,6 +43,7 @@ _CODE: Final = re.compile(f"(`+)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)
 _BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
 _DEFINITION: Final = re.compile(f"(?:[0-9]+[.)]) {_NOTE}([\\w.-]+){_NOTE} ?")
 _REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}")
+_LINE_BREAKS: Final = re.compile(f" *{LINE_BREAK} *")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 
 FIRST_NOTE: Final = "10"
@@ -112,6 +112,8 @@ def resolve(markdown: str) -> str:
         markdown = _ALERTS.sub(r"[!\1]", markdown)
     if _NOTE in markdown:
         markdown = _REFERENCE.sub(r"[^\1]", _DEFINITION.sub(r"[^\1]: ", markdown))
+    if LINE_BREAK in markdown:
+        markdown = _LINE_BREAKS.sub("<br>", markdown)
     return _ANY.sub(lambda found: _SIMPLE.get(found[0], ""), markdown)
 
 

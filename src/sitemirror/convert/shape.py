@@ -14,14 +14,14 @@ from typing import Final
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.admonitions import shape_admonition
-from sitemirror.convert.definitions import shape_definitions, shape_signature
+from sitemirror.convert.definitions import shape_definitions, shape_members, shape_signature
 from sitemirror.convert.footnotes import shape_footnotes, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_math, shape_script, shape_text
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.links import Resolver
-from sitemirror.convert.listings import shape_lines, shape_listing
+from sitemirror.convert.listings import shape_callouts, shape_lines, shape_listing
 from sitemirror.convert.marks import MARKS, end_of_details, folded, pins, unfolded
-from sitemirror.convert.tables import shape_table
+from sitemirror.convert.tables import flatten, shape_grid, shape_table
 from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 
@@ -50,6 +50,9 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     page = _Page(urls, names)
     if names.noise:
         element.remove(names.noise)
+    if names.unwrap:
+        for box in element.select(names.unwrap):
+            box.tag = "div"
     for code in element.find_all("code", text=_LINE_END):
         if code.closest("pre") is None:
             # Source is wrapped where it pleases; a code span would show every blank.
@@ -135,6 +138,31 @@ def _lines(element: Element, _: _Page) -> bool:
     return True
 
 
+def _numbered(table: Element, _: _Page) -> bool:
+    """Code in a table, beside the numbers of its lines."""
+    if table.tag != "table":
+        return False
+    flatten(table)
+    return True
+
+
+def _callouts(box: Element, _: _Page) -> bool:
+    return shape_callouts(box)
+
+
+def _grid(box: Element, _: _Page) -> bool:
+    return shape_grid(box)
+
+
+def _members(table: Element, _: _Page) -> bool:
+    return table.tag == "table" and shape_members(table)
+
+
+def _headline(element: Element, _: _Page) -> bool:
+    element.tag = "h1"
+    return True
+
+
 def _signature(element: Element, _: _Page) -> bool:
     if element.tag == "pre":
         return False
@@ -160,6 +188,8 @@ def _box(element: Element, _: _Page) -> None:
 
 def _details(details: Element, page: _Page) -> None:
     """A section that can be folded away stays one, where Markdown has a place for it."""
+    if not page.names.alerts.keys().isdisjoint((details.attr("class") or "").split()) and _admonition(details, page):
+        return
     summary = details.find("summary")
     if summary is None or summary.parent is not details or not summary.text.strip():
         return
@@ -330,14 +360,20 @@ def _table(table: Element, _: _Page) -> None:
 
 def _raised(element: Element, _: _Page) -> None:
     """Marks what stands above or below the line: 10<sup>5</sup> must not become 105."""
-    if element.tag == "kbd" and (len(element.text) > _MAX_KEY or element.find("kbd") is not None):
-        return  # what is typed, not a key; or keys that are pressed together
+    if element.tag == "kbd" and not _is_key(element):
+        return
     # A footnote's link is its own mark, and code has no markup.
     if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:
         opening, closing = MARKS[element.tag]
         element.insert(0, Text(opening))
         element.append(Text(closing))
         element.tag = "span"
+
+
+def _is_key(kbd: Element) -> bool:
+    """Whether it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
+    text = kbd.text
+    return len(text) <= _MAX_KEY and not text.startswith(("-", "/")) and kbd.find("kbd") is None
 
 
 def _reading(rt: Element, _: _Page) -> None:
@@ -406,6 +442,11 @@ _ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "diagram": _diagram,
     "checklist": _checklist,
     "struck": _struck,
+    "callouts": _callouts,
+    "grid": _grid,
+    "members": _members,
+    "headline": _headline,
     "listing": _lines,
+    "numbered": _numbered,
     "signature": _signature,
 }

@@ -6,9 +6,10 @@ into the mirror, so spans are spelled out as empty cells and ragged rows are fil
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from turbohtml import Element, Text
+from turbohtml import Element, Node, Text
 
 from sitemirror.convert.marks import LINE_BREAK
 
@@ -17,6 +18,7 @@ _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol"
 _GUTTERS: Final = "td.linenos, td.rouge-gutter, td.gutter, td.hljs-ln-numbers, td.lntd:first-child:not(:only-child)"
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
+_CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
@@ -25,13 +27,32 @@ _MAX_PADDING: Final = 50_000  # cells
 def shape_table(table: Element) -> None:
     """Flattens a layout table; keeps the line breaks of any other and spells out its spans."""
     if _is_layout(table):
-        _flatten(table)
+        flatten(table)
         return
-    for line_break in table.find_all("br"):
-        if line_break.closest("pre, code") is None:
-            line_break.replace_with(Text(LINE_BREAK))
+    for part in list(table.iter_elements(_CELL_PARTS)):
+        if part.tag == "br":
+            if part.closest("pre, code") is None:
+                part.replace_with(Text(LINE_BREAK))
+        else:
+            _put_on_line(part)
     if table.select_one("[colspan], [rowspan]") is not None:
         square(table)
+
+
+def shape_grid(grid: Element) -> bool:
+    """Makes a table of boxes that a style sheet arranges as one, with its header's boxes in front."""
+    boxes = [child for child in grid if isinstance(child, Element)]
+    width = sum(1 for box in boxes if "header" in (box.attr("class") or ""))
+    if not 0 < width <= _MAX_COLUMNS:
+        return False
+    rows = [Element("tr", None, boxes[start : start + width]) for start in range(0, len(boxes), width)]
+    for box in boxes:
+        box.tag = "td"
+    grid.clear()
+    grid.extend(rows)
+    grid.tag = "table"
+    shape_table(grid)
+    return True
 
 
 def square(table: Element) -> None:
@@ -41,11 +62,46 @@ def square(table: Element) -> None:
     widths = [_fill_row(row, covered, left=len(rows) - number) for number, row in enumerate(rows, 1)]
     width = max(widths, default=0)
     if width * len(rows) > _MAX_PADDING + 8 * sum(widths):
-        _flatten(table)
+        flatten(table)
         return
     for row, own in zip(rows, widths, strict=True):
         if 0 < own < width:
             row.extend([Element("td") for _ in range(width - own)])
+
+
+def _put_on_line(block: Element) -> None:
+    """Has a block in a cell, where there is but one line, stand between line breaks."""
+    before, after = _neighbour(block.previous_siblings), _neighbour(block.next_siblings)
+    if block.tag == "pre":
+        _split_code(block)
+    elif block.tag == "ol":
+        for number, item in enumerate(block.find_all("li"), 1):
+            item.attrs["value"] = str(number)
+    if before is not None:
+        block.insert_before(Text(LINE_BREAK))
+    if block.tag == "li":
+        rank = block.attr("value")
+        block.insert_before(Text(f"{rank}. " if rank else "- "))
+    if isinstance(after, Text) or (after is not None and after.tag not in _CELL_PARTS):
+        block.insert_after(Text(LINE_BREAK))
+    block.tag = "span"
+
+
+def _neighbour(siblings: Iterable[Node]) -> Element | Text | None:
+    """The next thing to see on one side."""
+    for node in siblings:
+        if isinstance(node, Element) or (isinstance(node, Text) and node.data.strip()):
+            return None if isinstance(node, Text) and node.data == LINE_BREAK else node
+    return None
+
+
+def _split_code(pre: Element) -> None:
+    lines = [line for line in pre.text.split("\n") if line.strip()]
+    pre.clear()
+    for number, line in enumerate(lines):
+        if number:
+            pre.append(Text(LINE_BREAK))
+        pre.append(Element("code", None, [Text(line)]))
 
 
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
@@ -95,7 +151,8 @@ def _is_layout(table: Element) -> bool:
     return next(table.iter_elements(_BLOCKS), None) is not None and table.select_one(_OWN_HEADER) is None
 
 
-def _flatten(table: Element) -> None:
+def flatten(table: Element) -> None:
+    """Leaves what is in the cells, one after the other, without the line numbers of code."""
     table.remove(_GUTTERS)
     rows = table.select(_ROWS)
     cells = [cell for row in rows for cell in _cells(row)]
