@@ -102,7 +102,7 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         if block.tag in ("pre", "table", "ul", "ol"):
             return
         block.unwrap()
-    code = term.find(["code", "kbd", "strong", "b"])
+    code = term.find(["a", "code", "kbd", "strong", "b"])
     if term.text.strip() and (code is None or len(code.text.strip()) < len(term.text.strip())):
         term.wrap_children(Element("strong"))
 

@@ -36,7 +36,8 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
         if not _LABEL.fullmatch(label) or label in labels:
             label = next(str(number) for number in range(1, len(notes) + 2) if str(number) not in labels)
         labels.add(label)
-        names = {anchor.attr("id") for anchor in anchors} | {_sup(anchor).attr("id") for anchor in anchors}
+        names = {anchor.attr(name) for anchor in anchors for name in ("id", "name")}
+        names |= {_sup(anchor).attr("id") for anchor in anchors}
         _shape_note(note, label, {f"#{name}" for name in names if name})
         for anchor in anchors:
             sup = _sup(anchor)
