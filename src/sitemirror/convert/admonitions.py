@@ -54,9 +54,9 @@ def _kind(box: Element, names: Vocabulary) -> str | None:
     """The alert that a box's class names or attributes call for."""
     words = (box.attr("class") or "").lower().split()
     words += [value.lower() for name in _KIND_ATTRIBUTES if (value := box.attr(name))]
-    for word in words:
-        if found := names.alerts.get(word) or names.alerts.get(word.rpartition("-")[2]):
-            return found
+    for word in (*words, *(word.rpartition("-")[2] for word in words)):
+        if word in names.alerts:
+            return names.alerts[word]
     return None
 
 

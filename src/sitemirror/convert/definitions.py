@@ -46,8 +46,8 @@ def shape_signature(element: Element) -> None:
     links = [link for link in element.find_all("a") if link.text.strip("[] \n") in ("source", "docs", "src")]
     for link in links:
         link.extract()
-    for line_break in element.find_all("br"):
-        line_break.replace_with(Text(" "))
+    for line in element.find_all(["br", "div", "p", "tr", "dd", "li"]):
+        line.insert_before(Text(" "))
     text = " ".join(element.text.replace("\u200b", "").replace("\xa0", " ").split())
     if not text:
         return
