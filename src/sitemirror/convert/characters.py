@@ -17,6 +17,8 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def without_controls(text: str) -> str:
     """`text` with LF line ends and without control characters."""
+    if text.isprintable() and text.isascii():
+        return text  # a title, an address
     # Looking through the UTF-8 bytes is many times faster than a regular expression over the text, and nearly every
     # page is clean.
     try:
@@ -25,7 +27,7 @@ def without_controls(text: str) -> str:
         return _strip(text)
     if len(data.translate(None, _C0)) < len(data):
         return _strip(text)
-    if len(data) > len(text) and ("\u2028" in text or "\u2029" in text or _C1.search(data)):
+    if len(data) > len(text) and (b"\xe2\x80\xa8" in data or b"\xe2\x80\xa9" in data or _C1.search(data)):
         return _strip(text)
     return text
 

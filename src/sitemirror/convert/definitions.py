@@ -16,7 +16,7 @@ _NOT_IN_A_LIST: Final = "td, th, a"
 
 def shape_definitions(dl: Element, names: Vocabulary) -> None:
     """Turns a `dl` into a list, unless it only indents, or holds what no list can."""
-    parts = _parts(dl)
+    parts, groups = _parts(dl)
     terms = [part for part in parts if part.tag == "dt"]
     if not terms:
         _open(dl, parts)  # `dd` alone: how old pages and wikis indent
@@ -26,19 +26,19 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     if next(dl.iter_elements(_HEADINGS), None) is not None or dl.closest(_NOT_IN_A_LIST) is not None:
         _open(dl, parts)
         return
-    items: list[Element] = []
+    item: Element | None = None
     before = "dd"
     for part in parts:
-        if not items or (part.tag == "dt" and before == "dd"):
-            items.append(Element("li"))
+        if item is None or (part.tag == "dt" and before == "dd"):
+            item = Element("li")
+            dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
         before = part.tag
-        items[-1].append(part)
+        item.append(part)
     for part in parts:
         part.tag = "div" if part.tag == "dd" else "p"
-    for group in dl.select(":scope > div"):
+    for group in groups:
         group.unwrap()
     dl.tag = "ul"
-    dl.extend(items)
 
 
 def shape_signature(element: Element) -> None:
@@ -82,15 +82,18 @@ def shape_members(table: Element) -> bool:
     return True
 
 
-def _parts(dl: Element) -> list[Element]:
+def _parts(dl: Element) -> tuple[list[Element], list[Element]]:
+    """The terms and definitions of a list, and the elements that group them."""
     parts: list[Element] = []
+    groups: list[Element] = []
     for child in dl:
         if isinstance(child, Element):
             if child.tag in ("dt", "dd"):
                 parts.append(child)
             elif child.tag == "div":
+                groups.append(child)
                 parts += [one for one in child if isinstance(one, Element) and one.tag in ("dt", "dd")]
-    return parts
+    return parts, groups
 
 
 def _shape_term(term: Element, names: Vocabulary) -> None:

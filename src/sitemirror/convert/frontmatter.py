@@ -59,6 +59,10 @@ def _value(value: object) -> str:
 
 
 def _scalar(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        # Nearly every value; nothing else of it needs an escape.
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{text}"'
     quoted = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
     return _NOT_IN_YAML.sub(_escape, quoted)
 

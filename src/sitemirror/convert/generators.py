@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, TypeVar
 
@@ -63,6 +63,7 @@ class Vocabulary:
     tags: tuple[str, ...]
 
 
+@lru_cache(maxsize=64)  # The pages of a site load the same style sheets.
 def recognise(signature: str) -> tuple[Generator, ...]:
     """The generators that a page's head names. More than one is common: themes are built on one another."""
     return tuple(one for one in generators() if any(mark in signature for mark in one.marks))

@@ -47,16 +47,12 @@ class Resolver(dict[str, str | None]):
             try:
                 base = normalize(base)
             except InvalidUrl:
-                pass  # Then only absolute URLs can be resolved.
+                pass
         self._base = base
-        self._joins = base.startswith("http")
+        self.joins = base.startswith("http")  # else only absolute URLs can be resolved
         self._origin = origin(base)
         self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
         self._root = len(self._origin) + 1
-
-    def is_plain(self, raw: str) -> bool:
-        """Whether this is a link to another page by its looks: no scheme, no fragment, no blanks to take off."""
-        return self._joins and "#" not in raw and ":" not in raw and raw[0] > " " and raw[-1] > " "
 
     def __missing__(self, raw: str) -> str | None:
         found = self[raw] = self._resolve(raw)
@@ -66,17 +62,17 @@ class Resolver(dict[str, str | None]):
         if raw[:1] == "#":
             return None
         if not raw:
-            return self._base if self._joins else None
+            return self._base if self.joins else None
         if "/." not in raw:
             if raw.startswith("http"):
                 if (_ABSOLUTE(raw) or _HOST(raw)) and "xn--" not in raw:
                     return raw
-            elif self._joins and raw[0] == "/":
+            elif self.joins and raw[0] == "/":
                 if _ROOTED(raw):
                     return self._origin + raw
-            elif self._joins and _RELATIVE(raw):
+            elif self.joins and _RELATIVE(raw):
                 return self._folder + raw
-        if raw.startswith("../") and self._joins:
+        if raw.startswith("../") and self.joins:
             folder, rest = self._folder, raw
             while rest.startswith("../"):
                 rest = rest[3:]
@@ -84,9 +80,9 @@ class Resolver(dict[str, str | None]):
             if "/." not in rest and (not rest or _RELATIVE(rest)):
                 return folder + rest
         try:
-            return str((ada_url.URL(raw, self._base) if self._joins else ada_url.URL(raw)).href)
+            return str((ada_url.URL(raw, self._base) if self.joins else ada_url.URL(raw)).href)
         except (ValueError, UnicodeEncodeError):
-            return None if self._joins else raw
+            return None if self.joins else raw
 
 
 def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
@@ -106,11 +102,16 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
 
 def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
     """Takes out anchors that lead nowhere, or only to their own heading."""
+    joins = urls.joins
     for anchor in list(element.iter_elements(("a", "area"))):  # a list, since anchors are taken out on the way
         href = anchor.attr("href")
         text = anchor.text
-        if href and text and urls.is_plain(href) and not text.isspace():
-            continue  # Nearly all of them: to another page, with something to click on.
+        if (
+            (joins and href and text and ":" not in href and href[0] > " " and href[-1] > " " and not text.isspace())
+            # To another page, or a place there that is called more than a permalink ever is: nearly all of them.
+            and ("#" not in href or (len(text) > _MAX_PERMALINK and href[0] not in "#/\\"))
+        ):
+            continue
         if href is None:
             if not text and not len(anchor):
                 anchor.decompose()  # A target, not a link.

@@ -25,6 +25,7 @@ _TOKEN: Final = re.compile(
     r"|\\(?P<escaped>.)"
     r"|(?P<sign>[*_\[\]~])"
 )
+_ANY_TOKEN: Final = re.compile(r"[`\]<\\*_\[~]").search  # where one may begin: ten times faster to find
 _TICKS: Final = re.compile("`++")
 _MAYBE_TAG: Final = re.compile(
     rf"{TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
@@ -255,7 +256,11 @@ def _paragraph(text: str) -> str:
     dropped: list[int] = []  # where a backslash can go
     brackets: list[tuple[int, bool]] = []
     here = 0
-    while (found := _TOKEN.search(text, here)) is not None:
+    while (sign_at := _ANY_TOKEN(text, here)) is not None:
+        found = _TOKEN.match(text, sign_at.start())
+        if found is None:
+            here = sign_at.end()
+            continue
         start, here = found.span()
         match found.lastgroup:
             case "code":

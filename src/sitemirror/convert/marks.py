@@ -37,9 +37,10 @@ _SIMPLE: Final = {
     "\ufde1": "</kbd>",
     _END_OF_DETAILS: "</details>",
 }
-_ANY: Final = re.compile("[\ufdd0-\ufdd4\ufdd7-\ufde1]")
+_EVERY: Final = (*map(chr, range(0xFDD0, 0xFDD5)), *map(chr, range(0xFDD7, 0xFDE2)))
 _ALERTS: Final = re.compile(f"{_ALERT}([A-Z]+)(?:{_ALERT_END}|{_ALERT_GOES_ON}(?:\n[ \t>]*(?=\n))?)")
-_CODE: Final = re.compile(f"(`+)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2\\1")
+# It begins with a backtick apart from the others, since only what begins with one character is found fast.
+_CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2`\\1")
 _BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
 _DEFINITION: Final = re.compile(f"(?:[0-9]+[.)]) {_NOTE}([\\w.-]+){_NOTE} ?")
 _REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}")
@@ -102,7 +103,9 @@ def pins(nodes: Sequence[Node]) -> list[Node]:
 
 def resolve(markdown: str) -> str:
     """The rendered text with every mark turned into what it stands for."""
-    if markdown.isascii() or not _ANY.search(markdown):
+    # Looking for sixteen characters one by one is twenty times faster than for one of a class.
+    marks = () if markdown.isascii() else [mark for mark in _EVERY if mark in markdown]
+    if not marks:
         return markdown
     if _DISPLAY in markdown:
         markdown = _BLOCK.sub(lambda found: f"{found[1]}$$\n{_TAG.sub('< ', found[3])}{found[4]}$$", markdown)
@@ -114,7 +117,9 @@ def resolve(markdown: str) -> str:
         markdown = _REFERENCE.sub(r"[^\1]", _DEFINITION.sub(r"[^\1]: ", markdown))
     if LINE_BREAK in markdown:
         markdown = _LINE_BREAKS.sub("<br>", markdown)
-    return _ANY.sub(lambda found: _SIMPLE.get(found[0], ""), markdown)
+    for mark in marks:
+        markdown = markdown.replace(mark, _SIMPLE.get(mark, ""))
+    return markdown
 
 
 def _said(found: re.Match[str]) -> str:

@@ -21,6 +21,9 @@ def refresh_target(document: Document) -> str | None:
 
     The body's scripts and styles must be gone already: their text is not the page's.
     """
+    meta = (element.attr("http-equiv") or "" for element in document.head if element.tag == "meta")
+    if not any("refresh" in name.lower() for name in meta):
+        return None  # Nearly every page, and the parser would look through all of it.
     found = document.tree.meta_refresh(document.base)
     if found is None or found[0] > _IMMEDIATE:
         return None

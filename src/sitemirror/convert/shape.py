@@ -61,14 +61,14 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
         for found in element.select(names.formulas):
             shape_delimited(found)
         shape_text(element)
-    roles = names.roles
+    roles, known = names.roles, names.roles.keys()
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         if found.parent is None and found is not element:
             continue
-        if classes := found.attr("class"):
-            role = next((roles[name] for name in classes.split() if name in roles), None)
-            if role is not None and _ROLES[role](found, page):
+        if (classes := found.attr("class")) and not known.isdisjoint(names_of := classes.split()):
+            role = next(roles[name] for name in names_of if name in roles)
+            if _ROLES[role](found, page):
                 continue
         if rule := _RULES.get(found.tag):
             rule(found, page)

@@ -112,6 +112,9 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
             covered[column] -= 1
             cell.insert_before(Element("td"))
             column += 1
+        if not covered and cell.attr("colspan") is None and cell.attr("rowspan") is None:
+            column += 1  # nearly every cell
+            continue
         across = _span(cell, "colspan", max(1, _MAX_COLUMNS - column))
         down = _span(cell, "rowspan", left + 1) - 1
         if down and column < _MAX_COLUMNS:
