@@ -27,7 +27,9 @@ def without_controls(text: str) -> str:
         return _strip(text)
     if len(data.translate(None, _C0)) < len(data):
         return _strip(text)
-    if len(data) > len(text) and (b"\xe2\x80\xa8" in data or b"\xe2\x80\xa9" in data or _C1.search(data)):
+    if len(data) == len(text):
+        return text
+    if "\u2028" in text or "\u2029" in text or (b"\xc2" in data and _C1.search(data)):
         return _strip(text)
     return text
 

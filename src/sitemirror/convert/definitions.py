@@ -11,6 +11,7 @@ from sitemirror.convert.marks import pins
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table")
+_MARKED: Final = ("a", "code", "kbd", "strong", "b")
 _NOT_IN_A_LIST: Final = "td, th, a"
 
 
@@ -97,16 +98,17 @@ def _parts(dl: Element) -> tuple[list[Element], list[Element]]:
 
 
 def _shape_term(term: Element, names: Vocabulary) -> None:
-    classes = (term.attr("class") or "").split()
-    if any(names.roles.get(name) == "signature" for name in classes):
+    classes = term.attr("class")
+    if classes and any(names.roles.get(name) == "signature" for name in classes.split()):
         shape_signature(term)
         return
     for block in list(term.iter_elements(_BLOCKS)):
         if block.tag in ("pre", "table", "ul", "ol"):
             return
         block.unwrap()
-    code = term.find(["a", "code", "kbd", "strong", "b"])
-    if term.text.strip() and (code is None or len(code.text.strip()) < len(term.text.strip())):
+    text = term.text.strip()
+    marked = next(term.iter_elements(_MARKED), None)
+    if text and (marked is None or len(marked.text.strip()) < len(text)):
         term.wrap_children(Element("strong"))
 
 

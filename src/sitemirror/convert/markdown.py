@@ -40,7 +40,7 @@ def render(elements: Sequence[Element]) -> str:
     """The Markdown of `elements`, one after the other: LF line ends, one at the end, no control characters."""
     text = _rendered(elements)
     # The renderer has met code or emphasis that Markdown cannot say where it stands. Most of it can be mended.
-    mends = [mend for tag, mend in _MENDS.items() if tag in text]
+    mends = [mend for tag, mend in _MENDS.items() if tag in text] if "<" in text else ()
     mended = sum(mend(element) for mend in mends for element in elements)
     return _rendered(elements) if mended else text
 
@@ -88,10 +88,10 @@ _MENDS: Final[dict[str, Callable[[Element], int]]] = {
 def _rendered(elements: Sequence[Element]) -> str:
     parts = (element.to_markdown(_OPTIONS) for element in elements)
     text = without_controls("\n\n".join(part for part in parts if part)).strip("\n")
-    if "&#160;" in text:
+    if "&" in text and "&#160;" in text:
         # Paragraphs with nothing but a no-break space are spacing.
         text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
-    if "&#160;" in text or "\xa0 |" in text:
+    if ("&" in text and "&#160;" in text) or ("\xa0" in text and "\xa0 |" in text):
         text = with_plain_spaces(text)
     if "\n\n\n" in text:
         text = without_blank_lines(text)

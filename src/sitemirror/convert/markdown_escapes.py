@@ -43,7 +43,6 @@ _FIRST: Final = {
 }
 _IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").search  # what a first look does not settle
 _ALERT: Final = re.compile(r"([ >]*)((?:[-*+] |[0-9]{1,9}[.)] )*+)> \\\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\\\] ")
-_NBSP_LINE: Final = re.compile("^.*&#160;.*$|^[ \\t>]*\\|.*\xa0.*$", re.M)
 _NBSP_IN_CELL: Final = re.compile("(\\|?) *+(?:(?:\xa0|&#160;) *+)++(?=\\|)")
 _NBSP_IN_WORDS: Final = re.compile(r"(?<=[\w.,:;)\]])(?:&#160;)++(?= ?\w)")
 _BLANK_LINES: Final = re.compile(r"\n{3,}")
@@ -143,11 +142,12 @@ def without_blank_lines(text: str) -> str:
 
 def with_plain_spaces(text: str) -> str:
     """`text` with no-break spaces as they are, where they keep words together; at a cell's end they say nothing."""
-    return _outside_code(text, lambda piece: _NBSP_LINE.sub(_plain_spaces, piece))
+    return _outside_code(text, lambda piece: "\n".join(map(_plain_spaces, piece.split("\n"))))
 
 
-def _plain_spaces(found: re.Match[str]) -> str:
-    line = found[0]
+def _plain_spaces(line: str) -> str:
+    if "&#160;" not in line and "\xa0" not in line:
+        return line
     if line.lstrip(" \t>").startswith("|"):
         line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
     if "`" in line:  # Code may speak of the entity.
@@ -190,7 +190,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 def _fences(text: str) -> Iterator[tuple[int, int]]:
     """Where fenced code begins and ends."""
-    if "~~~" not in text:
+    if "~" not in text or "~~~" not in text:
         yield from _blocks(text)
         return
     start, mark = 0, ""

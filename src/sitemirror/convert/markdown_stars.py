@@ -19,7 +19,8 @@ _TOKEN: Final = re.compile(r"\\.|`++|<(/?)(em|strong)>", re.S)
 
 def starred(text: str) -> str:
     """`text` with stars for tags, wherever they mean the same by CommonMark's rules. Escapes are still in place."""
-    if not any(tag in text for tag in _TAGS):
+    # One character is found ten times faster than four, and most pages do not have it.
+    if "<" not in text or not any(tag in text for tag in _TAGS):
         return text
     code = CodeSpans(text)
     open_tags: list[tuple[str, int, int]] = []  # name, where it begins and ends

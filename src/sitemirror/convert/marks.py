@@ -42,9 +42,9 @@ _ALERTS: Final = re.compile(f"{_ALERT}([A-Z]+)(?:{_ALERT_END}|{_ALERT_GOES_ON}(?
 # It begins with a backtick apart from the others, since only what begins with one character is found fast.
 _CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2`\\1")
 _BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
-_DEFINITION: Final = re.compile(f"(?:[0-9]+[.)]) {_NOTE}([\\w.-]+){_NOTE} ?")
+_ITEM: Final = re.compile(r"[0-9]+[.)] \Z")
+_MAX_ITEM: Final = 12  # characters: nine digits, and what stands behind them
 _REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}")
-_LINE_BREAKS: Final = re.compile(f" *{LINE_BREAK} *")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 
 FIRST_NOTE: Final = "10"
@@ -114,12 +114,28 @@ def resolve(markdown: str) -> str:
     if _ALERT in markdown:
         markdown = _ALERTS.sub(r"[!\1]", markdown)
     if _NOTE in markdown:
-        markdown = _REFERENCE.sub(r"[^\1]", _DEFINITION.sub(r"[^\1]: ", markdown))
+        markdown = _with_notes(markdown)
     if LINE_BREAK in markdown:
-        markdown = _LINE_BREAKS.sub("<br>", markdown)
+        first, *others = markdown.split(LINE_BREAK)
+        *middle, last = others
+        markdown = "<br>".join((first.rstrip(" "), *[piece.strip(" ") for piece in middle], last.lstrip(" ")))
     for mark in marks:
         markdown = markdown.replace(mark, _SIMPLE.get(mark, ""))
     return markdown
+
+
+def _with_notes(markdown: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    for found in _REFERENCE.finditer(markdown):
+        # Looked for from its end: a pattern that begins with any number is slow to find.
+        before = markdown[done : found.start()]
+        item = _ITEM.search(before, max(0, len(before) - _MAX_ITEM))
+        pieces += (before, f"[^{found[1]}]") if item is None else (before[: item.start()], f"[^{found[1]}]: ")
+        done = found.end()
+        if item is not None and markdown.startswith(" ", done):
+            done += 1
+    return "".join((*pieces, markdown[done:]))
 
 
 def _said(found: re.Match[str]) -> str:
