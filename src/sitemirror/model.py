@@ -117,6 +117,7 @@ class Page:
     links: tuple[Link, ...] = ()
     canonical: str | None = None  # normalised
     refresh: str | None = None  # where a page that is nothing but an immediate meta refresh points
+    hidden_texts: int = 0  # pieces of text left out because nobody sees them on the page
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,240 +1,152 @@
-"""Reads a page's tree as text blocks: the smallest pieces that are kept or cut, with all that speaks for either.
+"""Reads a page's tree as text blocks: the smallest pieces that are kept or cut.
 
-A block is a run of text that no block-level element interrupts.
+A block is a run of text that no block-level element interrupts. Blocks and the elements around them are kept in lists
+of their own and named by their place in these, since a page has hundreds and time is short.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from turbohtml import Element, Node, Text
 
-_LINK: Final = 1 << 0
-_FLAGS: Final = {
-    "a": _LINK,
-    "main": 1 << 1,
-    "article": 1 << 2,
-    "section": 1 << 3,
-    "aside": 1 << 4,
-    "nav": 1 << 5,
-    "header": 1 << 6,
-    "footer": 1 << 7,
-    "form": 1 << 8,
-    "table": 1 << 9,
-    "ul": 1 << 10,
-    "ol": 1 << 10,
-    "blockquote": 1 << 11,
-    "figure": 1 << 12,
-    "dl": 1 << 13,
-    "details": 1 << 14,
-    "dialog": 1 << 15,
-    "address": 1 << 16,
-    "fieldset": 1 << 8,
-    "search": 1 << 8,
-    "menu": 1 << 10,
-}
-_ROLES: Final = {
-    "main": _FLAGS["main"],
-    "article": _FLAGS["article"],
-    "complementary": _FLAGS["aside"],
-    "navigation": _FLAGS["nav"],
-    "menu": _FLAGS["nav"],
-    "menubar": _FLAGS["nav"],
-    "banner": _FLAGS["header"],
-    "contentinfo": _FLAGS["footer"],
-    "search": _FLAGS["form"],
-    "dialog": _FLAGS["dialog"],
-    "alertdialog": _FLAGS["dialog"],
-    "list": _FLAGS["ul"],
-}
-FLAGS: Final = 17
-
-# What a block's own element is, as a number.
-_KINDS: Final = {
-    "p": 1, "li": 2, "h1": 3, "h2": 4, "h3": 5, "h4": 6, "h5": 7, "h6": 8, "td": 9, "th": 10, "dt": 11, "dd": 12,
-    "pre": 13, "figcaption": 14, "caption": 14, "blockquote": 15, "summary": 16, "button": 17, "label": 18,
-    "legend": 18, "option": 19, "a": 20, "div": 21, "section": 22, "article": 23, "header": 24, "footer": 25,
-    "main": 26, "nav": 27, "aside": 28, "form": 29, "address": 30, "time": 31, "span": 32, "body": 33,
-}  # fmt: skip
-_BLOCKS: Final = (
-    "address", "article", "aside", "blockquote", "body", "button", "caption", "center", "dd", "details", "dialog",
-    "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
-    "header", "hgroup", "hr", "label", "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre", "search",
-    "section", "select", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+BLOCK_TAGS: Final = frozenset(
+    (
+        "address", "article", "aside", "blockquote", "body", "button", "caption", "center", "dd", "details", "dialog",
+        "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5",
+        "h6", "header", "hgroup", "hr", "label", "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre",
+        "search", "section", "select", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+    )
 )  # fmt: skip
-_IS_BLOCK: Final = frozenset(_BLOCKS)
 _SILENT: Final = frozenset(
     ("script", "style", "template", "noscript", "svg", "iframe", "video", "audio", "canvas", "object")
 )
-_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_WORD: Final = re.compile(r"\w+")
-_SENTENCE_END: Final = (".", "!", "?", "…", "。", "”", '"', "’")
-_SHORT: Final = 10  # words of a block that are looked up
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """What words were found to say of the text they name or stand in: 128 says nothing, more says content."""
-
-    names: Mapping[str, int] = field(default_factory=dict)  # words of class and id
-    words: Mapping[str, int] = field(default_factory=dict)  # first words of a block, and pairs of them
-
-
-class Container:
-    """A block-level element."""
-
-    __slots__ = ("depth", "element", "end", "flags", "high", "low", "own", "parent", "path", "start", "tag", "words")
-
-    def __init__(self, element: Element, tag: str, parent: Container | None, start: int) -> None:
-        self.element = element
-        self.tag = tag
-        self.parent = parent
-        self.start = start
-        self.end = start
-        self.flags = 0
-        self.own = self.low = self.high = 128
-        self.depth = 0
-        self.path = 0
-        self.words: list[str] = []
-
-
-class Block:
-    """One run of text."""
-
-    __slots__ = ("container", "links", "names", "nodes", "text")
-
-    def __init__(self, container: Container, nodes: list[Node], text: str, links: int, names: str) -> None:
-        self.container = container
-        self.nodes = nodes
-        self.text = text
-        self.links = links  # characters of it in links
-        self.names = names
+_LARGEST: Final = 12_000  # elements; a larger page is a list of something, and reading it costs more than it tells
+_DEEPEST: Final = 200  # levels; more are the traces of tags that were never closed
 
 
 class Reading:
-    """A page's blocks and containers, in order."""
+    """A page's blocks, and the block-level elements that hold them, each in the order of the page."""
 
-    __slots__ = ("_lexicon", "_named", "blocks", "containers")
+    __slots__ = (
+        "_mixed",
+        "elements",
+        "ends",
+        "first",
+        "is_whole",
+        "linked",
+        "nodes",
+        "owners",
+        "parents",
+        "starts",
+        "tags",
+        "texts",
+    )
 
-    def __init__(self, body: Element, lexicon: Lexicon) -> None:
-        self.blocks: list[Block] = []
-        self.containers: list[Container] = []
-        self._lexicon = lexicon.names
-        self._named: dict[str, list[str]] = {}
-        root = self._open(body, "body", None)
-        self._read(body, root, 0)
-        root.end = len(self.blocks)
+    def __init__(self, body: Element) -> None:
+        # Of each element: what it is, where its parent is in these lists, and which blocks are in it.
+        self.elements: list[Element] = [body]
+        self.tags: list[str] = [body.tag]
+        self.parents: list[int] = [0]
+        self.starts: list[int] = [0]
+        self.ends: list[int] = [0]
+        # Of each block: the element that it stands in, its text, how many characters of it are links, its nodes, and
+        # the inline element that it begins with.
+        self.owners: list[int] = []
+        self.texts: list[str] = []
+        self.linked: list[int] = []
+        self.nodes: list[list[Node]] = []
+        self.first: list[Element | None] = []
+        self.is_whole = True  # False where the page is too large or too deep to be read
+        self._mixed: set[Element] = set()  # inline elements with blocks in them
+        self._read(body, 0, 0, False)
+        self.ends[0] = len(self.texts)
 
-    def _open(self, element: Element, tag: str, parent: Container | None) -> Container:
-        made = Container(element, tag, parent, len(self.blocks))
-        flags = _FLAGS.get(tag, 0)
-        if (role := element.attr("role")) is not None:
-            flags |= _ROLES.get(role, 0)
-        cls = element.attr("class") or ""
-        if name := element.attr("id"):
-            cls = f"{cls} {name}"
-        made.path = hash_of(tag, cls)
-        if parent is not None:
-            flags |= parent.flags
-            made.depth = parent.depth + 1
-            made.low, made.high = parent.low, parent.high
-        made.flags = flags
-        if cls:
-            words = made.words = self.named(cls)
-            if words:
-                score = self.judged(words)
-                made.own = score
-                made.low = min(made.low, score)
-                made.high = max(made.high, score)
-        self.containers.append(made)
-        return made
-
-    def named(self, names: str) -> list[str]:
-        found = self._named.get(names)
-        if found is None:
-            found = self._named[names] = [word.lower() for word in _NAME.findall(names) if len(word) > 1]
-        return found
-
-    def judged(self, words: list[str]) -> int:
-        """What the words say that differs most from nothing."""
-        total = 0
-        get = self._lexicon.get
-        for word in words:
-            total += get(word, 128) - 128
-        return max(0, min(255, 128 + total))
-
-    def _read(self, element: Element, here: Container, link: int) -> None:
-        texts: list[str] = []
+    def _read(self, element: Element, here: int, depth: int, in_link: bool) -> None:
+        if depth > _DEEPEST or here > _LARGEST:
+            self.is_whole = False
+            return
+        said: list[str] = []
         nodes: list[Node] = []
         linked = 0
-        names = ""
+        first: Element | None = None
         for child in element.children:
             if type(child) is Text:
-                texts.append(child.data)
-                nodes.append(child)
+                data = child.data
+                if said or not data.isspace():
+                    said.append(data)
+                    nodes.append(child)
                 continue
             if type(child) is not Element:
                 continue
             tag = child.tag
-            if tag in _SILENT:
-                nodes.append(child)
-                continue
-            if tag == "br":
-                texts.append("\n")
-                nodes.append(child)
-                continue
-            if tag not in _IS_BLOCK:
-                before = len(texts)
-                found = _inline(child, texts, tag == "a")
-                if found >= 0:
-                    nodes.append(child)
-                    linked += found
-                    if not names and len(texts) > before:
-                        names = child.attr("class") or tag
+            if tag not in BLOCK_TAGS:
+                if tag == "br":
+                    said.append("\n")
                     continue
-                del texts[before:]
-            if texts:
-                self._close(here, nodes, texts, linked, link, names)
-                texts, nodes, linked, names = [], [], 0, ""
-            elif nodes:
-                nodes = []
-            inside = self._open(child, tag, here)
-            self._read(child, inside, link or tag == "a")
-            inside.end = len(self.blocks)
-        if texts:
-            self._close(here, nodes, texts, linked, link, names)
+                if tag in _SILENT:
+                    continue
+                before = len(said)
+                found = -1 if child in self._mixed else self._inline(child, said, depth, tag == "a")
+                if found >= 0:
+                    if len(said) > before:
+                        nodes.append(child)
+                        linked += found
+                        if not before:
+                            first = child
+                    continue
+                del said[before:]
+            if said:
+                self._add(here, said, linked, nodes, first, in_link)
+                said, nodes, linked, first = [], [], 0, None
+            place = len(self.tags)
+            self.elements.append(child)
+            self.tags.append(tag)
+            self.parents.append(here)
+            self.starts.append(len(self.texts))
+            self.ends.append(0)
+            self._read(child, place, depth + 1, in_link or tag == "a")
+            self.ends[place] = len(self.texts)
+        if said:
+            self._add(here, said, linked, nodes, first, in_link)
 
-    def _close(self, here: Container, nodes: list[Node], texts: list[str], linked: int, link: int, names: str) -> None:
-        text = "".join(texts).strip()
+    def _add(
+        self, here: int, said: list[str], linked: int, nodes: list[Node], first: Element | None, in_link: bool
+    ) -> None:
+        text = "".join(said).strip()
         if text:
-            self.blocks.append(Block(here, nodes, text, len(text) if link else linked, names))
+            self.owners.append(here)
+            self.texts.append(text)
+            self.linked.append(len(text) if in_link else min(linked, len(text)))
+            self.nodes.append(nodes)
+            self.first.append(first)
 
-
-def _inline(element: Element, texts: list[str], is_link: bool) -> int:
-    """Adds the text of an element and tells how much of it is linked; -1 if there are blocks in it."""
-    linked = 0
-    for child in element.children:
-        if type(child) is Text:
-            data = child.data
-            texts.append(data)
-            if is_link:
-                linked += len(data)
-        elif type(child) is Element:
-            tag = child.tag
-            if tag in _IS_BLOCK:
-                return -1
-            if tag == "br":
-                texts.append("\n")
-            elif tag not in _SILENT:
-                found = _inline(child, texts, is_link or tag == "a")
-                if found < 0:
+    def _inline(self, element: Element, said: list[str], depth: int, in_link: bool) -> int:
+        """Adds the text of an element to `said` and tells how much of it is linked; -1 if there are blocks in it."""
+        linked = 0
+        if depth > _DEEPEST:
+            self.is_whole = False
+            return 0
+        for child in element.children:
+            if type(child) is Text:
+                data = child.data
+                if said or not data.isspace():
+                    said.append(data)
+                    if in_link:
+                        linked += len(data)
+            elif type(child) is Element:
+                tag = child.tag
+                if tag in BLOCK_TAGS:
+                    self._mixed.add(element)
                     return -1
-                linked += found
-    return linked
-
-
-def hash_of(tag: str, names: str) -> int:
-    return hash((tag, names))
+                if tag == "br":
+                    said.append("\n")
+                elif tag not in _SILENT:
+                    found = self._inline(child, said, depth + 1, in_link or tag == "a")
+                    if found < 0:
+                        self._mixed.add(element)
+                        return -1
+                    linked += found
+        return linked

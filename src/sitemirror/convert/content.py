@@ -7,14 +7,20 @@ alone; `auto` is the main content where leaving the rest out loses nothing worth
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final
 
 from turbohtml import Element, Text
 
 from sitemirror.choices import Content
+from sitemirror.convert import hidden
+from sitemirror.convert.blocks import Reading
+from sitemirror.convert.features import Features, Parts
 from sitemirror.convert.generators import Generator
+from sitemirror.convert.hints import hints
+from sitemirror.convert.judge import model, probability
+from sitemirror.convert.keep import keep, prune
 
 
 class Reason(Enum):
@@ -31,11 +37,8 @@ Cut = tuple[Element, Reason]
 
 _NO_CONTENT: Final = 'script:not([type^="math/tex"]), style, template'
 # Everything that may have to go is found in one look over the tree, and judged one by one.
-_SUSPECTS: Final = 'nav, footer, aside, [role], [hidden], [style*="none"], [style*="hidden"]'
+_SUSPECTS: Final = f"nav, footer, aside, [role], {hidden.SUSPECTS}"
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
-_HIDING_STYLE: Final = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
-_REVEALED_CLASS: Final = re.compile(r"tab|panel|accordion|collaps|toggle|expand|slide|carousel", re.I)
-_CONTROLS: Final = "[aria-controls], [data-target], [data-bs-target], [href^='#'], [for]"
 
 _NOTE_ROLES: Final = frozenset(
     ("note", "alert", "doc-footnote", "doc-endnote", "doc-endnotes", "doc-tip", "doc-notice", "doc-pullquote")
@@ -59,6 +62,9 @@ _CONTAINERS: Final = (
     "#main-content, #content, #main, .main-content, #page-content, .page-content",
 )
 
+_ANYTHING: Final = frozenset(("WordPress", "Jekyll", "Hugo", "math"))  # make pages of every kind, not documentation alone
+_ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
+
 # `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
 _SPARE_PROSE: Final = 300
 _SPARE_SHARE: Final = 0.5
@@ -71,14 +77,30 @@ def drop_no_content(body: Element) -> None:
 
 def drop_chrome(body: Element) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
+    _open_noscript(body)
     suspects = body.select(_SUSPECTS)
-    controlled = _controlled_ids(body) if any(map(_is_hidden, suspects)) else frozenset()
+    controlled = hidden.controlled_ids(body, suspects)
     cut: list[Cut] = []
     for element in suspects:
-        if (reason := _chrome(element, controlled)) is not None:
+        reason = _chrome(element, controlled)
+        if reason is not None and element.closest("body") is not None:  # else it has gone with one around it
             element.decompose()
             cut.append((element, reason))
     return cut
+
+
+def hidden_texts(cut: Iterable[Cut]) -> int:
+    """How many pieces of text were cut because nobody sees them."""
+    return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
+
+
+def _open_noscript(body: Element) -> None:
+    """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
+    for noscript in body.find_all("noscript"):
+        length = len(noscript.text)
+        if length > _SPARE_PROSE and length * 2 > len(body.text):
+            noscript.unwrap()
+            return
 
 
 def _chrome(element: Element, controlled: frozenset[str]) -> Reason | None:
@@ -88,13 +110,19 @@ def _chrome(element: Element, controlled: frozenset[str]) -> Reason | None:
             return Reason.ASIDE
     elif (element.tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
         return Reason.FOOTER if element.tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
-    if _is_hidden(element) and not _is_revealed(element, controlled):
+    if hidden.is_hidden(element) and not hidden.is_revealed(element, controlled):
         return Reason.HIDDEN
     return None
 
 
-def choose(body: Element, content: Content, generators: Sequence[Generator]) -> list[Element]:
-    """The elements that together are the page, in order. `drop_chrome` comes first."""
+def choose(
+    body: Element, content: Content, generators: Sequence[Generator], head: Iterable[Element] = ()
+) -> list[Element]:
+    """The elements that together are the page, in order. `drop_chrome` comes first; `head` is what the page has there.
+
+    The names of a documentation generator and, on pages that are too small for anything else, landmarks decide; on all
+    other pages each block is judged by itself.
+    """
     if content is Content.FULL:
         return [body]
     for generator in generators:
@@ -103,6 +131,11 @@ def choose(body: Element, content: Content, generators: Sequence[Generator]) -> 
     if own := _own_content(body, generators):
         _take_in_notes(own[-1])
         return _with_title(own, body)
+    if not any(generator.name not in _ANYTHING for generator in generators):
+        reading = Reading(body)
+        if reading.is_whole and len(reading.texts) >= _ENOUGH:
+            prune(reading, keep(reading, _judge(reading, head), content))
+            return [body]
     found = _landmarks(body)
     if found:
         _take_in_notes(found[-1])
@@ -111,40 +144,19 @@ def choose(body: Element, content: Content, generators: Sequence[Generator]) -> 
     return _with_title(found, body) if found and _is_all(found, body) else [body]
 
 
+def _judge(reading: Reading, head: Iterable[Element]) -> list[float]:
+    """For each block how likely it is content."""
+    learnt = model()
+    features = Features(reading, Parts(reading), learnt.lexicon, hints(head))
+    return [probability(odds) for odds in learnt.odds(features.columns, len(reading.texts))]
+
+
 def _has_swallowed_the_page(element: Element) -> bool:
     """Whether a nav or footer was never closed and holds what follows it, or says who is quoted."""
     if element.tag == "footer" and element.closest("blockquote, figure") is not None:
         return True
     inside = "main, [role=main], article, footer" if element.tag == "nav" else "main, [role=main], article"
     return element.select_one(inside) is not None
-
-
-def _controlled_ids(body: Element) -> frozenset[str]:
-    """The ids that a control of the page's own refers to: pressing it shows them."""
-    found: set[str] = set()
-    for control in body.select(_CONTROLS):
-        for name in ("aria-controls", "data-target", "data-bs-target", "href", "for"):
-            if value := control.attr(name):
-                found.update(word.lstrip("#") for word in value.split())
-    return frozenset(found)
-
-
-def _is_hidden(element: Element) -> bool:
-    if element.attr("hidden") is not None:
-        return True
-    style = element.attr("style")
-    return style is not None and _HIDING_STYLE.search(style) is not None
-
-
-def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
-    """Whether hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
-    if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found":
-        return True
-    if (name := element.attr("id")) and name in controlled:
-        return True
-    if _REVEALED_CLASS.search(element.attr("class") or ""):
-        return True
-    return element.find(["main", "article", "h1"]) is not None
 
 
 def _is_content_aside(aside: Element) -> bool:

@@ -10,7 +10,7 @@ from turbohtml import Element, Node
 
 from sitemirror.choices import Content
 from sitemirror.convert import content as parts
-from sitemirror.convert.blocks import Lexicon, Reading
+from sitemirror.convert.blocks import Reading
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import recognise
 from sitemirror.convert.metadata import read_metadata
@@ -36,18 +36,16 @@ def explain(
         return []
     signature = read_metadata(document).signature
     parts.drop_no_content(body)
-    blocks = Reading(body, Lexicon()).blocks
+    reading = Reading(body)
+    blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
     cut = dict(parts.drop_chrome(body))
-    kept = parts.choose(body, Content(content), recognise(signature))
+    kept = parts.choose(body, Content(content), recognise(signature), document.head)
     if not any(element.text.strip() for element in kept):
-        return [
-            _explained(block.text, block.container.tag, True, "all there is: the page is navigation")
-            for block in blocks
-        ]
+        return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []
-    for block in blocks:
-        is_kept, reason = _verdict(block.nodes[0], cut, kept)
-        explained.append(_explained(block.text, block.container.tag, is_kept, reason))
+    for (text, tag), nodes in zip(blocks, reading.nodes, strict=True):
+        is_kept, reason = _verdict(nodes[0], cut, kept)
+        explained.append(_explained(text, tag, is_kept, reason))
     return explained
 
 

@@ -81,14 +81,14 @@ def _converted(document: Document, html: bytes | str, content: Content, charset:
         return _frameset(document, metadata)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    parts.drop_chrome(body)
+    hidden_texts = parts.hidden_texts(parts.drop_chrome(body))
     generators = recognise(metadata.signature)
     names = vocabulary(generators)
-    markdown = _markdown(parts.choose(body, content, generators), urls, names)
+    markdown = _markdown(parts.choose(body, content, generators, document.head), urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
         markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
-    return _page(document, metadata, title, markdown, (), refresh)
+    return replace(_page(document, metadata, title, markdown, (), refresh), hidden_texts=hidden_texts)
 
 
 def describe_document(document: Document) -> Page:

@@ -131,6 +131,7 @@ class Keeper:
                 headers=orjson.dumps(dict(taken.headers)).decode() if keep_headers else None,
                 meta=reading.meta,
                 anchors=reading.anchors,
+                hidden_texts=reading.hidden_texts,
             ),
             taken.fetched_at,
             names,

@@ -248,6 +248,7 @@ class _Writer:
             depth=self._depth(row["depth"]),
             html_path=self._here(row["html_path"]) if row["html_path"] and row["html_path"] != row["path"] else None,
             preferred_path=self._here(row["wanted"]) if row["wanted"] != row["path"] else None,
+            hidden_texts=row["hidden_texts"] or None,
         )
 
     def _depth(self, depth: int | None) -> int | None:

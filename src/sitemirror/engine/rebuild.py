@@ -166,6 +166,7 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         published,
         html_path or None,
         depth=row.depth,
+        hidden_texts=row.hidden_texts or 0,
     )
 
 

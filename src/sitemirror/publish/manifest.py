@@ -134,6 +134,9 @@ class PageRow:
     refresh_error: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
     """Why the last update could not renew it; the copy on disk is older. Left out when all is well."""
 
+    hidden_texts: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
+    """How many pieces of text the Markdown lacks because nobody sees them on the page. Left out when there are none."""
+
     depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
     """How many links it is away from the start page. Left out where it was not found by links."""
 
@@ -257,6 +260,8 @@ def _page(row: PageRow) -> dict[str, object]:
         fields["html_path"] = row.html_path
     if row.preferred_path:
         fields["preferred_path"] = row.preferred_path
+    if row.hidden_texts:
+        fields["hidden_texts"] = row.hidden_texts
     if row.refresh_error:
         fields["refresh_error"] = row.refresh_error
     return _with_depth(fields, row.depth)

@@ -220,6 +220,7 @@ def _page(url: str, path: str, fields: _Fields) -> PageRow:
         alternates=fields.pairs("alternates"),
         html_path=fields.text("html_path"),
         preferred_path=fields.text("preferred_path"),
+        hidden_texts=fields.number("hidden_texts"),
         refresh_error=fields.text("refresh_error"),
         depth=fields.number("depth"),
     )

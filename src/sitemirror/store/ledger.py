@@ -75,6 +75,7 @@ class SavedPage(NamedTuple):
     headers: str | None = None
     meta: str | None = None
     anchors: str | None = None  # where the ids of the page are in its Markdown; None if nobody asked
+    hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
 
 
 @dataclass(frozen=True, slots=True)

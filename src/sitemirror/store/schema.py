@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-VERSION: Final = 5
+VERSION: Final = 6
 
 CACHE: Final = -8_000
 """SQLite's `cache_size`: kilobytes, with a minus."""
@@ -118,7 +118,8 @@ CREATE TABLE page (
   headers TEXT,
   not_modified INTEGER NOT NULL DEFAULT 0,
   meta TEXT,
-  anchors TEXT
+  anchors TEXT,
+  hidden_texts INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX page_wanted ON page (wanted);
 CREATE INDEX page_fold ON page (fold);

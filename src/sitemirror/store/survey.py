@@ -129,13 +129,14 @@ class Survey:
             "alternates",
             "error",
             "html_path",
+            "hidden_texts",
             "depth",
             "aliases",
         )
         query = f"""
             SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
                    page.etag, page.last_modified, page.content_type, page.canonical, url.alternates, page.error,
-                   page.html_path, url.depth,
+                   page.html_path, page.hidden_texts, url.depth,
                    (SELECT json_group_array(a.url) FROM
                       (SELECT other.url FROM resolved JOIN url AS other ON other.id = resolved.id
                        WHERE resolved.final = url.id ORDER BY other.url) AS a)

@@ -69,6 +69,7 @@ class Reading:
     links: PageLinks | None = None
     meta: str | None = None  # JSON
     anchors: str | None = None  # which heading of the Markdown each id of the page leads to, packed
+    hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
 
 
 def read_html(source: Source, wishes: Wishes) -> Reading:
@@ -95,7 +96,7 @@ def read_html(source: Source, wishes: Wishes) -> Reading:
         from sitemirror.convert.anchors import pack_fragments  # Only for --links local.
 
         anchors = pack_fragments(body, url=url, charset=charset, content=wishes.content)
-    return Reading(digest, page.title, page.canonical, page.refresh, markdown, links, meta, anchors)
+    return Reading(digest, page.title, page.canonical, page.refresh, markdown, links, meta, anchors, page.hidden_texts)
 
 
 def read_text(source: Source, _: Wishes) -> Reading:
@@ -210,6 +211,7 @@ def _pack(reading: Reading) -> Message:
         packed,
         reading.meta,
         reading.anchors,
+        reading.hidden_texts,
     )
     return _dump(told), reading.markdown or b""
 
@@ -241,7 +243,7 @@ def reading_from(answer: Message) -> Reading:
         fields = orjson.loads(told)
     except ValueError:
         fields = json.loads(told)
-    digest, title, canonical, refresh, has_markdown, links, meta, anchors = fields
+    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts = fields
     if links is not None:
         found, refused, nofollow = links
         links = PageLinks(
@@ -250,4 +252,4 @@ def reading_from(answer: Message) -> Reading:
             nofollow,
         )
     markdown = body if has_markdown else None
-    return Reading(bytes.fromhex(digest), title, canonical, refresh, markdown, links, meta, anchors)
+    return Reading(bytes.fromhex(digest), title, canonical, refresh, markdown, links, meta, anchors, hidden_texts)

@@ -1,0 +1,288 @@
+"""Trains the model that judges blocks, and says how good it is on sites that it has not seen.
+
+Data: WCXB, the Web Content Extraction Benchmark (Murrough Foley, 2026), licensed under CC-BY-4.0. Needs catboost and
+numpy, which the program itself does not:
+
+    pip install catboost
+    SITEMIRROR_VECTORS=... python -m bench.quality.train_content            # cross-validation by domain
+    SITEMIRROR_VECTORS=... python -m bench.quality.train_content --write    # train on all, write the model's file
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import md5
+from math import floor, log
+from pathlib import Path
+from typing import Any, Final
+
+from tldextract import TLDExtract
+
+from bench.quality.labels import labels, words
+from bench.quality.wcxb import KINDS, Sample, Score, folder, mean, samples, score
+from bench.record import Figure, Record, at_least, main
+from sitemirror.choices import Content
+from sitemirror.convert import content as parts
+from sitemirror.convert import judge
+from sitemirror.convert.blocks import Reading
+from sitemirror.convert.document import parse
+from sitemirror.convert.features import Features, Lexicon, Parts, first_words, name_words
+from sitemirror.convert.hints import hints
+from sitemirror.convert.judge import probability
+from sitemirror.convert.keep import keep
+
+FOLDS: Final = 5
+_DOMAINS: Final = TLDExtract(suffix_list_urls=())  # the list that comes with it; nothing is fetched
+MODEL: Final = Path(judge.__file__).with_name("content_model.json")
+_SHORT: Final = 12  # words of a block whose first words are worth learning
+_RARE: Final = 4  # pages; a word on fewer says too little
+_DOUBT: Final = 3.0  # pages' worth of the average that each word begins with
+_SCALE: Final = 16
+_LEAST, _MOST = 3, 120  # what a word may say
+
+
+@dataclass(slots=True)
+class Page:
+    """What is remembered of a page: its blocks as words, and which of them are wanted."""
+
+    sample: Sample
+    fold: int
+    blocks: list[list[str]]
+    wanted: list[bool]
+    names: Counter[str] = field(default_factory=Counter)
+    counts: tuple[dict[str, float], dict[str, float]] = field(default_factory=lambda: ({}, {}))
+    """For words of names, and for first words: the share of what they stand for that is wanted."""
+
+
+def read(sample: Sample) -> tuple[Reading, tuple[int, ...]] | None:
+    """The page as the conversion sees it when it comes to judging blocks; `None` if there is nothing to judge."""
+    document = parse(sample.html, url=sample.url)
+    body = document.body
+    if body is None:
+        return None
+    parts.drop_no_content(body)
+    parts.drop_chrome(body)
+    reading = Reading(body)
+    return (reading, hints(document.head)) if reading.texts else None
+
+
+def fold_of(url: str) -> int:
+    """Pages of one domain are all in one fold, always the same."""
+    found = _DOMAINS(url)
+    return md5(f"{found.domain}.{found.suffix}".encode(), usedforsecurity=False).digest()[0] % FOLDS
+
+
+def learn_page(sample: Sample, reading: Reading) -> Page:
+    """What one page has to teach."""
+    blocks = [words(text) for text in reading.texts]
+    wanted = [part > 0.5 for part in labels(blocks, words(sample.wanted))]
+    page = Page(sample, fold_of(sample.url), blocks, wanted)
+    weights = [min(len(block), 60) ** 0.5 for block in blocks]
+    right, all_ = [0.0], [0.0]
+    for is_wanted, weight in zip(wanted, weights, strict=True):
+        right.append(right[-1] + is_wanted * weight)
+        all_.append(all_[-1] + weight)
+    found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    of = Parts(reading)
+    for name, start, end in zip(of.names, of.starts, of.ends, strict=True):
+        for word in set(name_words(name)):
+            found[word][0] += right[end] - right[start]
+            found[word][1] += all_[end] - all_[start]
+    for element, is_wanted, weight in zip(reading.first, wanted, weights, strict=True):
+        for word in set(name_words((element.attr("class") or "") if element is not None else "")):
+            found[word][0] += is_wanted * weight
+            found[word][1] += weight
+    page.counts[0].update({word: part / whole for word, (part, whole) in found.items() if whole})
+    found.clear()
+    for text, block, is_wanted in zip(reading.texts, blocks, wanted, strict=True):
+        if len(block) <= _SHORT:
+            for word in set(first_words(text)):
+                found[word][0] += is_wanted
+                found[word][1] += 1
+    page.counts[1].update({word: part / whole for word, (part, whole) in found.items()})
+    return page
+
+
+def learn_words(pages: Sequence[Page], without: set[int]) -> Lexicon:
+    """What words say, as the pages outside the folds `without` have it."""
+    learnt = []
+    for which in (0, 1):
+        total: dict[str, float] = defaultdict(float)
+        seen: Counter[str] = Counter()
+        for page in pages:
+            if page.fold not in without:
+                for word, part in page.counts[which].items():
+                    total[word] += part
+                    seen[word] += 1
+        usual = sum(total.values()) / max(1, seen.total())
+        says = {}
+        for word, count in seen.items():
+            if count >= _RARE:
+                part = (total[word] + _DOUBT * usual) / (count + _DOUBT)
+                worth = round((log(part / (1 - part)) - log(usual / (1 - usual))) * _SCALE)
+                if abs(worth) >= _LEAST:
+                    says[word] = max(-_MOST, min(_MOST, worth))
+        learnt.append(dict(sorted(says.items())))
+    return Lexicon(*learnt)
+
+
+class Table:
+    """The columns of all pages together, as the lexicons without certain folds give them."""
+
+    def __init__(self, pages: Sequence[Page], held_out: int | None) -> None:
+        numpy: Any = importlib.import_module("numpy")
+        # A page's own fold never teaches the words that it is judged by, or the model would trust them too much.
+        lexicons = {fold: learn_words(pages, {fold} if held_out is None else {fold, held_out}) for fold in range(FOLDS)}
+        self.names: list[str] = []
+        rows = []
+        for page in pages:
+            found = read(page.sample)
+            assert found is not None
+            reading, hinted = found
+            columns = Features(reading, Parts(reading), lexicons[page.fold], hinted).columns
+            self.names = list(columns)
+            rows.append(numpy.stack([numpy.frombuffer(one, dtype=numpy.uint8) for one in columns.values()], 1))
+        self.rows = numpy.concatenate(rows)
+        self.folds = numpy.repeat([page.fold for page in pages], [len(page.blocks) for page in pages])
+        self.wanted = numpy.concatenate([page.wanted for page in pages]).astype(int)
+        # Each page counts the same, and in it a block by the root of its length.
+        weights = []
+        for page in pages:
+            weight = numpy.sqrt([len(block) for block in page.blocks])
+            weights.append(weight / max(1e-9, weight.sum()))
+        self.weights = numpy.concatenate(weights)
+        self.weights /= self.weights.mean()
+
+
+def train(table: Table, held_out: int | None, options: argparse.Namespace) -> Any:
+    """A classifier of blocks, of all folds but one."""
+    numpy: Any = importlib.import_module("numpy")
+    catboost: Any = importlib.import_module("catboost")
+    # Blocks that weigh little are taken as a sample, which weighs the more: a third of the time, the same result.
+    chance = numpy.clip(table.weights * options.sample, 1e-9, 1)
+    taken = (numpy.random.RandomState(1).rand(len(chance)) < chance) & (table.weights > 0)
+    if held_out is not None:
+        taken &= table.folds != held_out
+    made = catboost.CatBoostClassifier(
+        iterations=options.trees,
+        depth=options.depth,
+        learning_rate=30 / options.trees,
+        border_count=64,
+        l2_leaf_reg=10,
+        bootstrap_type="Bernoulli",
+        subsample=0.7,
+        rsm=0.5,
+        random_seed=1,
+        thread_count=2,
+        verbose=0,
+    )
+    made.fit(table.rows[taken], table.wanted[taken], sample_weight=(table.weights / chance)[taken])
+    return made
+
+
+def write(made: Any, names: Sequence[str], lexicon: Lexicon, path: Path) -> None:
+    """Puts what was learnt into the file that comes with the program: whole numbers, a line per tree."""
+    scratch = path.with_suffix(".catboost")
+    made.save_model(str(scratch), format="json")
+    learnt = json.loads(scratch.read_text(encoding="utf-8"))
+    scratch.unlink()
+    scale, bias = learnt["scale_and_bias"]
+    start = bias[0] if isinstance(bias, list) else bias
+    values = [[scale * value for value in tree["leaf_values"]] for tree in learnt["oblivious_trees"]]
+    step = max(max(leaves) - min(leaves) for leaves in values) / 255
+    questions: dict[tuple[int, int], int] = {}
+    trees = []
+    for tree, leaves in zip(learnt["oblivious_trees"], values, strict=True):
+        least = min(leaves)
+        start += least
+        asked = [(split["float_feature_index"], floor(split["border"])) for split in tree["splits"]]
+        places = [questions.setdefault(question, len(questions)) for question in asked]
+        trees.append([places, bytes(round((leaf - least) / step) for leaf in leaves).hex()])
+    used = sorted({column for column, _ in questions})
+    head = {
+        "credit": "Learnt by bench/quality/train_content.py from WCXB, the Web Content Extraction Benchmark "
+        "(Murrough Foley, 2026), licensed under CC-BY-4.0.",
+        "start": round(start, 6),
+        "step": round(step, 9),
+        "columns": [names[column] for column in used],
+        "questions": [[used.index(column), number] for column, number in questions],
+    }
+    lines = [f"{json.dumps(name)}:{json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
+    lines.append('"trees":[\n' + ",\n".join(json.dumps(tree, separators=(",", ":")) for tree in trees) + "]")
+    for name, said in (("names", lexicon.names), ("words", lexicon.words)):
+        lines.append(f'"{name}":' + json.dumps(said, ensure_ascii=False, separators=(",", ":")))
+    path.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
+
+
+def pages_of(every: int) -> Iterator[Page]:
+    """The pages that have something to teach."""
+    for sample in samples(folder(), every):
+        found = read(sample) if sample.wanted else None
+        if found is not None:
+            yield learn_page(sample, found[0])
+
+
+def judged(made: Any, table: Table, page: Page, start: int) -> dict[Content, Score]:
+    """How a page fares with a model that has not seen its domain."""
+    found = read(page.sample)
+    assert found is not None
+    rows = table.rows[start : start + len(page.blocks)]
+    odds = made.predict(rows, prediction_type="RawFormulaVal")
+    likely = [probability(float(one)) for one in odds]
+    wanted = Counter(words(page.sample.wanted))
+    scores = {}
+    for content in (Content.MAIN, Content.AUTO):
+        kept = keep(found[0], likely, content)
+        text = Counter(word for block, is_kept in zip(page.blocks, kept, strict=True) if is_kept for word in block)
+        scores[content] = score(text, wanted)
+    return scores
+
+
+def measure(options: argparse.Namespace) -> Record:
+    """Cross-validation: each domain is judged by a model, and by words, learnt from the others."""
+    pages = list(pages_of(options.every))
+    record = Record(
+        "quality-train_content",
+        {"pages": len(pages), "folds": FOLDS, "trees": options.trees, "depth": options.depth, "by": "domain"},
+    )
+    if options.write:
+        table = Table(pages, None)
+        write(train(table, None, options), table.names, learn_words(pages, set()), MODEL)
+        record.add(Figure("size of the model's file", MODEL.stat().st_size / 1000, "kB"))
+        return record
+    scores: dict[Content, dict[str, list[Score]]] = {Content.MAIN: defaultdict(list), Content.AUTO: defaultdict(list)}
+    for fold in range(FOLDS):
+        table = Table(pages, fold)
+        made = train(table, fold, options)
+        start = 0
+        for page in pages:
+            if page.fold == fold:
+                for content, found in judged(made, table, page, start).items():
+                    scores[content][page.sample.kind].append(found)
+            start += len(page.blocks)
+    for content, by_kind in scores.items():
+        every = mean([one for found in by_kind.values() for one in found])
+        record.add(at_least(f"{content.value}: F1", every.f1, "", 0.87 if content is Content.MAIN else 0.82))
+        record.add(Figure(f"{content.value}: precision", every.precision, ""))
+        record.add(Figure(f"{content.value}: recall", every.recall, ""))
+        for kind in KINDS:
+            if by_kind[kind]:
+                record.add(Figure(f"{content.value}: F1, {len(by_kind[kind])} × {kind}", mean(by_kind[kind]).f1, ""))
+    return record
+
+
+if __name__ == "__main__":
+    command = argparse.ArgumentParser(prog="python -m bench.quality.train_content", description=__doc__)
+    command.add_argument("--write", action="store_true", help="train on all pages and write the model's file")
+    command.add_argument("--every", type=int, default=1, help="use every N-th page only (default: %(default)s)")
+    command.add_argument("--trees", type=int, default=240, help="trees of the model (default: %(default)s)")
+    command.add_argument("--depth", type=int, default=6, help="questions a tree asks, at most 8 (default: %(default)s)")
+    command.add_argument(
+        "--sample", type=float, default=0.35, help="how many of the light blocks count (default: %(default)s)"
+    )
+    main(measure, command)

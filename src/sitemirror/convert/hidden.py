@@ -1,0 +1,74 @@
+"""Text that the page has and nobody sees. It is left out and counted: it is how instructions are smuggled to agents.
+
+What the page's own controls show (a tab, a folded section) is content, hidden or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from turbohtml import Element
+
+# What may be hidden. Most pages have few inline styles, and reading them all is quicker than any narrower selector.
+SUSPECTS: Final = (
+    "[hidden], [style], [aria-hidden=true], .sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text"
+)
+_CONTROLS: Final = "[aria-controls], [data-target], [data-bs-target], [href^='#'], [for]"
+_ZERO: Final = r"[+-]?0*\.?0*(?:[a-z%]*)\s*(?:!|;|$)"
+_STYLE: Final = re.compile(
+    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
+    rf"|font-size\s*:\s*{_ZERO}|opacity\s*:\s*{_ZERO}|color\s*:\s*transparent|transform\s*:\s*scale\(\s*0\s*\)"
+    # So far away that no screen is large enough; a little is a layout.
+    r"|(?:left|top|right|bottom|text-indent|margin-left|margin-top)\s*:\s*-\d{3,}(?:px|r?em|%|vw|vh)?"
+    r"|clip\s*:\s*rect\(\s*(?:0|1px)[\s,]|clip-path\s*:\s*inset\(\s*(?:50|100)%"
+    r"|(?:max-)?(?:width|height)\s*:\s*[01]px\s*;(?:.*;)?\s*overflow\s*:\s*hidden"
+    r"|overflow\s*:\s*hidden\s*;(?:.*;)?\s*(?:max-)?(?:width|height)\s*:\s*[01]px)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PROSE: Final = 4  # words that are not yet a sentence
+_FORMULA: Final = re.compile("katex|mathjax|mjx", re.I)
+_UNSEEN_CLASSES: Final = ("sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text")
+_REVEALED_CLASS: Final = re.compile(
+    r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
+)
+# A style that takes a picture's or a list's place with nothing is no reason to lose what is in it: these mark the page.
+_PAGE: Final = ("main", "article", "h1")
+
+
+def is_hidden(element: Element) -> bool:
+    """Whether nobody sees the element's text until something changes."""
+    if element.attr("hidden") is not None:
+        return True
+    style = element.attr("style")
+    if style is not None and _STYLE.search(style) is not None:
+        return True
+    names = element.attr("class") or ""
+    if element.attr("aria-hidden") == "true":
+        # A sign or a price is often said twice, once for the eye and once for the ear; so are formulas.
+        return len(element.text.split(None, _PROSE)) > _PROSE and _FORMULA.search(names) is None
+    return any(map(names.split().__contains__, _UNSEEN_CLASSES))
+
+
+def is_revealed(element: Element, controlled: frozenset[str]) -> bool:
+    """Whether hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
+    if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found":
+        return True
+    if (name := element.attr("id")) and name in controlled:
+        return True
+    if _REVEALED_CLASS.search(element.attr("class") or ""):
+        return True
+    return element.find(list(_PAGE)) is not None
+
+
+def controlled_ids(body: Element, suspects: Iterable[Element]) -> frozenset[str]:
+    """The ids that a control of the page's own refers to: pressing it shows them. Not looked for without need."""
+    if not any(element.attr("id") and is_hidden(element) for element in suspects):
+        return frozenset()
+    found: set[str] = set()
+    for control in body.select(_CONTROLS):
+        for name in ("aria-controls", "data-target", "data-bs-target", "href", "for"):
+            if value := control.attr(name):
+                found.update(word.lstrip("#") for word in value.split())
+    return frozenset(found)

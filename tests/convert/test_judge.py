@@ -1,0 +1,68 @@
+"""The model that judges blocks: all at once gives what one by one would."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from sitemirror.convert.features import Lexicon
+from sitemirror.convert.judge import Model, Tree, model, probability, read_model
+
+COLUMNS = ("one", "two", "three")
+
+
+def made(random: Random, trees: int, depth: int) -> Model:
+    """A model with questions and leaves at random."""
+    questions = tuple((random.choice(COLUMNS), random.randrange(255)) for _ in range(20))
+    return Model(
+        lexicon=Lexicon(),
+        questions=questions,
+        trees=tuple(
+            Tree(
+                tuple(random.sample(range(len(questions)), depth)),
+                bytes(random.randrange(256) for _ in range(1 << depth)).ljust(256, b"\0"),
+            )
+            for _ in range(trees)
+        ),
+        start=-2.5,
+        step=0.01,
+    )
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 50, 257])
+@pytest.mark.parametrize("depth", [1, 6, 8])
+def test_a_page_at_once_is_the_same_as_block_by_block(blocks: int, depth: int) -> None:
+    """Each block gets the sum of the leaves that its own answers lead to, however many blocks there are."""
+    random = Random(blocks * 100 + depth)
+    judge = made(random, trees=40, depth=depth)
+    columns = {name: random.randbytes(blocks) for name in COLUMNS}
+    expected = []
+    for block in range(blocks):
+        total = 0
+        for tree in judge.trees:
+            leaf = 0
+            for bit, question in enumerate(tree.questions):
+                name, number = judge.questions[question]
+                leaf |= (columns[name][block] > number) << bit
+            total += tree.leaves[leaf]
+        expected.append(judge.start + judge.step * total)
+    assert judge.odds(columns, blocks) == pytest.approx(expected)
+
+
+def test_probabilities_grow_with_the_odds() -> None:
+    """Even odds are one half; far away nothing changes any more."""
+    assert probability(0) == 0.5
+    assert probability(-100) < probability(-1) < probability(1) < probability(100)
+    assert probability(2.0) == pytest.approx(0.8808, abs=0.001)
+
+
+def test_the_model_is_small_and_names_what_it_was_learnt_from() -> None:
+    """The file that is shipped stays under a megabyte, credits its data and asks only for columns that there are."""
+    from importlib.resources import files
+
+    data = files("sitemirror.convert").joinpath("content_model.json").read_bytes()
+    assert len(data) <= 1_000_000
+    assert b"WCXB" in data
+    assert b"CC-BY-4.0" in data
+    assert read_model(data) == model()
