@@ -11,6 +11,7 @@ from sitemirror.convert.marks import pins
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table")
+_LINES: Final = ("br", "div", "p", "tr", "dd", "li")
 _MARKED: Final = ("a", "code", "kbd", "strong", "b")
 _NOT_IN_A_LIST: Final = "td, th, a"
 
@@ -47,7 +48,7 @@ def shape_signature(element: Element) -> None:
     links = [link for link in element.find_all("a") if link.text.strip("[] \n") in ("source", "docs", "src")]
     for link in links:
         link.extract()
-    for line in element.find_all(["br", "div", "p", "tr", "dd", "li"]):
+    for line in list(element.iter_elements(_LINES)):
         line.insert_before(Text(" "))
     text = " ".join(element.text.replace("\u200b", "").replace("\xa0", " ").split())
     if not text:

@@ -55,7 +55,12 @@ class Resolver(dict[str, str | None]):
         self._root = len(self._origin) + 1
 
     def __missing__(self, raw: str) -> str | None:
-        found = self[raw] = self._resolve(raw)
+        # Nearly all links of a manual.
+        if self.joins and "/." not in raw and raw[:4] != "http" and _RELATIVE(raw):
+            found: str | None = self._folder + raw
+        else:
+            found = self._resolve(raw)
+        self[raw] = found
         return found
 
     def _resolve(self, raw: str) -> str | None:
@@ -67,11 +72,8 @@ class Resolver(dict[str, str | None]):
             if raw.startswith("http"):
                 if (_ABSOLUTE(raw) or _HOST(raw)) and "xn--" not in raw:
                     return raw
-            elif self.joins and raw[0] == "/":
-                if _ROOTED(raw):
-                    return self._origin + raw
-            elif self.joins and _RELATIVE(raw):
-                return self._folder + raw
+            elif self.joins and raw[0] == "/" and _ROOTED(raw):
+                return self._origin + raw
         if raw.startswith("../") and self.joins:
             folder, rest = self._folder, raw
             while rest.startswith("../"):
@@ -116,7 +118,7 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
             if not text and not len(anchor):
                 anchor.decompose()  # A target, not a link.
             continue
-        target = urls[href]
+        target = urls[href] if href[:1] != "#" else None
         if target and (not href or href[0].isspace() or href[-1].isspace()):
             anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones, and keeps blanks.
         if target is None:

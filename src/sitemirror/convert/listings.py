@@ -68,8 +68,10 @@ def shape_callouts(box: Element) -> bool:
 
 def language_of(element: Element, names: Mapping[str, str]) -> str | None:
     """The language that `element` names; empty if it says that there is none, `None` if it says nothing."""
-    named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
     classes = element.attr("class")
+    named = None
+    if len(element.attrs) > (classes is not None):  # Most have nothing but a class; looking for each name takes longer.
+        named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
     if not named:
         if not classes:
             return None

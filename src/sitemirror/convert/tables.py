@@ -66,7 +66,7 @@ def square(table: Element) -> None:
         return
     for row, own in zip(rows, widths, strict=True):
         if 0 < own < width:
-            row.extend([Element("td") for _ in range(width - own)])
+            row.insert_adjacent_html("beforeend", "<td></td>" * (width - own))
 
 
 def _put_on_line(block: Element) -> None:
@@ -120,11 +120,12 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
         if down and column < _MAX_COLUMNS:
             covered.update(dict.fromkeys(range(column, column + across), down))
         if across > 1:
-            cell.insert_after(*[Element("td") for _ in range(across - 1)])
+            # An element of its own costs more than parsing a few.
+            cell.insert_adjacent_html("afterend", "<td></td>" * (across - 1))
         column += across
     for reach in sorted(reach for reach, rows in covered.items() if rows and reach >= column) if covered else ():
         covered[reach] -= 1
-        row.extend([Element("td") for _ in range(reach + 1 - column)])
+        row.insert_adjacent_html("beforeend", "<td></td>" * (reach + 1 - column))
         column = reach + 1
     return column
 
