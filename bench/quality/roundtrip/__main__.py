@@ -17,6 +17,7 @@ from bench.peers import HOME
 from bench.quality.roundtrip.blocks import Kind
 from bench.quality.roundtrip.generators import GENERATORS, Generator
 from bench.quality.roundtrip.measure import PEERS, Built, built, ours, scored, sources, summed
+from bench.quality.roundtrip.real import MANUALS, Manual
 from bench.quality.roundtrip.score import Score
 
 OURS = "sitemirror"
@@ -31,6 +32,8 @@ def install(home: Path) -> None:
             print(f"installing {' '.join(origin.packages)} in {home / origin.name}", file=sys.stderr)
             if reason := origin.install(home):
                 print(f"  {reason}", file=sys.stderr)
+    for manual in MANUALS:
+        manual.install(home)
 
 
 def tell(scores: Mapping[str, Score]) -> None:
@@ -51,10 +54,10 @@ def one(site: Built, options: argparse.Namespace) -> dict[str, Score]:
     """Everybody's score on one site."""
     output = ours(site)
     if options.keep is not None:
-        folder = options.keep / site.generator.name
-        folder.mkdir(parents=True, exist_ok=True)
         for page, text in output.items():
-            (folder / f"{page}.md").write_text(text, encoding="utf-8")
+            path = options.keep / f"{site.generator.name} {len(site.sources)}" / f"{page}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     pages = scored(site, output)
     if options.show:
         tell(pages)
@@ -73,21 +76,23 @@ def measure(options: argparse.Namespace) -> record.Record:
     if options.install:
         install(options.peers)
     words = options.only.split(",")
-    wanted = [generator for generator in GENERATORS if any(word in generator.name for word in words)]
-    missing = {generator: reason for generator in wanted if (reason := generator.missing(options.peers))}
-    for generator, reason in missing.items():
-        print(f"{generator.name}: {reason}", file=sys.stderr)
-    result = record.Record("quality-roundtrip", {"pages": len(sources()), "generators": len(wanted) - len(missing)})
+    wanted = [one for one in (*GENERATORS, *MANUALS) if any(word in one.name for word in words)]
+    missing = {site: reason for site in wanted if (reason := site.missing(options.peers))}
+    for site, reason in missing.items():
+        print(f"{site.name}: {reason}", file=sys.stderr)
+    result = record.Record("quality-roundtrip", {"pages": len(sources()), "sites": len(wanted) - len(missing)})
     if len(missing) == len(wanted):
         record.not_run("quality.roundtrip", "no generator is installed")
-    for generator in wanted:
-        if generator not in missing:
-            _add(result, generator, options)
+    for site in wanted:
+        if site not in missing:
+            _add(result, site, options)
     return result
 
 
-def _add(result: record.Record, generator: Generator, options: argparse.Namespace) -> None:
-    with built(generator, options.peers) as site:
+def _add(result: record.Record, generator: Generator | Manual, options: argparse.Namespace) -> None:
+    making = built(generator, options.peers) if isinstance(generator, Generator) else generator.built(options.peers)
+    with making as site:
+        pages = len(site.sources)
         scores = one(site, options)
     total = scores[OURS].total.total()
     result.add(
@@ -99,7 +104,12 @@ def _add(result: record.Record, generator: Generator, options: argparse.Namespac
             result.add(record.Figure(f"  {name}: back", 100 * score.share, "%"))
             result.add(record.Figure(f"  {name}: in no source", len(score.foreign), ""))
     versions = {need.packages[0]: list(need.packages[1:]) for need in generator.needs}
-    result.details[generator.name] = {"packages": versions} | {name: described(score) for name, score in scores.items()}
+    result.details[generator.name] = {
+        "pages": pages,
+        "blocks": total,
+        "packages": versions,
+        **{name: described(score) for name, score in scores.items()},
+    }
 
 
 def main() -> None:

@@ -269,7 +269,8 @@ def _plain(*nodes: SyntaxTreeNode) -> str:
             case "formula":
                 said.append(f"${_formula(node.content)}$")
             case "html_inline":
-                said.append(" " if node.content.lower().startswith("<br") else "")
+                tag = node.content.lower()
+                said.append(" " if tag.startswith("<br") else " - " if tag.startswith("<li") else "")
             case "image" | "footnote_reference":
                 pass
             case "link" if _is_footnote_mark(node):

@@ -36,6 +36,7 @@ PYTHON_SPHINX: Final = Environment(
         "sphinx-design==0.8.0",
         "sphinx-copybutton==0.5.2",
         "sphinxcontrib-mermaid==2.1.1",
+        "sphinx-inline-tabs==2025.12.21.14",
     ),
 )
 PYTHON_MKDOCS: Final = Environment("roundtrip-mkdocs", ("mkdocs-material==9.8.1", "mkdocs==1.6.1"))
@@ -183,7 +184,7 @@ def _sphinx(theme: str) -> Callable[[Job], None]:
 
 # MkDocs
 
-_MKDOCS: Final = """\
+MKDOCS_SETTINGS: Final = """\
 site_name: Lantern
 site_url: {base}
 docs_dir: pages
@@ -204,6 +205,9 @@ markdown_extensions:
   - pymdownx.arithmatex: {{generic: true}}
   - pymdownx.betterem
   - pymdownx.details
+  - pymdownx.emoji:
+      emoji_index: !!python/name:material.extensions.emoji.twemoji
+      emoji_generator: !!python/name:material.extensions.emoji.to_svg
   - pymdownx.highlight: {{anchor_linenums: true, line_spans: __span, pygments_lang_class: true}}
   - pymdownx.inlinehilite
   - pymdownx.keys
@@ -219,12 +223,12 @@ markdown_extensions:
 
 
 def _mkdocs(job: Job) -> None:
-    job.write("mkdocs.yml", _MKDOCS.format(base=job.base))
+    job.write("mkdocs.yml", MKDOCS_SETTINGS.format(base=job.base))
     for name, text in job.sources.items():
         job.write(f"pages/{name}.md", text)
     job.write_pictures(job.work / "pages")
     python = PYTHON_MKDOCS.python(job.home)
-    job.run(python, "-m", "mkdocs", "-q", "build", "-d", job.site, environment={"NO_MKDOCS_2_WARNING": "1"})
+    job.run(python, "-m", "mkdocs", "-q", "build", "-d", job.site, environment={"NOMKDOCS_SETTINGS_2_WARNING": "1"})
 
 
 # VitePress

@@ -14,12 +14,13 @@ from urllib.parse import unquote, urlsplit
 
 from bench.peers import CRAWL4AI, TRAFILATURA, Environment
 from bench.program import DidNotWork, run, run_other
-from bench.quality.roundtrip.blocks import units_of, units_of_source
+from bench.quality.roundtrip.blocks import Kind, Unit, units_of, units_of_source
 from bench.quality.roundtrip.generators import Generator, Job
 from bench.quality.roundtrip.grammar import read_source
 from bench.quality.roundtrip.pictures import png
 from bench.quality.roundtrip.score import Score, compare
 from bench.quality.roundtrip.site import output_target, served, source_target
+from bench.quality.roundtrip.written import MADE
 
 PAGES: Final = Path(__file__).parent / "pages"
 _ROOT: Final = Path(__file__).resolve().parents[3]
@@ -80,10 +81,17 @@ def scored(site: Built, output: Mapping[str, str]) -> dict[str, Score]:
     """The score of each page."""
     scores = {}
     for page, text in site.sources.items():
-        wanted = units_of_source(text, partial(source_target, page=page))
+        written = units_of_source(text, partial(source_target, page=page))
+        wanted = [unit for unit in written if _can_be_compared(unit)]
         got = units_of(output.get(page, ""), partial(output_target, base=site.base, page=page))
         scores[page] = compare(wanted, got)
+        if len(wanted) < len(written) or MADE in text:
+            scores[page].foreign.clear()  # Some of its words are in no source that can be read.
     return scores
+
+
+def _can_be_compared(unit: Unit) -> bool:
+    return MADE not in unit.text and MADE not in unit.detail and unit.kind is not Kind.HTML
 
 
 def summed(scores: Mapping[str, Score]) -> Score:

@@ -65,13 +65,13 @@ def compare(source: Sequence[Unit], output: Sequence[Unit]) -> Score:
 
 
 def _without_deeper(missing: Iterable[Unit], left: Counter[Unit]) -> Iterator[Unit]:
-    """What is missing even when a list may be a level deeper: tabs and definitions are often made lists themselves."""
+    """What is missing even when a list may be deeper: tabs and definitions are often made lists themselves."""
     for unit in missing:
         if unit.kind is Kind.ITEM:
             depth, _, mark = unit.detail.partition(" ")
-            deeper = replace(unit, detail=f"{int(depth) + 1} {mark}")
-            if left[deeper] > 0:
-                left[deeper] -= 1
+            deeper = (replace(unit, detail=f"{int(depth) + more} {mark}") for more in (1, 2))
+            if found := next((one for one in deeper if left[one] > 0), None):
+                left[found] -= 1
                 continue
         yield unit
 

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
+
+from bench.quality.roundtrip.written import MADE
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -36,16 +39,23 @@ def source_target(href: str, page: str) -> str:
     """A link of a source, in the spelling that both sides share: `page#anchor`, or the URL."""
     path, mark, anchor = href.partition("#")
     if "://" in href or href.startswith("mailto:"):
-        return unquote(href)
-    return f"{path.removesuffix('.md') or page}{mark}{anchor}"
+        return _external(href)
+    if path and not path.endswith((".md", "/")):
+        return MADE  # a label, which the generator looks up
+    where = normpath(join(dirname(page), path)).removesuffix(".md") if path else page
+    return f"{where.removesuffix('/index').rpartition('/')[2]}{mark}{anchor}"
+
+
+def _external(href: str) -> str:
+    return unquote(href if urlsplit(href).path else f"{href}/")
 
 
 def output_target(href: str, base: str, page: str) -> str:
     """A link of the output, in the same spelling."""
     if href.startswith("#"):
-        return f"{page}{href}"
+        return source_target(href, page)
     if "://" in href and not href.startswith(base):
-        return unquote(href)
+        return _external(href)
     if href.startswith("mailto:"):
         return unquote(href)
     parts = urlsplit(href)
