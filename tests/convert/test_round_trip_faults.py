@@ -78,3 +78,9 @@ def test_a_docsy_page_is_known_by_its_scripts() -> None:
 def test_a_diagram_keeps_its_own_indentation_only(text: str) -> None:
     """What the page's markup set the diagram in by is not part of it."""
     assert markdown(f'<pre class="mermaid">{text}</pre>') == "```mermaid\ngraph LR\n  A --> B\n```\n"
+
+
+def test_a_drawn_emoji_is_its_character() -> None:
+    """Material and others draw emoji as pictures; the character says the same without another site's help."""
+    picture = '<img alt="✅" class="twemoji" src="https://cdn.example.com/2705.svg" title=":white_check_mark:">'
+    assert markdown(f"<table><tr><th>a<tr><td>{picture}</table>") == "| a |\n| --- |\n| ✅ |\n"

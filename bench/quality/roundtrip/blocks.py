@@ -195,6 +195,7 @@ class _Reader:
     def _html(self, html: str) -> None:
         for summary in _SUMMARY.findall(html):
             self._add(Kind.SUMMARY, normal(_plain(*grammar.read(_TAG.sub("", summary)).children)))
+        self._quotes = max(0, self._quotes + html.count("<blockquote") - html.count("</blockquote"))
         self._add(Kind.HTML, normal(_TAG.sub(" ", _SUMMARY.sub("", html))))
 
     def _container(self, node: SyntaxTreeNode) -> None:

@@ -192,6 +192,7 @@ theme:
   name: material
   font: false
   features: [content.code.copy, navigation.tabs, navigation.footer, navigation.top, content.tabs.link]
+extra_javascript: [https://cdn.example.org/mathjax@3/es5/tex-mml-chtml.js]
 markdown_extensions:
   - abbr
   - admonition

@@ -19,6 +19,7 @@ _OPTION: Final = re.compile(r":[\w-]+:.*")
 _FENCE: Final = re.compile(r" *(`{3,}|~{3,})")
 _ATTRIBUTES: Final = re.compile(r"[ \t]*\{:?[ \t]*(?:[.#][\w-]|loading=|data-|align=|width=)[^}\n]*\}")
 _ICON: Final = re.compile(r":(?:octicons|material|fontawesome|simple)-[\w-]+:[ \t]*|:warning:|(?<=`)#!\w+ ")
+_EMOJI: Final = {"white_check_mark": "✅", "x": "❌", "sweat_smile": "😅", "warning": "⚠️"}
 _PLACE: Final = re.compile(r"<[A-Z]+_[A-Z_]+>")
 _ROLE: Final = re.compile(r"\{[a-z:-]+\}`[^`]*`")
 _MADE_LINE: Final = re.compile(r"( *)(?::::|--8<--|\{\{|<!--)")
@@ -35,6 +36,8 @@ def plain_fences(text: str) -> str:
 def from_material(text: str) -> str:
     """A page for MkDocs with Material's theme."""
     text = _FRONT_MATTER.sub("", text)
+    for name, sign in _EMOJI.items():
+        text = text.replace(f":{name}:", sign)
     return _Material().convert(text.split("\n"))
 
 

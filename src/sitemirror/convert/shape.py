@@ -214,6 +214,9 @@ def _image(image: Element, page: _Page) -> None:
     if _is_pixel(image):
         _take_out(image)
         return
+    if "emoji" in (image.attr("class") or "") and (sign := image.attr("alt")):
+        _say(image, sign)  # a character, drawn by the page so that it looks the same everywhere
+        return
     source = image.attr("src") or ""
     if not source or source.startswith(_NO_PICTURE):
         source = _lazy_source(image, page.urls)
@@ -373,7 +376,8 @@ def _raised(element: Element, _: _Page) -> None:
 def _is_key(kbd: Element) -> bool:
     """Whether it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
     text = kbd.text
-    return len(text) <= _MAX_KEY and not text.startswith(("-", "/")) and kbd.find("kbd") is None
+    is_option = len(text) > 1 and text.startswith(("-", "/"))
+    return len(text) <= _MAX_KEY and not is_option and kbd.find("kbd") is None
 
 
 def _reading(rt: Element, _: _Page) -> None:
