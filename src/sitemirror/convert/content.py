@@ -37,7 +37,7 @@ Cut = tuple[Element, Reason]
 
 _NO_CONTENT: Final = 'script:not([type^="math/tex"]), style, template'
 # Everything that may have to go is found in one look over the tree, and judged one by one.
-_SUSPECTS: Final = f"nav, footer, aside, [role], {hidden.SUSPECTS}"
+_SUSPECTS: Final = f"nav, footer, aside, noscript, [role], {hidden.SUSPECTS}"
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
 
 _NOTE_ROLES: Final = frozenset(
@@ -62,7 +62,9 @@ _CONTAINERS: Final = (
     "#main-content, #content, #main, .main-content, #page-content, .page-content",
 )
 
-_ANYTHING: Final = frozenset(("WordPress", "Jekyll", "Hugo", "math"))  # make pages of every kind, not documentation alone
+_ANYTHING: Final = frozenset(
+    ("WordPress", "Jekyll", "Hugo", "math")
+)  # make pages of every kind, not documentation alone
 _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
 
 # `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
@@ -77,8 +79,8 @@ def drop_no_content(body: Element) -> None:
 
 def drop_chrome(body: Element) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
-    _open_noscript(body)
     suspects = body.select(_SUSPECTS)
+    _open_noscript(body, suspects)
     controlled = hidden.controlled_ids(body, suspects)
     cut: list[Cut] = []
     for element in suspects:
@@ -94,9 +96,11 @@ def hidden_texts(cut: Iterable[Cut]) -> int:
     return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
-def _open_noscript(body: Element) -> None:
+def _open_noscript(body: Element, suspects: Iterable[Element]) -> None:
     """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
-    for noscript in body.find_all("noscript"):
+    for noscript in suspects:
+        if noscript.tag != "noscript":
+            continue
         length = len(noscript.text)
         if length > _SPARE_PROSE and length * 2 > len(body.text):
             noscript.unwrap()
@@ -104,12 +108,12 @@ def _open_noscript(body: Element) -> None:
 
 
 def _chrome(element: Element, controlled: frozenset[str]) -> Reason | None:
-    role = element.attr("role")
-    if element.tag == "aside" or role == "complementary":
+    tag, role = element.tag, element.attr("role")
+    if tag == "aside" or role == "complementary":
         if not _is_content_aside(element):
             return Reason.ASIDE
-    elif (element.tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
-        return Reason.FOOTER if element.tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
+    elif (tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
+        return Reason.FOOTER if tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
     if hidden.is_hidden(element) and not hidden.is_revealed(element, controlled):
         return Reason.HIDDEN
     return None

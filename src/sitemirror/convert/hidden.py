@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from turbohtml import Element
@@ -29,7 +30,8 @@ _STYLE: Final = re.compile(
 )
 _PROSE: Final = 4  # words that are not yet a sentence
 _FORMULA: Final = re.compile("katex|mathjax|mjx", re.I)
-_UNSEEN_CLASSES: Final = ("sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text")
+_UNSEEN_CLASSES: Final = frozenset(("sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"))
+_MAX_STYLE: Final = 200  # characters of one that is worth remembering
 _REVEALED_CLASS: Final = re.compile(
     r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
 )
@@ -42,13 +44,18 @@ def is_hidden(element: Element) -> bool:
     if element.attr("hidden") is not None:
         return True
     style = element.attr("style")
-    if style is not None and _STYLE.search(style) is not None:
+    if style is not None and (_hides(style) if len(style) < _MAX_STYLE else _STYLE.search(style) is not None):
         return True
     names = element.attr("class") or ""
     if element.attr("aria-hidden") == "true":
         # A sign or a price is often said twice, once for the eye and once for the ear; so are formulas.
         return len(element.text.split(None, _PROSE)) > _PROSE and _FORMULA.search(names) is None
-    return any(map(names.split().__contains__, _UNSEEN_CLASSES))
+    return not _UNSEEN_CLASSES.isdisjoint(names.split())
+
+
+@lru_cache(maxsize=1024)  # A page has few styles, and many elements of each.
+def _hides(style: str) -> bool:
+    return _STYLE.search(style) is not None
 
 
 def is_revealed(element: Element, controlled: frozenset[str]) -> bool:
