@@ -123,3 +123,64 @@ def test_a_title_of_any_length_is_cut() -> None:
     title = page(f"<title>{'word ' * 100_000}").title
     assert title is not None
     assert len(title) <= 2_000
+
+
+def test_where_a_page_stands() -> None:
+    """Language, section, trail and neighbours, from the head or from what the page shows."""
+    trail = {
+        "@type": "BreadcrumbList",
+        "itemListElement": [
+            {"@type": "ListItem", "position": 2, "item": {"@id": "/b", "name": "Hives"}},
+            {"@type": "ListItem", "position": 1, "name": "Guide"},
+            "nothing",
+        ],
+    }
+    found = page(
+        f'<meta property="og:locale" content="de_DE"><meta property="article:section" content="Bees">'
+        f'<link rel="prev" href="a.html"><link rel="next" href="/c"><link rel="next" href="/d">'
+        f'<script type="application/ld+json">{json.dumps({"@graph": [trail]})}</script>'
+        f'<nav class="breadcrumb"><ul><li>Other</li></ul></nav><p>x</p>'
+    )
+    assert found.metadata == {
+        "language": "de_DE",
+        "section": "Bees",
+        "breadcrumbs": ["Guide", "Hives"],
+        "previous": "https://example.com/docs/a.html",
+        "next": "https://example.com/c",
+    }
+
+
+def test_the_trail_that_a_page_shows() -> None:
+    """The first trail's steps, without the signs between them and without pictures."""
+    found = page(
+        '<nav aria-label="Breadcrumbs"><ol><li><a href="/"><img src="/home.svg"></a></li>'
+        '<li><a href="/a">Guide</a> »</li>'
+        "<li>Hives</li></ol></nav><h1>Hives</h1>"
+    )
+    assert found.metadata == {"breadcrumbs": ["Guide", "Hives"]}
+
+
+@pytest.mark.parametrize(
+    ("head", "field", "value"),
+    [
+        ('<meta name="DC.creator" content="D"><meta name="author" content="A">', "author", "A"),
+        ('<meta name="DCTERMS.creator" content="D">', "author", "D"),
+        ('<meta property="og:description" content="O"><meta name="description" content="M">', "description", "M"),
+        ('<meta name="dc.description" content="D"><meta property="og:description" content="O">', "description", "O"),
+        ('<meta name="dcterms.modified" content="2026-01-02">', "modified", "2026-01-02"),
+        ('<meta http-equiv="Content-Language" content="fr">', "language", "fr"),
+        ('<meta name="dc.language" content="it"><meta property="og:locale" content="fr">', "language", "fr"),
+    ],
+)
+def test_sources_that_disagree_are_always_settled_the_same_way(head: str, field: str, value: str) -> None:
+    """The page's own elements, then OpenGraph, then Dublin Core, whatever their order."""
+    assert page(f"<html><head>{head}</head><p>x").metadata == {field: value}
+
+
+def test_neighbours_that_only_links_name() -> None:
+    """A generator that does not name them in the head is known by its links."""
+    found = page(
+        '<meta name="generator" content="VitePress v1.6"><main class="vp-doc"><h1>T</h1></main>'
+        '<footer class="VPDocFooter"><a class="VPLink link pager-link next" href="/b.html">Next page</a></footer>'
+    )
+    assert found.metadata == {"next": "https://example.com/b.html"}

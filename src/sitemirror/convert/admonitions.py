@@ -54,7 +54,8 @@ def _kind(box: Element, names: Vocabulary) -> str | None:
     """The alert that a box's class names or attributes call for."""
     words = (box.attr("class") or "").lower().split()
     words += [value.lower() for name in _KIND_ATTRIBUTES if (value := box.attr(name))]
-    for word in (*words, *(word.rpartition("-")[2] for word in words)):
+    # The last of several is the closest: `hint` alone is a kind, and in `hint warning` the box.
+    for word in (*reversed(words), *(word.rpartition("-")[2] for word in words)):
         if word in names.alerts:
             return names.alerts[word]
     return None

@@ -124,7 +124,8 @@ def _take_rule(notes: Element) -> None:
     """Takes the line out that sets the notes off from the text."""
     for node in notes.previous_siblings:
         if isinstance(node, Element):
-            if node.tag == "hr":
+            # The line, and the heading that only a screen reader reads.
+            if node.tag == "hr" or "sr-only" in (node.attr("class") or ""):
                 node.decompose()
             return
         if isinstance(node, Text) and node.data.strip():

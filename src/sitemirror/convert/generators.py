@@ -37,6 +37,8 @@ class Generator:
     noise: str = ""
     unwrap: str = ""
     formulas: str = ""
+    previous: str = ""
+    next: str = ""
     titles: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     roles: Mapping[str, str] | None = None
@@ -116,6 +118,8 @@ def read_generator(text: str) -> Generator:
         noise=", ".join(data.pop("noise", ())),
         unwrap=", ".join(data.pop("unwrap", ())),
         formulas=", ".join(data.pop("formulas", ())),
+        previous=", ".join(data.pop("previous", ())),
+        next=", ".join(data.pop("next", ())),
         titles=tuple(data.pop("titles", ())),
         tags=tuple(data.pop("tags", ())),
         roles=_by_name(data.pop("classes", {})),

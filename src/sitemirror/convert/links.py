@@ -165,7 +165,8 @@ def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
     if shown in _PERMALINK_SIGNS:
         return True
     if not shown:
-        return next(anchor.iter_elements(_SHOWN), None) is None
+        picture = next(anchor.iter_elements(_SHOWN), None)
+        return picture is None or (picture.tag == "svg" and (anchor.attr("href") or "").startswith("#"))
     return _PERMALINK_CLASS.search(anchor.attr("class") or "") is not None
 
 

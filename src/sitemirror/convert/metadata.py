@@ -1,33 +1,38 @@
-"""What a page says of itself: title, description, canonical URL, language, author and dates.
+"""What a page says of itself: title, description, canonical URL, language, author, dates, and where it stands.
 
 The head is read in one pass, and where sources disagree the same one always wins: the page's own elements, then
-OpenGraph, then JSON-LD.
+OpenGraph, then Dublin Core, then JSON-LD. `docs/front-matter.md` has the whole order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-import orjson
 import turbohtml
 
-from sitemirror.convert.characters import without_controls
+from sitemirror.convert.breadcrumbs import read_breadcrumbs
 from sitemirror.convert.document import Document
+from sitemirror.convert.generators import Generator
+from sitemirror.convert.linked_data import LinkedData, date_of, read_linked_data
+from sitemirror.convert.one_line import one_line
 from sitemirror.urls import InvalidUrl, normalize
 
-_DESCRIPTION: Final = ("description", "og:description", "twitter:description", "dc.description")
-_TITLE: Final = ("og:title", "twitter:title", "dc.title")
-_AUTHOR: Final = ("author", "article:author", "dc.creator")
-_PUBLISHED: Final = ("article:published_time", "date", "dc.date", "dcterms.created", "datepublished", "pubdate")
+_DESCRIPTION: Final = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
+_TITLE: Final = ("og:title", "twitter:title", "dc.title", "dcterms.title")
+_AUTHOR: Final = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author")
+_PUBLISHED: Final = (
+    "article:published_time", "date", "dc.date", "dcterms.created", "dcterms.issued", "datepublished", "pubdate",
+    "citation_publication_date",
+)  # fmt: skip
 _MODIFIED: Final = ("article:modified_time", "og:updated_time", "last-modified", "dcterms.modified", "datemodified")
+_LANGUAGES: Final = ("content-language", "og:locale", "dc.language", "dcterms.language")
+_SECTION: Final = ("article:section", "dc.subject", "dcterms.subject")
 
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}", re.ASCII)
-_MAX_TEXT: Final = 2_000  # A longer title or description is a page's body that lost its way.
-_MAX_JSON: Final = 512 * 1024
+_WAYS: Final = {"prev": "previous", "previous": "previous", "next": "next"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +52,16 @@ def read_metadata(document: Document) -> Metadata:
     meta: dict[str, str] = {}
     signature: list[str] = []
     json_ld: list[str] = []
+    neighbours: dict[str, str] = {}
     for element in document.head:
         match element.tag:
             case "meta":
-                name = element.attr("name") or element.attr("property") or element.attr("itemprop")
+                name = _name(element)
                 if name and (value := element.attr("content")):
-                    meta.setdefault(name.lower(), value)
+                    name = name.lower()
+                    if name == "generator":
+                        signature.append(value[:200])  # Themes name themselves beside what they are built on.
+                    meta.setdefault(name, value)
             case "link":
                 rel = (element.attr("rel") or "").lower().split()
                 href = element.attr("href")
@@ -60,6 +69,8 @@ def read_metadata(document: Document) -> Metadata:
                     canonical = href
                 elif href and "stylesheet" in rel and len(signature) < 50:
                     signature.append(href[:200])
+                elif href and (way := next((_WAYS[word] for word in rel if word in _WAYS), None)):
+                    neighbours.setdefault(way, href)
             case "script":
                 source = element.attr("src")
                 if source and len(signature) < 50:
@@ -68,37 +79,64 @@ def read_metadata(document: Document) -> Metadata:
                     json_ld.append(element.text)
             case "title" if title is None and element.namespace is turbohtml.Namespace.HTML:
                 title = one_line(element.text)
-    linked = _read_json_ld(json_ld) if json_ld else {}
+    linked = read_linked_data(json_ld) if json_ld else LinkedData()
     return Metadata(
-        title=title or _first(meta, _TITLE) or linked.get("title"),
-        canonical=_canonical(canonical, document.base),
-        fields=_fields(document, meta, linked),
-        signature=" ".join((meta.get("generator", ""), *signature)),
+        title=title or _first(meta, _TITLE) or linked.texts.get("title"),
+        canonical=_absolute(canonical, document.base),
+        fields=_fields(document, meta, linked, neighbours),
+        signature=" ".join(signature),
     )
 
 
-def one_line(text: str) -> str | None:
-    """`text` on one line without needless blanks; `None` if nothing is left."""
-    text = " ".join(without_controls(text).split())
-    if len(text) > _MAX_TEXT:
-        text = text[: _MAX_TEXT - 1].rstrip() + "…"
-    return text or None
+def with_neighbours(metadata: Metadata, document: Document, generators: Sequence[Generator]) -> Metadata:
+    """Adds the pages before and after this one, where the head does not name them but the page links to them."""
+    body = document.body
+    found: dict[str, object] = {}
+    for generator in generators if body is not None else ():
+        for way, selector in (("previous", generator.previous), ("next", generator.next)):
+            if not selector or way in metadata.fields or way in found:
+                continue
+            anchor = body.select_one(selector) if body is not None else None
+            if anchor is not None and (url := _absolute(anchor.attr("href"), document.base)):
+                found[way] = url
+    return replace(metadata, fields={**metadata.fields, **found}) if found else metadata
 
 
-def _fields(document: Document, meta: dict[str, str], linked: dict[str, str]) -> dict[str, object]:
-    root = document.tree.root
-    language = (root.attr("lang") or root.attr("xml:lang") or "").strip() if root is not None else ""
+def _name(meta: turbohtml.Element) -> str | None:
+    name = meta.attr("name") or meta.attr("property") or meta.attr("itemprop")
+    if name is None and (meta.attr("http-equiv") or "").lower() == "content-language":
+        return "content-language"
+    return name
+
+
+def _fields(
+    document: Document, meta: dict[str, str], linked: LinkedData, neighbours: dict[str, str]
+) -> dict[str, object]:
+    texts = linked.texts
     author = _first(meta, _AUTHOR)
     if author is not None and "://" in author:
         author = None  # OpenGraph's author is often the address of a profile.
-    found = {
-        "description": _first(meta, _DESCRIPTION) or linked.get("description"),
-        "language": language if _LANGUAGE.fullmatch(language) else None,
-        "author": author or linked.get("author"),
-        "published": _first_date(meta, _PUBLISHED) or linked.get("published"),
-        "modified": _first_date(meta, _MODIFIED) or linked.get("modified"),
+    found: dict[str, object] = {
+        "description": _first(meta, _DESCRIPTION) or texts.get("description"),
+        "language": _language(document, meta) or texts.get("language"),
+        "author": author or texts.get("author"),
+        "published": _first_date(meta, _PUBLISHED) or texts.get("published"),
+        "modified": _first_date(meta, _MODIFIED) or texts.get("modified"),
+        "section": _first(meta, _SECTION) or texts.get("section"),
+        "breadcrumbs": list(linked.breadcrumbs) or read_breadcrumbs(document),
+        "previous": _absolute(neighbours.get("previous"), document.base),
+        "next": _absolute(neighbours.get("next"), document.base),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _language(document: Document, meta: dict[str, str]) -> str | None:
+    root = document.tree.root
+    named = (root.attr("lang") or root.attr("xml:lang") or "").strip() if root is not None else ""
+    for language in (named, *(meta.get(name, "").strip() for name in _LANGUAGES)):
+        if _LANGUAGE.fullmatch(language):
+            return language
+    return None
 
 
 def _first(meta: dict[str, str], names: Iterable[str]) -> str | None:
@@ -110,63 +148,15 @@ def _first(meta: dict[str, str], names: Iterable[str]) -> str | None:
 
 def _first_date(meta: dict[str, str], names: Iterable[str]) -> str | None:
     for name in names:
-        if (value := meta.get(name)) and (date := _date(value)):
+        if (value := meta.get(name)) and (date := date_of(value)):
             return date
     return None
 
 
-def _date(value: object) -> str | None:
-    text = value.strip() if isinstance(value, str) else ""
-    return text if _DATE.fullmatch(text) else None
-
-
-def _canonical(href: str | None, base: str) -> str | None:
+def _absolute(href: str | None, base: str) -> str | None:
     if href is None or not href.strip():
         return None
     try:
         return normalize(href, base)
     except InvalidUrl:
         return None
-
-
-def _read_json_ld(blocks: Iterable[str]) -> dict[str, str]:
-    """The first article-like thing's fields. Anything malformed is as good as absent."""
-    found: dict[str, str] = {}
-    for thing in _things(blocks):
-        candidates = {
-            "title": thing.get("headline"),
-            "description": thing.get("description"),
-            "author": _author_name(thing.get("author")),
-            "published": _date(thing.get("datePublished")),
-            "modified": _date(thing.get("dateModified")),
-        }
-        if thing.get("headline") or candidates["published"] or candidates["modified"]:
-            for name, value in candidates.items():
-                if isinstance(value, str) and (text := one_line(value)):
-                    found.setdefault(name, text)
-    return found
-
-
-def _things(blocks: Iterable[str]) -> Iterator[dict[str, object]]:
-    for block in blocks:
-        if len(block) > _MAX_JSON:
-            continue
-        try:
-            data = orjson.loads(block)
-        except orjson.JSONDecodeError:
-            continue
-        for item in data if isinstance(data, list) else [data]:
-            if isinstance(item, dict):
-                yield item
-                graph = item.get("@graph")
-                if isinstance(graph, list):
-                    yield from (node for node in graph if isinstance(node, dict))
-
-
-def _author_name(value: object) -> str | None:
-    names: list[str] = []
-    for item in value[:20] if isinstance(value, list) else [value]:
-        name = item.get("name") if isinstance(item, dict) else item
-        if isinstance(name, str) and "://" not in name and name.strip():
-            names.append(name)
-    return ", ".join(names) or None

@@ -17,7 +17,8 @@ from sitemirror.convert.document import Document, decode, parse
 from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
 from sitemirror.convert.links import Resolver, make_absolute, read_links, tidy_links
 from sitemirror.convert.markdown import render
-from sitemirror.convert.metadata import Metadata, one_line, read_metadata
+from sitemirror.convert.metadata import Metadata, read_metadata, with_neighbours
+from sitemirror.convert.one_line import one_line
 from sitemirror.convert.refresh import refresh_target
 from sitemirror.convert.shape import shape
 from sitemirror.convert.tables import square
@@ -79,10 +80,11 @@ def _converted(document: Document, html: bytes | str, content: Content, charset:
     body = document.body
     if body is None:
         return _frameset(document, metadata)
+    generators = recognise(metadata.signature)
+    metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
     hidden_texts = parts.hidden_texts(parts.drop_chrome(body))
-    generators = recognise(metadata.signature)
     names = vocabulary(generators)
     markdown = _markdown(parts.choose(body, content, generators, document.head), urls, names)
     if not markdown:

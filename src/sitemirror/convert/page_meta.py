@@ -14,7 +14,7 @@ from typing import Final
 from turbohtml import Element, Namespace, Node, PlainText, Text
 
 from sitemirror.convert.document import Document, parse
-from sitemirror.convert.metadata import one_line
+from sitemirror.convert.one_line import one_line
 from sitemirror.model import PageMeta
 from sitemirror.urls import InvalidUrl, normalize
 

@@ -68,7 +68,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
             continue
         if (classes := found.attr("class")) and not known.isdisjoint(names_of := classes.split()):
             role = next(roles[name] for name in names_of if name in roles)
-            if _ROLES[role](found, page):
+            if ROLES[role](found, page):
                 continue
         if rule := _RULES.get(found.tag):
             rule(found, page)
@@ -438,7 +438,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], None]]] = {
     **dict.fromkeys(_HEADINGS, _heading),
 }
 _TAGS: Final = tuple(_RULES)
-_ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
+ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "admonition": _admonition,
     "tabs": _tab_set,
     "footnote": _footnote,

@@ -1,0 +1,36 @@
+"""The trail that a page shows above its title: the sections it stands in."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turbohtml import Element
+
+from sitemirror.convert.document import Document
+from sitemirror.convert.one_line import one_line
+
+_TRAIL: Final = re.compile("breadcrumb", re.I)
+_MAX_CRUMBS: Final = 20
+_MAX_CRUMB: Final = 200  # characters
+_SEPARATORS: Final = "/>›»→\\|· \xa0"
+
+
+def read_breadcrumbs(document: Document) -> list[str]:
+    """What the steps of the first trail on the page are called. A step that is but a picture has no name."""
+    body = document.body
+    if body is None:
+        return []
+    for element in body.iter_elements(("nav", "ol", "ul")):
+        if _TRAIL.search(f"{element.attr('class') or ''} {element.attr('aria-label') or ''}"):
+            return _steps(element)
+    return []
+
+
+def _steps(trail: Element) -> list[str]:
+    steps: list[str] = []
+    for item in trail.find_all("li", limit=_MAX_CRUMBS) or trail.find_all("a", limit=_MAX_CRUMBS):
+        text = (one_line(item.text) or "").strip(_SEPARATORS)
+        if text and len(text) <= _MAX_CRUMB:
+            steps.append(text)
+    return steps

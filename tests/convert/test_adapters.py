@@ -1,0 +1,73 @@
+"""Generators are files: each is read, and each names what the converter knows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import turbohtml
+
+from sitemirror.convert.generators import Generator, generators, read_generator, recognise, vocabulary
+from sitemirror.convert.shape import ROLES
+from tests.convert.pages import markdown
+
+FILES = Path(__file__).parents[2] / "src" / "sitemirror" / "convert" / "adapters"
+GOLDEN = Path(__file__).parents[1] / "golden"
+ALERTS = {"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"}
+
+
+def test_every_file_is_a_generator() -> None:
+    """Whoever adds a file has added a generator."""
+    assert len(generators()) == len(list(FILES.glob("*.toml"))) - 1 >= 19
+
+
+@pytest.mark.parametrize("generator", generators(), ids=lambda generator: generator.name)
+def test_selectors_and_roles_are_known(generator: Generator) -> None:
+    """A slip in a file is found here, not on a page."""
+    tree = turbohtml.parse("<p>x</p>")
+    selectors = [generator.content, generator.chrome, generator.noise, generator.unwrap, generator.formulas]
+    selectors += [generator.previous, generator.next, *generator.titles]
+    selectors += [part for tabs in (generator.tabs or {}).values() for part in (tabs.labels, tabs.panels)]
+    for selector in filter(None, selectors):
+        tree.select(selector)
+    assert generator.marks
+    assert {*(generator.roles or {}).values(), *(generator.everywhere or {}).values()} <= set(ROLES)
+    assert set((generator.alerts or {}).values()) <= ALERTS
+
+
+def test_an_unknown_key_is_refused() -> None:
+    """A misspelt key would be silence otherwise."""
+    with pytest.raises(ValueError, match="nosie"):
+        read_generator('name = "X"\nnosie = [".a"]')
+
+
+def test_a_new_generator_needs_a_file_only() -> None:
+    """What a file says is all that the converter has to know."""
+    generator = read_generator(
+        'name = "X"\nrecognised_by = ["x-press"]\nnoise = [".copy"]\n[classes]\nadmonition = ["heads-up"]\n'
+        '[alerts]\nheads-up = "IMPORTANT"\n[languages]\nwarbler = "wrb"'
+    )
+    names = vocabulary((generator,))
+    assert names.roles["heads-up"] == "admonition"
+    assert names.alerts["heads-up"] == "IMPORTANT"
+    assert names.noise.endswith(".copy")
+    assert not recognise("")
+
+
+def test_every_generator_has_a_golden_page() -> None:
+    """For each file there is a page that is recognised by it."""
+    seen = set[str]()
+    for page in GOLDEN.glob("*.html"):
+        head = " ".join(re.findall(r'(?:href|src|content)="?([^" >]+)', page.read_text(encoding="utf-8")))
+        seen.update(generator.name for generator in recognise(head))
+    assert {generator.name for generator in generators()} - seen <= {"Antora"}
+
+
+def test_box_names_hold_on_every_page() -> None:
+    """A name with one meaning needs no head that gives the generator away."""
+    box = (
+        '<aside class="starlight-aside starlight-aside--tip"><p class="starlight-aside__title">Tip</p><p>x</p></aside>'
+    )
+    assert markdown(box) == "> [!TIP]\n> x\n"
+    assert markdown('<div class="alert alert-info"><p>x</p></div>') == "x\n"
