@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from turbohtml import Element
@@ -11,6 +12,7 @@ from sitemirror.convert.document import Document
 from sitemirror.convert.one_line import one_line
 
 _TRAIL: Final = re.compile("breadcrumb", re.I)
+_LISTS_ABOVE: Final = 40  # A trail stands above the page, seldom after long menus.
 _MAX_CRUMBS: Final = 20
 _MAX_CRUMB: Final = 200  # characters
 _SEPARATORS: Final = "/>›»→\\|· \xa0"
@@ -21,8 +23,9 @@ def read_breadcrumbs(document: Document) -> list[str]:
     body = document.body
     if body is None:
         return []
-    for element in body.iter_elements(("nav", "ol", "ul")):
-        if _TRAIL.search(f"{element.attr('class') or ''} {element.attr('aria-label') or ''}"):
+    for element in islice(body.iter_elements(("nav", "ol", "ul")), _LISTS_ABOVE):
+        names = element.attr("class") or element.attr("aria-label")
+        if names and (_TRAIL.search(names) or _TRAIL.search(element.attr("aria-label") or "")):
             return _steps(element)
     return []
 

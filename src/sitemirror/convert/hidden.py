@@ -36,7 +36,7 @@ _REVEALED_CLASS: Final = re.compile(
     r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
 )
 # A style that takes a picture's or a list's place with nothing is no reason to lose what is in it: these mark the page.
-_PAGE: Final = ("main", "article", "h1")
+_PAGE: Final = ("main", "article", "h1", "math")
 
 
 def is_hidden(element: Element) -> bool:

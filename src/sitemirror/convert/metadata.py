@@ -17,6 +17,7 @@ from sitemirror.convert.breadcrumbs import read_breadcrumbs
 from sitemirror.convert.document import Document
 from sitemirror.convert.generators import Generator
 from sitemirror.convert.linked_data import LinkedData, date_of, read_linked_data
+from sitemirror.convert.links import Resolver
 from sitemirror.convert.one_line import one_line
 from sitemirror.urls import InvalidUrl, normalize
 
@@ -124,9 +125,10 @@ def _fields(
         "modified": _first_date(meta, _MODIFIED) or texts.get("modified"),
         "section": _first(meta, _SECTION) or texts.get("section"),
         "breadcrumbs": list(linked.breadcrumbs) or read_breadcrumbs(document),
-        "previous": _absolute(neighbours.get("previous"), document.base),
-        "next": _absolute(neighbours.get("next"), document.base),
     }
+    if neighbours:
+        urls = Resolver(document.base)
+        found |= {way: urls[neighbours[way]] for way in ("previous", "next") if way in neighbours}
     return {name: value for name, value in found.items() if value}
 
 
