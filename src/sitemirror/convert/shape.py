@@ -364,6 +364,8 @@ def _table(table: Element, _: _Page) -> None:
 def _raised(element: Element, _: _Page) -> None:
     """Marks what stands above or below the line: 10<sup>5</sup> must not become 105."""
     if element.tag == "kbd" and not _is_key(element):
+        if element.find("kbd") is not None:
+            element.tag = "span"  # Keys that are pressed together, each marked up by itself.
         return
     # A footnote's link is its own mark, and code has no markup.
     if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:

@@ -1,0 +1,150 @@
+"""What documentation means beyond HTML's own elements, in the markup of many hands."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (
+            '<div class="admonition warning"><p class="admonition-title">Warning</p><p>Mind.</p></div>',
+            "> [!WARNING]\n> Mind.\n",
+        ),
+        (
+            '<div class="admonition danger"><p class="admonition-title">Danger</p><p>Mind.</p></div>',
+            "> [!CAUTION]\n> **Danger**\n>\n> Mind.\n",
+        ),
+        (
+            '<div class="admonition"><p class="admonition-title">Own <em>words</em></p><ol start="3"><li>x</ol></div>',
+            "> [!NOTE]\n> **Own words**\n>\n> 3. x\n",
+        ),
+        ('<div class="note"><h3 class="title">Note</h3><pre>x</pre></div>', "> [!NOTE]\n>\n> ```\n> x\n> ```\n"),
+        ('<div class="markdown-alert markdown-alert-tip"><p>x</p></div>', "> [!TIP]\n> x\n"),
+        ('<div class="callout" data-callout-type="info">x</div>', "> [!NOTE]\n> x\n"),
+        (
+            '<div class="admonition note"><p class="admonition-title">Note</p>a<div class="admonition tip">'
+            '<p class="admonition-title">Tip</p><p>b</p></div></div>',
+            "> [!NOTE]\n> a\n>\n> > [!TIP]\n> > b\n",
+        ),
+        ('<div class="note"><h1>Page</h1><p>x</p></div>', "# Page\n\nx\n"),
+    ],
+)
+def test_boxes_are_alerts(html: str, text: str) -> None:
+    """The kind is kept, the title where it says more than the kind, and a page is no box."""
+    assert markdown(html) == text
+
+
+def test_tabs_are_labelled_groups() -> None:
+    """Each panel stands under its label, also where labels and panels are told apart by ids or only one is there."""
+    html = (
+        '<div role="tablist"><button role="tab" id="a" aria-controls="pb">A</button><button role="tab" id="b" '
+        'aria-controls="pa">B</button></div><div role="tabpanel" id="pa"><p>of B</p></div>'
+        '<div role="tabpanel" id="pb" hidden><pre>of A</pre></div>'
+    )
+    assert markdown(html) == "- **A**\n\n  ```\n  of A\n  ```\n\n- **B**\n\n  of B\n"
+    one = (
+        '<ul role="tablist"><li role="tab">A</li><li role="tab" aria-selected="true">B</li></ul>'
+        '<div role="tabpanel">of B</div>'
+    )
+    assert markdown(one) == "- **A**\n\n- **B**\n\n  of B\n"
+
+
+def test_headings_in_tabs_stay_headings() -> None:
+    """A panel with sections of its own is not put in a list."""
+    html = (
+        '<div><ul role="tablist"><li role="tab">A</li><li role="tab">B</li></ul><div role="tabpanel"><h2>H</h2><p>x</p>'
+        '</div><div role="tabpanel"><p>y</p></div></div>'
+    )
+    assert markdown(html) == "**A**\n\n## H\n\nx\n\n**B**\n\ny\n"
+
+
+def test_definitions_are_items() -> None:
+    """Terms lead their definitions; several of either keep together; in a cell nothing is broken."""
+    assert markdown("<dl><dt>a<dt>b<dd>c<dd>d<dt><code>-x</code><dd>e</dl>") == (
+        "- **a**\n\n  **b**\n\n  c\n\n  d\n\n- `-x`\n\n  e\n"
+    )
+    assert markdown("<dl><dd>indented</dl>") == "indented\n"
+    cell = markdown("<table><tr><th>h<tr><td><dl><dt>a<dd>b</dl></table>")
+    assert len(cell.splitlines()) == 3
+    assert "a" in cell
+    assert "b" in cell
+
+
+def test_footnotes_that_nobody_refers_to_stay_text() -> None:
+    """A footnote without a reference would not be shown; it is kept as it is."""
+    html = (
+        '<p>x<sup><a href="#n1" id="r1">1</a></sup></p><section class="footnotes"><ol><li id="n1"><p>One '
+        '<a href="#r1">↩</a></p><p>More</p></li><li id="n2">Two</li></ol></section>'
+    )
+    assert markdown(html) == "x[^1]\n\n[^1]: One\n\n    More\n\n11. Two\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (r'<p>a <script type="math/tex">x_1*y*</script></p>', "a $x_1*y*$\n"),
+        (r'<div><script type="math/tex; mode=display">x</script></div>', "$$\nx\n$$\n"),
+        ("<math><mfrac><mi>a</mi><msqrt><mi>b</mi></msqrt></mfrac></math>", "$\\frac{a}{\\sqrt{b}}$\n"),
+        (
+            "<math><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup><mo>≤</mo><mi>π</mi></math>",
+            "$x_{i}^{2} \\le \\pi$\n",
+        ),
+        (
+            "<math display=block><munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover></math>",
+            "$$\n\\sum_{i}^{n}\n$$\n",
+        ),
+        ("<table><tr><th>h<tr><td><math display=block><mi>x</mi></math></table>", "| h |\n| --- |\n| $x$ |\n"),
+    ],
+)
+def test_formulas_are_tex(html: str, text: str) -> None:
+    """TeX where the page has it, else spelled out from MathML."""
+    assert markdown(html) == text
+
+
+def test_no_formula_or_summary_is_markup() -> None:
+    """What stands for TeX or a summary cannot bring a tag along, nor can a page's own noncharacters."""
+    evil = "&lt;script&gt;alert(1)&lt;/script&gt;"
+    for html in (
+        f'<script type="math/tex">{evil}</script>',
+        f"<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>{evil}</annotation></semantics></math>",
+        f"<details><summary>{evil}</summary><p>x</p></details>",
+        f"<code>\ufdda{evil}\ufdda</code> <code>\ufddc{evil}\ufddc</code>",
+        f'<pre class="language-\ufddb">{evil}</pre>',
+    ):
+        assert "<script" not in markdown(html).replace("`<script", "")
+
+
+def test_folded_sections_stay_folded() -> None:
+    """Summary and state are kept; a summary with a heading is that heading, and a cell has no sections."""
+    assert markdown("<details open><summary>a &amp; b</summary>x</details>") == (
+        "<details open><summary>a &amp; b</summary>\n\nx\n\n</details>\n"
+    )
+    assert markdown("<details><summary><h2>H</h2></summary><p>x</p></details>") == "## H\n\nx\n"
+    assert "<details" not in markdown("<table><tr><th>h<tr><td><details><summary>s</summary>x</details></table>")
+
+
+def test_keys_are_keys_and_options_are_code() -> None:
+    """What is pressed is a key; what is typed is code."""
+    assert markdown("<p><kbd><kbd>Ctrl</kbd>+<kbd>C</kbd></kbd> <kbd>--long</kbd></p>") == (
+        "<kbd>Ctrl</kbd>+<kbd>C</kbd> `--long`\n"
+    )
+
+
+def test_lists_and_code_in_a_cell_keep_their_lines() -> None:
+    """A cell has one line; what had several is parted by breaks."""
+    html = (
+        "<table><tr><th>a<th>b<tr><td>x<ul><li>y<li><p>z</p></ul>w<td><pre>1|2\n3</pre>"
+        "<tr><td><ol><li>p<li>q</ol><td><p>only</p></table>"
+    )
+    assert markdown(html) == (
+        "| a | b |\n| --- | --- |\n| x<br>- y<br>- z<br>w | `1\\|2`<br>`3` |\n| 1. p<br>2. q | only |\n"
+    )
+
+
+def test_readings_stand_beside_their_characters() -> None:
+    """Ruby in parentheses, other scripts as they are."""
+    assert markdown("<p><ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby> שלום</p>") == "漢(kan) שלום\n"
