@@ -29,7 +29,8 @@ _STYLE: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PROSE: Final = 4  # words that are not yet a sentence
-_FORMULA: Final = re.compile("katex|mathjax|mjx", re.I)
+# Starlight has the title of a note read out from elsewhere.
+_FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
 _UNSEEN_CLASSES: Final = frozenset(("sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"))
 _MAX_STYLE: Final = 200  # characters of one that is worth remembering
 _REVEALED_CLASS: Final = re.compile(
