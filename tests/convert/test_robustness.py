@@ -9,34 +9,11 @@ import turbohtml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.quality.robust import MONSTERS
 from sitemirror.convert import convert_html, convert_text
 from sitemirror.settings import Content
 from tests.convert.pages import URL, markdown
 from tests.convert.trees import to_html
-
-MONSTERS = {
-    "nested divs": "<div>" * 100_000 + "end",
-    "nested tables": "<table><tr><td>" * 5_000 + "end",
-    "nested links in tables": "<a href=x><table><tr><td>" * 5_000 + "end",
-    "nested lists": "<ul><li>" * 10_000 + "end",
-    "nested asides": "<main>" + "<aside>" * 20_000 + "end",
-    "nested hidden": "<div hidden>" * 20_000 + "<p>x</p>" + "</div>" * 20_000 + "end",
-    "nested headings": "<div><h2>x</h2>" * 10_000 + "end",
-    "unclosed formatting": "<b><i><u><font>" * 3_000 + "<p>x</p>" * 100 + "end",
-    "a million attributes": "<p " + " ".join(f"a{number}" for number in range(1_000_000)) + ">end",
-    "a huge table": "<table>" + ("<tr>" + "<td>x" * 10) * 10_000 + "</table>end",
-    "a ragged table": "<table>" + "".join("<tr>" + "<td>x" * (number % 50) for number in range(2_000)) + "</table>end",
-    "one wide row": "<table><tr>" + "<td>x" * 100_000 + "<tr><td>y" * 10_000 + "</table>end",
-    "spans": "<table>" + "<tr><td colspan=100 rowspan=100>x" * 300 + "</table>end",
-    "links": "".join(f"<a href='/{number}'>x</a>" for number in range(50_000)) + "end",
-    "a long word": "<p>" + "x" * 5_000_000 + "</p>end",
-    "stars": "<p>" + "*_`[<" * 200_000 + "</p>end",
-    "entities": "<p>" + "&#x26;lt;" * 200_000 + "</p>end",
-    "no-break spaces": "<p>&nbsp;</p>" * 50_000 + "end",
-    "code": "<pre><code class=language-x>x</code></pre>" * 10_000 + "end",
-    "srcsets": "<img srcset='" + "a 1x," * 50_000 + "'>end",
-    "class lists": f"<pre class='{'a-b ' * 200_000}'>x</pre>end",
-}
 
 
 @pytest.mark.parametrize("name", MONSTERS)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import turbohtml
 
 from bench.quality.commonmark import absolute, examples
-from sitemirror.convert import convert_html
+from bench.quality.robust import lost_letters, tree_documents
 from sitemirror.convert.document import parse
 from tests.convert.pages import URL, markdown
 from tests.convert.trees import to_html
@@ -125,35 +123,8 @@ def test_declared_charsets() -> None:
     assert compared > 8
 
 
-def treeconstruction() -> Iterator[str]:
-    """The documents of the tree-construction tests; fragments are not pages."""
-    for path in sorted((FOLDER / "html-wpt-treeconstruction").rglob("*.dat")):
-        for block in re.split(r"(?:\A|\n\n)(?=#data\n)", path.read_bytes().decode()):
-            head, mark, _ = block.partition("\n#errors")
-            if mark and "#document-fragment" not in block and "#script-on" not in block:
-                yield head.removeprefix("#data\n")
-
-
-NOT_CONTENT = (
-    "script, style, template, nav, footer, aside, select, textarea, button, svg, math, noscript, dialog, datalist, "
-    "iframe, video, audio, [hidden], canvas, rp, title, noframes, noembed"
-)
-
-
-def letters(text: str) -> Counter[str]:
-    """How often each letter and digit stands in `text`; blanks and signs depend on the rendering."""
-    return Counter(char for char in text if char.isalnum())
-
-
 def test_broken_trees_keep_their_text() -> None:
     """Whatever the parser makes of broken markup, the visible text of the body comes out."""
-    documents = list(treeconstruction())
+    documents = list(tree_documents(FOLDER))
     assert len(documents) > 1000
-    for html in documents:
-        text = convert_html(html, url=URL, content="full").markdown
-        body = turbohtml.parse(html).find("body")
-        if body is not None:
-            body.remove(NOT_CONTENT)
-            rendered = turbohtml.parse(to_html(text)).find("body")
-            assert rendered is not None
-            assert letters(body.text) <= letters(rendered.text), html
+    assert [html for html in documents if lost_letters(html)] == []

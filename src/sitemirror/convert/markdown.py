@@ -60,17 +60,17 @@ def _free_spaces(element: Element) -> int:
     """Takes no-break spaces out of the ends of emphasis, which can neither begin nor end with one. Their number."""
     freed = 0
     for part in list(element.iter_elements(("em", "i", "strong", "b"))):
-        texts = [node for node in part.descendants if isinstance(node, Text) and node.data]
-        if not texts or not part.text.strip():
+        if not len(part):
             continue
-        if spaces := _leading_spaces(texts[0].data):
-            texts[0].data = texts[0].data[spaces:]
+        first, last = part[0], part[-1]
+        if isinstance(first, Text) and (spaces := _leading_spaces(first.data)):
+            first.data = first.data[spaces:]
             part.insert_before(Text("\xa0" * spaces))
-        freed += spaces
-        if spaces := _leading_spaces(texts[-1].data[::-1]):
-            texts[-1].data = texts[-1].data[:-spaces]
+            freed += spaces
+        if isinstance(last, Text) and (spaces := _leading_spaces(last.data[::-1])):
+            last.data = last.data[:-spaces]
             part.insert_after(Text("\xa0" * spaces))
-        freed += spaces
+            freed += spaces
     return freed
 
 
