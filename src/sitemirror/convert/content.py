@@ -58,8 +58,9 @@ _MAX_LINK_SHARE: Final = 0.4  # of an aside's text; a list of links is navigatio
 _LANDMARKS: Final = "main, [role=main]"
 # Most specific first. One that stands more than once on a page marks teasers, not the content.
 _CONTAINERS: Final = (
-    ".markdown-body, [itemprop=articleBody], .post-content, .entry-content, .article-content, .article-body",
-    "#main-content, #content, #main, .main-content, #page-content, .page-content",
+    "[itemprop=articleBody], "
+    "[class]:is(.markdown-body, .post-content, .entry-content, .article-content, .article-body)",
+    "[id]:is(#main-content, #content, #main, #page-content), [class]:is(.main-content, .page-content)",
 )
 
 _ANYTHING: Final = frozenset(

@@ -7,6 +7,7 @@ generator meta element, or by the style sheets and scripts that it loads. `commo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -14,6 +15,7 @@ from importlib.resources import files
 from typing import Final, TypeVar
 
 _COMMON: Final = "common.toml"
+_CLASS: Final = re.compile(r"\.[\w-]+")
 _Value = TypeVar("_Value")
 
 
@@ -94,7 +96,7 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
         tabs=_merged(one.tabs for one in known),
         alerts=_merged(one.alerts for one in every),
         languages=_merged(one.languages for one in every),
-        titles=", ".join(dict.fromkeys(title for one in known for title in one.titles)),
+        titles=any_of(dict.fromkeys(title for one in known for title in one.titles)),
         noise=_joined(one.noise for one in every),
         unwrap=_joined(one.unwrap for one in every),
         formulas=_joined(one.formulas for one in every),
@@ -112,14 +114,14 @@ def read_generator(text: str) -> Generator:
     generator = Generator(
         name=data.pop("name"),
         marks=tuple(data.pop("recognised_by", ())),
-        content=", ".join(selector for selector in content if selector != "body"),
+        content=any_of([selector for selector in content if selector != "body"]),
         is_body="body" in content,
-        chrome=", ".join(data.pop("chrome", ())),
-        noise=", ".join(data.pop("noise", ())),
-        unwrap=", ".join(data.pop("unwrap", ())),
-        formulas=", ".join(data.pop("formulas", ())),
-        previous=", ".join(data.pop("previous", ())),
-        next=", ".join(data.pop("next", ())),
+        chrome=any_of(data.pop("chrome", ())),
+        noise=any_of(data.pop("noise", ())),
+        unwrap=any_of(data.pop("unwrap", ())),
+        formulas=any_of(data.pop("formulas", ())),
+        previous=any_of(data.pop("previous", ())),
+        next=any_of(data.pop("next", ())),
         titles=tuple(data.pop("titles", ())),
         tags=tuple(data.pop("tags", ())),
         roles=_by_name(data.pop("classes", {})),
@@ -135,6 +137,14 @@ def read_generator(text: str) -> Generator:
 
 def _by_name(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {name: role for role, every in names.items() for name in every}
+
+
+def any_of(selectors: Iterable[str]) -> str:
+    """One selector for all of them. Most are class names, which in one bracket take less than half the time."""
+    every = list(selectors)
+    classes = [one for one in every if _CLASS.fullmatch(one)]
+    others = [one for one in every if one not in classes]
+    return ", ".join([*others, f"[class]:is({', '.join(classes)})"] if classes else others)
 
 
 def _joined(selectors: Iterable[str]) -> str:

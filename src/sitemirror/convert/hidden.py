@@ -14,7 +14,8 @@ from turbohtml import Element
 
 # What may be hidden. Most pages have few inline styles, and reading them all is quicker than any narrower selector.
 SUSPECTS: Final = (
-    "[hidden], [style], [aria-hidden=true], .sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text"
+    "[hidden], [style], [aria-hidden=true], "
+    "[class]:is(.sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text)"
 )
 _CONTROLS: Final = "[aria-controls], [data-target], [data-bs-target], [href^='#'], [for]"
 _ZERO: Final = r"[+-]?0*\.?0*(?:[a-z%]*)\s*(?:!|;|$)"

@@ -18,7 +18,7 @@ _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
 _NO_LANGUAGE: Final = frozenset(
     ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
 )
-_LINE_NUMBERS: Final = ".linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln"
+_LINE_NUMBERS: Final = "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln)"
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 

@@ -15,7 +15,7 @@ from sitemirror.convert.marks import LINE_BREAK
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
-_GUTTERS: Final = "td.linenos, td.rouge-gutter, td.gutter, td.hljs-ln-numbers, td.lntd:first-child:not(:only-child)"
+_GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .lntd:first-child:not(:only-child))"
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
 _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
