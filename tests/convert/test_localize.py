@@ -7,7 +7,7 @@ from collections.abc import Callable
 import ada_url
 import pytest
 import turbohtml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sitemirror.convert.localize import localize_html, relink_html
@@ -423,6 +423,7 @@ def test_any_soup_of_tags_changes_in_its_links_only(html: str) -> None:
 @given(
     st.binary(max_size=120), st.sampled_from([None, "utf-8", "utf-16le", "shift_jis", "gbk", "iso-2022-jp", "bogus"])
 )
+@example(b"\x1b\xb2", "iso-2022-jp")
 def test_bytes_without_links_stay(body: bytes, charset: str | None) -> None:
     """Any bytes at all go through unharmed."""
     assert localize_html(body, url=PAGE, charset=charset, target=str) == body

@@ -103,9 +103,10 @@ class Source:
         if self._charset == "iso-2022-jp":
             try:
                 text = body.decode("iso2022_jp")
-            except UnicodeDecodeError:
+                is_same = text.encode("iso2022_jp") == body
+            except UnicodeError:  # Python reads bytes that it cannot write.
                 return None
-            if text.encode("iso2022_jp") == body:
+            if is_same:
                 self._codec = "iso2022_jp"
                 return text
         return None
