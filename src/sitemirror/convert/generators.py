@@ -144,7 +144,7 @@ def any_of(selectors: Iterable[str]) -> str:
     every = list(selectors)
     classes = [one for one in every if _CLASS.fullmatch(one)]
     others = [one for one in every if one not in classes]
-    return ", ".join([*others, f"[class]:is({', '.join(classes)})"] if classes else others)
+    return ", ".join([*others, f"[class]:is({', '.join(classes)})"] if len(classes) > 1 else every)
 
 
 def _joined(selectors: Iterable[str]) -> str:
