@@ -53,7 +53,7 @@ MANY: Final = 500
 CROWDED: Final = 16
 """Jobs in a row that found every worker with two before them; then there is one more worker."""
 
-LARGE: Final = 256 * 1024
+LARGE: Final = 128 * 1024
 """Bytes from which a page is read in a worker, whoever else is idle: markup can be written so that reading it takes
 time in the square of its size, or more memory than there is, and a worker can be ended."""
 
