@@ -103,6 +103,16 @@ def test_nothing_raw_from_a_list_of_sites(hostile: Site, out: Path, tmp_path: Pa
     assert "pw" not in done.stderr + done.stdout
 
 
+@pytest.mark.parametrize("url", ["https://h.test/\\u001b[31m\\u202e\\nx", "javascript:\\u001b[31m"])
+def test_a_page_cannot_make_up_its_url(tmp_path: Path, run_cli: RunCli, url: str) -> None:
+    """Front matter that a text page brought along is no more to be believed than its text."""
+    file = tmp_path / "page.md"
+    file.write_text(f'---\nurl: "{url}"\n---\n', encoding="utf-8")
+    done = run_cli("where", file)
+    assert done.stdout in ("https://h.test/%1B[31m%E2%80%AEx\n", "")
+    _nothing_raw(done)
+
+
 def test_a_saved_page_shows_nothing_that_drives_a_terminal(hostile: Site, out: Path, run_cli: RunCli) -> None:
     """The text of a page keeps the marks that scripts are written with, and no control character."""
     run_cli("mirror", hostile.url, *FAST, "--output", out, "--max-retries", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from contextlib import suppress
 from pathlib import Path
 
 from sitemirror import urls
@@ -63,7 +64,8 @@ def _url_of(path: Path) -> str:
         with path.open("rb") as file:
             url = read_front_matter_url(file.read(65536))
         if url:
-            return url
+            with suppress(urls.InvalidUrl):
+                return urls.normalize(url)  # A text page is kept as it is, front matter of its own included.
     raise UsageError(
         f"{path} is not a page of a mirror: no {MANIFEST} above it names it",
         hint="give a file that `sitemirror mirror` saved",
