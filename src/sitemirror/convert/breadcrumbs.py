@@ -20,7 +20,7 @@ _SEPARATORS: Final = "/>›»→\\|· \xa0"
 
 def read_breadcrumbs(document: Document) -> list[str]:
     """What the steps of the first trail on the page are called. A step that is but a picture has no name."""
-    body = document.body
+    body = document.body if document.has_trail else None
     if body is None:
         return []
     for element in islice(body.iter_elements(("nav", "ol", "ul")), _LISTS_ABOVE):

@@ -130,12 +130,13 @@ def choose(
     """
     if content is Content.FULL:
         return [body]
-    for generator in generators:
-        if generator.chrome:
-            body.remove(generator.chrome)
-    if own := _own_content(body, generators):
+    own = _own_content(body, generators)
+    # With the content at hand it is quicker to look for menus there than in the whole page.
+    has_title = any(element.find("h1") is not None for element in own)
+    _drop_parts(own if has_title else [body], generators)
+    if own:
         _take_in_notes(own[-1])
-        return _with_title(own, body)
+        return own if has_title else _with_title(own, body)
     if not any(generator.name not in _ANYTHING for generator in generators):
         reading = Reading(body)
         if reading.is_whole and len(reading.texts) >= _ENOUGH:
@@ -174,6 +175,13 @@ def _is_content_aside(aside: Element) -> bool:
         return False
     length = len(aside.text)
     return length > 0 and sum(len(anchor.text) for anchor in aside.find_all("a")) <= length * _MAX_LINK_SHARE
+
+
+def _drop_parts(elements: Iterable[Element], generators: Sequence[Generator]) -> None:
+    for generator in generators:
+        if generator.chrome:
+            for element in elements:
+                element.remove(generator.chrome)
 
 
 def _own_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
