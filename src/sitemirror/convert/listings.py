@@ -10,7 +10,7 @@ from turbohtml import Element, Node, Text
 
 _LANGUAGE_CLASS: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight)"
-    r"-([\w+#.-]+)|\bbrush:\s*([\w+#.-]+)"
+    r"-([\w+#.-]+)|\b(?:brush|lang):\s*([\w+#.-]+)"
 )
 _LANGUAGE_ATTRIBUTES: Final = ("data-lang", "data-language", "language", "data-enlighter-language", "data-code-lang")
 _BESIDE_LANGUAGE: Final = frozenset(("hljs", "sourceCode", "programlisting", "prettyprint", "highlight"))
@@ -19,6 +19,7 @@ _NO_LANGUAGE: Final = frozenset(
     ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
 )
 _LINE_NUMBERS: Final = "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln)"
+_OTHER_NAMES: Final = {"html-basic": "html", "html-erb": "erb", "xml-svg": "svg"}  # GitHub's, for what others shorten
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 
@@ -72,6 +73,8 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
     named = None
     if len(element.attrs) > (classes is not None):  # Most have nothing but a class; looking for each name takes longer.
         named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
+        if named is None and element.tag == "pre" and (spoken := element.attr("lang")) and len(spoken) > 2:
+            named = spoken if "-" not in spoken else None  # `lang` is for what people speak; some renderers misuse it.
     if not named:
         if not classes:
             return None
@@ -80,6 +83,7 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
     if not named:
         return None
     named = named.strip().lower()
+    named = _OTHER_NAMES.get(named, named)
     if named in _NO_LANGUAGE:
         return ""
     return named if _LANGUAGE.fullmatch(named) else None
