@@ -137,12 +137,12 @@ def _opens_block(text: str, start: int) -> bool:
 
 def without_blank_lines(text: str) -> str:
     """`text` with one blank line at most between two others, but for code."""
-    return _outside_code(text, lambda piece: _BLANK_LINES.sub("\n\n", piece))
+    return outside_code(text, lambda piece: _BLANK_LINES.sub("\n\n", piece))
 
 
 def with_plain_spaces(text: str) -> str:
     """`text` with no-break spaces as they are, where they keep words together; at a cell's end they say nothing."""
-    return _outside_code(text, lambda piece: "\n".join(map(_plain_spaces, piece.split("\n"))))
+    return outside_code(text, lambda piece: "\n".join(map(_plain_spaces, piece.split("\n"))))
 
 
 def _plain_spaces(line: str) -> str:
@@ -155,7 +155,7 @@ def _plain_spaces(line: str) -> str:
     return _NBSP_IN_WORDS.sub(lambda spaces: "\xa0" * (len(spaces[0]) // len("&#160;")), line)
 
 
-def _outside_code(text: str, change: Callable[[str], str]) -> str:
+def outside_code(text: str, change: Callable[[str], str]) -> str:
     """`text` with what is no code block changed."""
     pieces: list[str] = []
     done = 0

@@ -9,10 +9,12 @@ import re
 from typing import Final
 from unicodedata import category
 
-from sitemirror.convert.markdown_escapes import CodeSpans
+from sitemirror.convert.markdown_escapes import CodeSpans, outside_code
 
 _TAGS: Final = ("<em>", "<strong>")
 _STARS: Final = {"em": "*", "strong": "**"}
+# Emphasis that goes on past a hard break keeps its tags.
+_LINE: Final = re.compile(r"^.*<(?:em|strong)>.*$", re.M)
 # An escape, backticks, a tag: nothing else can be one of these or hide one.
 _TOKEN: Final = re.compile(r"\\.|`++|<(/?)(em|strong)>", re.S)
 _ANY_TOKEN: Final = re.compile(r"[\\`<]").search  # where one may begin: ten times faster to find
@@ -23,6 +25,11 @@ def starred(text: str) -> str:
     # One character is found ten times faster than four, and most pages do not have it.
     if "<" not in text or not any(tag in text for tag in _TAGS):
         return text
+    return outside_code(text, lambda piece: _LINE.sub(_starred_line, piece))
+
+
+def _starred_line(line: re.Match[str]) -> str:
+    text = line[0]
     code = CodeSpans(text)
     open_tags: list[tuple[str, int, int]] = []  # name, where it begins and ends
     edits: list[tuple[int, int, str]] = []
