@@ -41,6 +41,7 @@ from tests.convert.trees import to_html, tree
         ("AT&T &amp;copy;", "AT&T \\&copy;"),
         ("a\\*b", "a\\\\*b"),
         ("`x` \\d", "\\`x\\` \\d"),
+        ("`<", "\\`<"),
     ],
 )
 def test_escaping_is_needed_and_no_more(text: str, expected: str) -> None:
@@ -79,6 +80,11 @@ def test_code_keeps_its_backslashes() -> None:
     """What is code is left as it is, in a span, in a block and in an item."""
     html = r"<p>a\_b <code>a\_b</code></p><pre>\[x\] c\_d ``</pre><ul><li>x<pre>e\_f</pre></ul>"
     assert markdown(html) == "a\\\\_b `a\\_b`\n\n```\n\\[x\\] c\\_d ``\n```\n\n- x\n  ```\n  e\\_f\n  ```\n"
+
+
+def test_code_that_ends_with_a_backslash_hides_no_other_code() -> None:
+    """Which backticks are escaped cannot be told without reading the line, so nothing near them is touched."""
+    assert markdown(r"<p><code>C:\</code> or <code>a\_b</code>") == "`C:\\` or `a\\_b`\n"
 
 
 def test_targets_keep_their_escapes() -> None:

@@ -106,12 +106,13 @@ def _is_within_word(text: str, start: int, end: int) -> bool:
 class _Line:
     """The code spans of the line that is being read, from its beginning to where one has got."""
 
-    __slots__ = ("_here", "_text", "_ticks", "_unsure")
+    __slots__ = ("_escaped", "_here", "_text", "_ticks", "_unsure")
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._here = 0
         self._ticks = 0
+        self._escaped = 0
         self._unsure = False
 
     def is_code(self, place: int) -> bool:
@@ -119,12 +120,15 @@ class _Line:
         text = self._text
         begin = text.rfind("\n", self._here, place) + 1
         if begin:
-            self._here, self._ticks, self._unsure = begin, 0, False
+            self._here, self._ticks, self._escaped, self._unsure = begin, 0, 0, False
         if ticks := text.count("`", self._here, place):
-            self._ticks += ticks
             passed = text[max(self._here - 1, 0) : place]
-            self._unsure = self._unsure or "``" in passed or "\\`" in passed
+            self._ticks += ticks
+            self._escaped += passed.count("\\`")
+            self._unsure = self._unsure or "``" in passed or "\\\\`" in passed
         self._here = place
+        if self._escaped:  # They begin no code, but may end some that ends with a backslash.
+            return self._unsure or self._escaped < self._ticks
         return self._unsure or self._ticks % 2 == 1
 
 
