@@ -148,3 +148,16 @@ def test_lists_and_code_in_a_cell_keep_their_lines() -> None:
 def test_readings_stand_beside_their_characters() -> None:
     """Ruby in parentheses, other scripts as they are."""
     assert markdown("<p><ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby> שלום</p>") == "漢(kan) שלום\n"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<table><tr><th>h<tr><td><pre>a<ul><li>b</ul></pre></table>",
+        '<div class="mermaid">a<a href="/x"><h2>b</h2></a></div>',
+        '<div class="mermaid"><details><summary>s</summary><table><tr><td><ul><li>x</ul></table></details></div>',
+    ],
+)
+def test_what_leaves_the_page_takes_nothing_along(html: str) -> None:
+    """A part that a rule has taken out can be met again on the way, and is passed over."""
+    assert "end" in markdown(html + "<p>end</p>")

@@ -66,12 +66,16 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         if found.parent is None and found is not element:
             continue
-        if (classes := found.attr("class")) and not known.isdisjoint(names_of := classes.split()):
-            role = next(roles[name] for name in names_of if name in roles)
-            if ROLES[role](found, page):
-                continue
-        if rule := _RULES.get(found.tag):
-            rule(found, page)
+        try:
+            if (classes := found.attr("class")) and not known.isdisjoint(names_of := classes.split()):
+                role = next(roles[name] for name in names_of if name in roles)
+                if ROLES[role](found, page):
+                    continue
+            if rule := _RULES.get(found.tag):
+                rule(found, page)
+        except ValueError:
+            # It has left the page, within something that was taken out: there is nothing around it to edit.
+            continue
     if page.notes:
         shape_footnotes(element, page.notes)
 
@@ -343,7 +347,8 @@ def _heading(heading: Element, _: _Page) -> None:
     # A card: the link moves into the heading, or the heading would be lost in the link.
     if href := link.attr("href"):
         heading.wrap_children(Element("a", {"href": href}))
-    link.unwrap()
+    if link.parent is not None:
+        link.unwrap()
 
 
 def _button(button: Element, _: _Page) -> None:

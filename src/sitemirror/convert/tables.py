@@ -72,8 +72,8 @@ def square(table: Element) -> None:
 def _put_on_line(block: Element) -> None:
     """Has a block in a cell, where there is but one line, stand between line breaks."""
     parent = block.parent
-    if block.tag == "p" and parent is not None and len(parent) == 1:
-        return  # Alone in its cell, as in most tables.
+    if parent is None or (block.tag == "p" and len(parent) == 1):
+        return  # Gone with the code around it; or alone in its cell, as in most tables.
     before, after = _neighbour(block.previous_siblings), _neighbour(block.next_siblings)
     if block.tag == "pre":
         _split_code(block)
