@@ -33,7 +33,6 @@ from sitemirror.convert.blocks import Reading
 from sitemirror.convert.document import parse
 from sitemirror.convert.features import Features, Lexicon, Parts, first_words, name_words
 from sitemirror.convert.hints import hints
-from sitemirror.convert.judge import probability
 from sitemirror.convert.keep import keep
 
 FOLDS: Final = 5
@@ -172,7 +171,7 @@ def train(table: Table, held_out: int | None, options: argparse.Namespace) -> An
         iterations=options.trees,
         depth=options.depth,
         learning_rate=30 / options.trees,
-        border_count=64,
+        border_count=24,
         l2_leaf_reg=10,
         bootstrap_type="Bernoulli",
         subsample=0.7,
@@ -232,12 +231,11 @@ def judged(made: Any, table: Table, page: Page, start: int) -> dict[Content, Sco
     found = read(page.sample)
     assert found is not None
     rows = table.rows[start : start + len(page.blocks)]
-    odds = made.predict(rows, prediction_type="RawFormulaVal")
-    likely = [probability(float(one)) for one in odds]
+    odds = [float(one) for one in made.predict(rows, prediction_type="RawFormulaVal")]
     wanted = Counter(words(page.sample.wanted))
     scores = {}
     for content in (Content.MAIN, Content.AUTO):
-        kept = keep(found[0], likely, content)
+        kept = keep(found[0], odds, content)
         text = Counter(word for block, is_kept in zip(page.blocks, kept, strict=True) if is_kept for word in block)
         scores[content] = score(text, wanted)
     return scores
@@ -280,7 +278,7 @@ if __name__ == "__main__":
     command = argparse.ArgumentParser(prog="python -m bench.quality.train_content", description=__doc__)
     command.add_argument("--write", action="store_true", help="train on all pages and write the model's file")
     command.add_argument("--every", type=int, default=1, help="use every N-th page only (default: %(default)s)")
-    command.add_argument("--trees", type=int, default=240, help="trees of the model (default: %(default)s)")
+    command.add_argument("--trees", type=int, default=100, help="trees of the model (default: %(default)s)")
     command.add_argument("--depth", type=int, default=6, help="questions a tree asks, at most 8 (default: %(default)s)")
     command.add_argument(
         "--sample", type=float, default=0.35, help="how many of the light blocks count (default: %(default)s)"

@@ -19,7 +19,7 @@ from sitemirror.convert.blocks import Reading
 from sitemirror.convert.features import Features, Parts
 from sitemirror.convert.generators import Generator
 from sitemirror.convert.hints import hints
-from sitemirror.convert.judge import model, probability
+from sitemirror.convert.judge import model
 from sitemirror.convert.keep import keep, prune
 
 
@@ -151,10 +151,10 @@ def choose(
 
 
 def _judge(reading: Reading, head: Iterable[Element]) -> list[float]:
-    """For each block how likely it is content."""
+    """For each block the logarithm of the odds that it is content."""
     learnt = model()
     features = Features(reading, Parts(reading), learnt.lexicon, hints(head))
-    return [probability(odds) for odds in learnt.odds(features.columns, len(reading.texts))]
+    return learnt.odds(features.columns, len(reading.texts))
 
 
 def _has_swallowed_the_page(element: Element) -> bool:

@@ -70,6 +70,7 @@ _SIZES: Final = bytes(
 )
 _LARGEST: Final = 8191
 _PROSE: Final = 80  # characters of a block that is more than a label
+_REMEMBERED: Final = 10_000  # names
 _FEW: Final = 25  # blocks of a part that may be one of many alike
 
 
@@ -79,6 +80,8 @@ class Lexicon:
 
     names: Mapping[str, int] = field(default_factory=dict)  # of class and id
     words: Mapping[str, int] = field(default_factory=dict)  # the first words of a block, and pairs of them
+    # What whole names came to, since the pages of a site share theirs. Never more than what looking again would give.
+    judged_names: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
 
 def name_words(names: str) -> list[str]:
@@ -98,7 +101,7 @@ def first_words(text: str) -> list[str]:
 
 def judged(keys: Sequence[str], lexicon: Mapping[str, int]) -> int:
     """What words say together, as a byte."""
-    total = NOTHING + sum([lexicon.get(key, 0) for key in keys])
+    total = NOTHING + sum(filter(None, map(lexicon.get, keys)))
     return 0 if total < 0 else 255 if total > 255 else total
 
 
@@ -155,13 +158,12 @@ class Parts:
 class Features:
     """The columns of one page, by name."""
 
-    __slots__ = ("_count", "_judged", "_lengths", "_lexicon", "_parts", "_reading", "_tags", "columns")
+    __slots__ = ("_count", "_lengths", "_lexicon", "_parts", "_reading", "_tags", "columns")
 
     def __init__(self, reading: Reading, parts: Parts, lexicon: Lexicon, hints: Sequence[int] = ()) -> None:
         self.columns: dict[str, bytes] = {}
         self._reading, self._parts, self._lexicon = reading, parts, lexicon
         self._count = len(reading.texts)
-        self._judged: dict[str, int] = {"": NOTHING}
         self._lengths = list(map(len, reading.texts))
         self._tags = [reading.tags[owner] for owner in reading.owners]
         self._blocks()
@@ -171,9 +173,12 @@ class Features:
         self._neighbours()
 
     def _name(self, name: str) -> int:
-        found = self._judged.get(name)
+        known = self._lexicon.judged_names
+        found = known.get(name)
         if found is None:
-            found = self._judged[name] = judged(name_words(name), self._lexicon.names)
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[name] = judged(name_words(name), self._lexicon.names)
         return found
 
     def _blocks(self) -> None:
@@ -200,24 +205,20 @@ class Features:
 
     def _headings(self) -> None:
         """Below which heading each block stands."""
-        says, distance, rank, titles = [], [], [], []
-        last, far, level, seen = NOTHING, 255, 0, 0
+        says, distance, rank = [], [], []
+        last, far, level = NOTHING, 255, 0
         for tag, said in zip(self._tags, self.columns["says"], strict=True):
             if tag in _HEADINGS:
                 last, far, level = said, 0, _HEADINGS[tag]
-                if level == 1 and seen < 3:
-                    seen += 1
             elif far < 255:
                 far += 1
             says.append(last)
             distance.append(far)
             rank.append(level)
-            titles.append(seen)
         columns = self.columns
         columns["head_says"] = bytes(says)
         columns["head_far"] = bytes(distance)
         columns["head_rank"] = bytes(rank)
-        columns["titles"] = bytes(titles)
 
     def _names(self) -> None:
         """What the parts around each block are called, and how often there are others like them."""
@@ -281,7 +282,6 @@ class Features:
         columns["prose_done"] = bytes([n * 255 // total_prose for n in prose[1:]])
         share, link, long, many = [], [], [], []
         half: list[int] = []
-        quarter: list[int] = []
         for start, end, parent in zip(parts.starts, parts.ends, parts.parents, strict=True):
             n = chars[end] - chars[start]
             share.append(n * 255 // total)
@@ -290,19 +290,18 @@ class Features:
             long.append(part * 255 // n)
             many.append(size(end - start))
             half.append(half[parent] + 1 if half and part * 2 < total_prose else 0)
-            quarter.append(quarter[parent] + 1 if quarter and part * 4 < total_prose else 0)
         pick = itemgetter(*parts.of_block, 0, 0)
         columns["half"] = bytes([min(255, n) for n in pick(half)[:count]])
-        columns["quarter"] = bytes([min(255, n) for n in pick(quarter)[:count]])
         at = self._above()
         for level in (1, 2, 3, 4):
             pick = itemgetter(*at, 0, 0)
             columns[f"up{level}_share"] = bytes(pick(share)[:count])
-            columns[f"up{level}_link"] = bytes(pick(link)[:count])
-            columns[f"up{level}_prose"] = bytes(pick(long)[:count])
             if level < 3:
                 columns[f"up{level}_many"] = bytes(pick(many)[:count])
-            at = pick(parts.parents)[:count]
+            if level < 4:
+                columns[f"up{level}_link"] = bytes(pick(link)[:count])
+                columns[f"up{level}_prose"] = bytes(pick(long)[:count])
+                at = pick(parts.parents)[:count]
         self._page(total, links[-1], prose[-1], hints)
 
     def _page(self, total: int, linked: int, prose: int, hints: Sequence[int]) -> None:
@@ -331,9 +330,7 @@ class Features:
     def _neighbours(self) -> None:
         """What stands before and after each block."""
         columns, count = self.columns, self._count
-        for name in ("chars", "link", "kind", "says", "own", "sum", "up1_share"):
+        for name in ("kind", "says", "sum"):
             column = columns[name]
             columns[f"{name}-1"] = (b"\0" + column)[:count]
             columns[f"{name}+1"] = (column + b"\0")[1:]
-            columns[f"{name}-2"] = (b"\0\0" + column)[:count]
-            columns[f"{name}+2"] = (column + b"\0\0")[2:]

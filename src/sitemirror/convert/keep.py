@@ -8,13 +8,16 @@ from typing import Final
 
 from sitemirror.choices import Content
 from sitemirror.convert.blocks import Reading
+from sitemirror.convert.judge import probability
 
-_HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-# Text that is told by its element to be content, wherever the content is.
-_SOLID: Final = frozenset(("p", "pre", "td", "th", "dt", "dd", "blockquote", "figcaption", "caption", *_HEADINGS))
-_SURE: Final = 0.5  # of what is expected at best: the share of right blocks that is worth a wrong one
-_AUTO: Final = 0.12
-_MOST: Final = 0.75  # of the text of a part that is kept, for the rest of it to be content as well
+_AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no block
+# The surest block of a page is about this sure (the logarithm of its odds), and how far a page's blocks are moved
+# towards that: a page that is unlike the ones that were learnt from is judged by its own measure.
+_SUREST: Final = 3.0
+_MOVED: Final = 0.2
+_STRICT: Final = 1.1  # `main` asks for so much more than the expectation does, since odds are a little too good
+_SAID: Final = 50  # characters; a longer text is not said twice on purpose
+_SAID_AGAIN: Final = frozenset(("pre", "td", "th"))  # but in code and in tables it may be
 
 
 def threshold(probabilities: Sequence[float], lengths: Sequence[int]) -> float:
@@ -24,25 +27,38 @@ def threshold(probabilities: Sequence[float], lengths: Sequence[int]) -> float:
     little is sure, more has to be kept.
     """
     expected = sum(p * n for p, n in zip(probabilities, lengths, strict=True))
-    best, least, right, kept = 0.0, 1.0, 0.0, 0
+    best, right, kept = 0.0, 0.0, 0
     for p, n in sorted(zip(probabilities, lengths, strict=True), reverse=True):
         right += p * n
         kept += n
         f1 = 2 * right / (kept + expected)
-        if f1 > best:
-            best, least = f1, p
-        elif p * 2 < best:
+        if f1 < best:
             break
-    return least
+        best = f1
+    return best / 2
 
 
-def keep(reading: Reading, probabilities: Sequence[float], content: Content) -> list[bool]:
-    """For each block whether it is kept. At least one is."""
-    lengths = [len(text) for text in reading.texts]
-    least = threshold(probabilities, lengths)
+def keep(reading: Reading, odds: Sequence[float], content: Content) -> list[bool]:
+    """For each block whether it is kept, given the logarithms of the odds that it is content. At least one is."""
+    moved = _MOVED * (max(odds) - _SUREST)
+    probabilities = [probability(one - moved) for one in odds]
+    least = threshold(probabilities, [len(text) for text in reading.texts])
     if content is Content.AUTO:
         least = min(least, _AUTO)
-    return [p >= least for p in probabilities]
+        return [p >= least for p in probabilities]
+    least = min(least * _STRICT, max(probabilities))
+    kept = [p >= least for p in probabilities]
+    _once(reading, kept)
+    return kept
+
+
+def _once(reading: Reading, kept: list[bool]) -> None:
+    """Keeps a text once that a page has several times, as those do that have a version for every screen."""
+    seen: set[str] = set()
+    for block, text in enumerate(reading.texts):
+        if kept[block] and len(text) >= _SAID and reading.tags[reading.owners[block]] not in _SAID_AGAIN:
+            kept[block] = text not in seen
+            seen.add(text)
 
 
 def prune(reading: Reading, kept: Sequence[bool]) -> None:
@@ -62,8 +78,9 @@ def prune(reading: Reading, kept: Sequence[bool]) -> None:
         if start < end:
             is_gone = upto[start] == upto[end]
         else:
-            before = kept[start - 1] if start > starts[parent] else True
-            after = kept[start] if start < ends[parent] else True
+            alone = reading.tags[place] != "hr"  # a rule parts two texts, and says nothing with one
+            before = kept[start - 1] if start > starts[parent] else alone
+            after = kept[start] if start < ends[parent] else alone
             is_gone = not (before and after)
         if is_gone:
             gone.add(place)
