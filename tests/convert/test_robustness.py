@@ -158,3 +158,12 @@ def test_nothing_active_comes_out(html: str) -> None:
         assert not any(name.startswith("on") for name in element.attrs)
         for name in ("href", "src"):
             assert not (element.attr(name) or "").lower().startswith(("javascript:", "vbscript:", "data:"))
+
+
+@pytest.mark.parametrize("url", [URL, ""])
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\n", "\x01", "\xa0", "\u3000", "\u2003"])
+def test_script_addresses_are_text(url: str, blank: str) -> None:
+    """However it is begun, an address that runs something is no link, whether or not the page's own URL is known."""
+    for name in ("javascript", "JavaScript", "java\tscript", "vbscript"):
+        text = convert_html(f'<a href="{blank}{name}:alert(1)">x</a>', url=url).markdown
+        assert text == "x\n" or text.startswith(f"[x]({URL.rpartition('/')[0]}/%")

@@ -38,7 +38,10 @@ def _one(engine: str, name: str, seconds: float) -> int:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=Path(__file__).parents[2])
     ran = f"{name:12} {engine} {time.monotonic() - begun:6.0f} s"
     if done.returncode == 0:
-        print(ran, "ok", *done.stdout.splitlines()[-1:], flush=True)
+        counts = [
+            line for line in (done.stdout + done.stderr).splitlines() if line.endswith("examples") or "Done" in line
+        ]
+        print(ran, "ok", *counts[-1:], flush=True)
         return 0
     print(ran, "BROKE", done.returncode, done.stdout[-3000:], done.stderr[-5000:], sep="\n", flush=True)
     return 1

@@ -128,7 +128,9 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
             if len(text) <= _MAX_PERMALINK and "#" in target and _is_permalink(anchor, text):
                 anchor.decompose()
                 continue
-        elif target.startswith(_NOT_ADDRESSES):
+        elif (
+            "".join(target.split()).lower().startswith(_NOT_ADDRESSES)
+        ):  # Some renderers know more blanks than browsers.
             del anchor.attrs["href"]
             continue
         if (not text or text.isspace()) and anchor.tag == "a" and next(anchor.iter_elements(_SHOWN), None) is None:

@@ -22,7 +22,7 @@ HEADER: Final = Struct("<IIf")
 
 MOST_MEMORY: Final = 4 << 30
 """Bytes of address space that a worker may take up, where the system can hold it to that. A page of 10 MB whose every
-three bytes are an element takes a third of it."""
+few bytes are an element takes a third of it."""
 
 _BUFFER: Final = 1 << 18
 
