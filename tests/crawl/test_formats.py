@@ -201,3 +201,38 @@ def test_the_older_door(site: Site, tmp_path: Path) -> None:
     }  # fmt: skip
     assert {seen.headers["user-agent"] for seen in site.requests} == {"Door/1.0"}
     assert not any("sha256" in item for item in copy.index["items"])
+
+
+@pytest.mark.parametrize("first", ["page", "other"])
+async def test_both_formats_next_to_a_url_below_an_index_file(site: Site, run: Crawl, copy: Copy, first: str) -> None:
+    """`/x` needs `x/index.html` as a file and `/x/index.html/y` needs it as a folder: both are kept, in any order."""
+    pair = ["/x", "/x/index.html/y"]
+    site.html_page("/", "Home", link(*(pair if first == "page" else reversed(pair))))
+    for path in pair:
+        site.html_page(path, path, f"<p>This is {path}</p>")
+    report = await run(format="both")
+    assert (report.status, report.successful) == ("ok", 3)
+    pages = {page["title"]: page for page in copy.manifest["pages"]}
+    for path in pair:
+        for name in (pages[path]["path"], pages[path]["html_path"]):
+            assert f"This is {path}".encode() in copy.files[name]
+    again = await run(format="both", update=True)
+    assert (again.status, again.successful) == ("ok", 3)
+
+
+@pytest.mark.parametrize("first", ["page", "asset"])
+async def test_both_formats_next_to_an_asset_with_the_name_of_the_html(
+    site: Site, run: Crawl, copy: Copy, first: str
+) -> None:
+    """An asset at `/a/index.html` does not overwrite the HTML of `/a`, nor the other way round."""
+    picture = '<img src="/a/index.html">'
+    page = link("/a")
+    site.html_page("/", "Home", page + picture if first == "page" else picture + page)
+    site.html_page("/a", "A", "<p>This is a</p>")
+    site.page("/a/index.html", b"\x89PNG\r\n\x1a\n", type="image/png")
+    report = await run(format="both")
+    assert report.status == "ok"
+    [found] = [page for page in copy.manifest["pages"] if page["title"] == "A"]
+    assert b"This is a" in copy.files[found["path"]]
+    assert b"This is a" in copy.files[found["html_path"]]
+    assert sum(data.startswith(b"\x89PNG") for data in copy.files.values()) == 1

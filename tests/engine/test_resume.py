@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
+import threading
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sitemirror.errors import EmptySitemap, FolderLocked
 from tests.conftest import RunCli, StartCli
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
-from tests.site.faults import status
+from tests.site.faults import held, ok, status
 
 
 def _pages(site: Site) -> list[str]:
@@ -174,17 +175,18 @@ async def test_pages_lost_in_a_power_cut_are_fetched_again(site: Site, run: Mirr
 
 def test_two_runs_on_one_folder_do_not_mix(site: Site, start_cli: StartCli, run_cli: RunCli, out: Path) -> None:
     """The second run ends with a clear error while the first goes on; after a kill the lock is free."""
-    site.latency = 0.2
-    site.sitemap(urls=site.fill(30))
+    paths, gate = site.fill(30), threading.Event()
+    site.sitemap(urls=paths)
+    site.fault(paths[3], held(gate), ok())
     first = start_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
-    site.wait_for(6)
+    site.wait_for(6, timeout=30)
     second = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
     assert second.returncode == 1
     assert second.json["status"] == "error"
     assert "another" in second.json["error"]
     first.kill()
     first.communicate(timeout=10)
-    site.latency = 0
+    gate.set()
     assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 30
 
 

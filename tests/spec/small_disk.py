@@ -46,7 +46,7 @@ class SmallDisk:
         """Starts `sitemirror ARGUMENTS --output DISK` on `size_mb`; ended, it is run again on `then_mb`."""
         program = [sys.executable, "-m", "sitemirror", *map(str, arguments), "--output", str(self._disk)]
         settings = [str(size_mb), str(self._disk), str(self._copy), str(then_mb)]
-        self._process = subprocess.Popen([*_namespace(), "sh", "-c", _SCRIPT, "sh", *settings, *program])
+        self._process = subprocess.Popen([*mounting(), "sh", "-c", _SCRIPT, "sh", *settings, *program])
 
     def take(self, megabytes: int) -> None:
         """Somebody else fills the disk, while the program runs: as seen from its own namespace."""
@@ -74,7 +74,7 @@ class SmallDisk:
 
 
 @functools.cache
-def _namespace() -> tuple[str, ...]:
+def mounting() -> tuple[str, ...]:
     """The command that gives a program mounts of its own: with root, else in a user namespace where those exist."""
     for command in (("unshare", "--mount"), ("unshare", "--user", "--map-root-user", "--mount")):
         if shutil.which(command[0]) is not None:
@@ -87,7 +87,7 @@ def _namespace() -> tuple[str, ...]:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """Skips where no disk can be mounted."""
-    if not _namespace():
+    if not mounting():
         pytest.skip("mounting a small disk needs Linux with root or with user namespaces")
     disk = SmallDisk(tmp_path)
     yield disk

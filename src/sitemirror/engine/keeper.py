@@ -20,6 +20,7 @@ from sitemirror.publish.placeholders import failed_line, failed_placeholder, pla
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store import paths
 from sitemirror.store.ledger import Known, Ledger, SavedPage
+from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
 from sitemirror.store.placement import fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import Row
@@ -79,11 +80,6 @@ def _blank(path: str, wanted: str, size: int, digest: str, received: str) -> Sav
         canonical=None,
         received=received,
     )
-
-
-def _html_beside(path: str) -> str:
-    """Where the HTML of a page stands whose Markdown is at `path`."""
-    return path.removesuffix(".md") + ".html"
 
 
 class Keeper:
@@ -177,7 +173,7 @@ class Keeper:
 
     def _beside(self, known: Known, saved: SavedPage, html: bytes, changed: bool) -> tuple[SavedPage, bool]:
         """The HTML of a page whose Markdown was saved: the same name with another ending."""
-        path = _html_beside(saved.path)
+        path = html_beside(saved.path)
         received = sha256(html).hexdigest()
         same = received == known.received and known.html_path == path and self._tree.exists(path)
         if not same:
@@ -237,14 +233,20 @@ class Keeper:
         raise AssertionError("two URLs with one md5")
 
     def _taken(self, path: str) -> bool:
-        return bool(
-            self._ledger.owners(fold_key(path))
-            or self._ledger.displaced_at(path)
-            or path in self._promised
-            or self._blocked_folder(path)
-            or self._tree.is_folder(path)
-            or (self._plan.markdown and self._plan.html and self._tree.is_folder(_html_beside(path)))
+        return self._blocked_folder(path) != "" or any(
+            self._ledger.owners(fold_key(name))
+            or self._ledger.displaced_at(name)
+            or name in self._promised
+            or self._tree.is_folder(name)
+            for name in self._pair(path)
         )
+
+    def _pair(self, path: str) -> tuple[str, ...]:
+        """The names that go together: where both formats are saved, a page has two files, and either may be met."""
+        if not (self._plan.markdown and self._plan.html):
+            return (path,)
+        stem, dot, ending = path.rpartition(".")
+        return (f"{stem}.md", f"{stem}.html") if dot and ending in ("md", "html") else (path,)
 
     def _blocked_folder(self, path: str) -> str:
         """The part of `path` that must be a folder but is another page's file."""
@@ -264,9 +266,13 @@ class Keeper:
         while (folder := folder.rpartition("/")[0]) and folder not in self._folders:
             self._folders.add(folder)
 
-    def remove(self, path: str) -> None:
-        """Takes a page's file away, because its URL has become another name of a page."""
-        self._tree.remove(path)
+    def begin_removal(self, path: str) -> None:
+        """Notes, in the batch that makes a URL another name of a page, that its own files are to go."""
+        start_moves(self._space.state, [Move(0, path, "")])
+
+    def finish_removal(self) -> None:
+        """Takes away what was noted, once that is written down."""
+        finish_moves(self._space.state, self._tree)
         self._folders.clear()  # It may have been the last in its folder.
 
     def renew(self, known: Known) -> None:

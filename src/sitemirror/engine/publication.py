@@ -20,7 +20,7 @@ from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage
 from sitemirror.store.files import Tree
 from sitemirror.store.listing import Listing
-from sitemirror.store.localities import Localities
+from sitemirror.store.localities import Localities, is_unfinished
 from sitemirror.store.moves import Move, finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
@@ -52,6 +52,10 @@ async def publish(
     survey = Survey(space.state)
     survey.fail_loops(session.now())
     complete = status is RunStatus.OK and not survey.counts().not_reached
+    if plan.html and is_unfinished(space.state):
+        from sitemirror.engine.localization import localize
+
+        await localize(tree, Localities(space.state), session.pool, session.watch)
     if complete:  # Before that, a page yet to come could change the outcome.
         if plan.follows_links and (session.settings.update or session.settings.re_download_all):
             listing.mark_gone(session.now())

@@ -16,8 +16,10 @@ from sitemirror.engine.session import Session, stamp
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 from sitemirror.store import paths
+from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter
+from sitemirror.store.moves import ASIDE
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import RESCUED, Remembered, Restorer
 from sitemirror.store.state import State
@@ -36,7 +38,10 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
                 knitter.do_without(told.source_url)
             knitter.fill_depths()
         trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
+        lost = _refetch_strays(restorer, tree)
     knitter.settle_places()
+    if lost:
+        session.warn(f"{lost} pages were being moved when the state was lost; they are fetched again")
     if from_manifest or trusted:
         session.warn(f"the working state was missing; {from_manifest + trusted} pages were found again and are kept")
     return bool(from_manifest or trusted)
@@ -52,6 +57,20 @@ def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -
                 restorer.page(_look_up(restorer, tree, home, url))
                 count += 1
     return count
+
+
+def _refetch_strays(restorer: Restorer, tree: Tree) -> int:
+    """Files that stood aside when the state was lost are nobody's now: pages without a file are fetched again."""
+    browser = Browser(tree.root)
+    strays = [path for folder in restorer.folders() for path, _ in browser.walk(f"{folder}/{ASIDE}")]
+    if not strays:
+        return 0
+    lost = [id for id, path in restorer.paths() if not tree.exists(path)]
+    for id in lost:
+        restorer.forget_file(id)
+    for path in strays:
+        tree.remove(path)
+    return len(lost)
 
 
 def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:

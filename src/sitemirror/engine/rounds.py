@@ -282,4 +282,4 @@ class Rounds:
         fresh = list(self._ledger.not_yet_durable())
         with self._session.watch.waiting(Stage.FLUSH):
             synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
-        self._ledger.durable([id for id, path, _ in fresh if path in synced])
+        self._ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})

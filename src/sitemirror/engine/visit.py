@@ -217,11 +217,13 @@ class Visitor:
 
     def _become_alias(self, known: Known, target: Known) -> None:
         """What was a page of its own is now another's name; its file would be found twice."""
+        self._ledger.within_batch()
+        if known.path is not None and known.path != target.path:
+            self._keeper.begin_removal(known.path)
         self._ledger.redirected(known.id, target.id, self._session.now())
         self._ledger.commit()
         failpoint.reached("alias-committed")
-        if known.path is not None and known.path != target.path:
-            self._keeper.remove(known.path)
+        self._keeper.finish_removal()
 
     def _name(self, page: Known, names: list[str]) -> None:
         """`names` lead to `page`: they are done when it is."""

@@ -168,17 +168,15 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     with space.state.transaction():
         _trust(space, log.mend())
     ledger = Ledger(space.state, run, log)
-    lost = []
-    checked = []
-    for id, path, digest in list(ledger.not_yet_durable()):
+    lost = set()
+    files = list(ledger.not_yet_durable())
+    for id, path, digest in files:
         data = space.tree.read(path) if space.tree.exists(path) else None
         if data is None or (digest and sha256(data).hexdigest() != digest):
-            lost.append(id)
-        else:
-            checked.append(id)
+            lost.add(id)
     for id in lost:
         ledger.requeue(id)
-    ledger.durable(checked)
+    ledger.durable(files, but=lost)
     ledger.commit()
     if lost:
         session.warn(f"{len(lost)} pages had not reached the disk when the last run ended; they are fetched again")

@@ -7,7 +7,7 @@ between the commit and the log's lines is mended when the state is opened next.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -375,15 +375,20 @@ class Ledger:
         self._pending = 0
 
     def not_yet_durable(self) -> Iterator[tuple[int, str, str | None]]:
-        """(id, path, sha256) of pages whose bytes may still be in the system's cache only."""
+        """(id, path, sha256) of files whose bytes may still be in the system's cache only; some pages have two."""
+        fresh = "FROM page JOIN url USING (id) WHERE page.durable = 0 AND url.status = 1"
         yield from self._db.execute(
-            "SELECT page.id, page.path, page.sha256 FROM page JOIN url USING (id) "
-            "WHERE page.durable = 0 AND url.status = 1"
+            f"SELECT page.id, path, sha256 {fresh}"
+            f" UNION ALL SELECT page.id, html_path, html_sha256 {fresh} AND html_path != path"
         )
 
-    def durable(self, ids: list[int]) -> None:
+    def durable(self, files: Iterable[tuple[int, str, str | None]], but: Container[int] = ()) -> None:
+        """These files are on the disk itself, `but` for those of some pages, and for what was written since."""
         with self._state.transaction() as db:
-            db.executemany("UPDATE page SET durable = 1 WHERE id = ?", ((id,) for id in ids))
+            db.executemany(
+                "UPDATE page SET durable = 1 WHERE id = :id AND (sha256 IS :sha OR html_sha256 IS :sha)",
+                ({"id": id, "sha": digest} for id, _, digest in files if id not in but),
+            )
 
     def requeue(self, id: int) -> None:
         """A page's file did not survive: its URL is fetched again."""

@@ -11,7 +11,7 @@ from sitemirror import failpoint
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
-BATCH: Final = 16
+BATCH: Final = 12
 """Files that may have local links without their rows saying so. Their hashes tell, if a kill comes between."""
 
 # Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's.
@@ -24,6 +24,21 @@ SELECT resolved.id, coalesce(html_path, path) FROM resolved JOIN page ON page.id
 WHERE url.status IN ({Row.SAVED}, {Row.GONE});
 CREATE UNIQUE INDEX temp.place_id ON place (id);
 """
+
+# As a pass that was cut off saw them: files that it came to link by these paths, and its rows cannot tell which.
+_PLACES_THEN = """
+CREATE TEMP TABLE place AS
+SELECT url.id AS id, coalesce(linking.path, url.linked_as) AS path FROM url LEFT JOIN linking USING (id)
+WHERE coalesce(linking.path, url.linked_as) != '';
+CREATE UNIQUE INDEX temp.place_id ON place (id);
+"""
+
+# A pass under way: the paths it links by where those are new, and the files whose old local links it has changed.
+_UNDER_WAY = """
+CREATE TABLE IF NOT EXISTS linking (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS relinked (id INTEGER PRIMARY KEY);
+"""
+_NOTE: Final = "linking"
 
 _PLACE = f"""
 SELECT page.id, url.url, page.html_path, page.html_sha256, page.local_at, page.headers, page.content_type
@@ -48,6 +63,11 @@ class Place:
         return self.content_type == "text/css"
 
 
+def is_unfinished(state: State) -> bool:
+    """Whether a kill came while links were made local."""
+    return bool(state.get(_NOTE, False))
+
+
 class Localities:
     """The copy as it is now, against the copy as its files link it. Made after paths are settled."""
 
@@ -55,8 +75,22 @@ class Localities:
         self._state = state
         self._db = state.db
         self._pending = 0
+        self.goes_on = state.get(_NOTE, False)
+        """Whether this is the pass that a kill cut off, which comes to its end before any path may change."""
         self._db.execute("DROP TABLE IF EXISTS temp.place")
-        self._db.executescript(_PLACES)
+        self._db.executescript(_UNDER_WAY)
+        self._db.executescript(_PLACES_THEN if self.goes_on else _PLACES)
+
+    def begin(self) -> None:
+        """Notes by which paths files are about to link to each other, so that a kill leaves no doubt about it."""
+        if self.goes_on:
+            return
+        with self._state.transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO linking SELECT url.id, coalesce(place.path, '') FROM url"
+                " LEFT JOIN place USING (id) WHERE linked_as != coalesce(place.path, '')"
+            )
+            self._state.put(_NOTE, True)
 
     @contextmanager
     def batches(self) -> Iterator[None]:
@@ -76,7 +110,8 @@ class Localities:
     def outdated(self) -> Iterator[Place]:
         """Files that stand elsewhere now, or that link to something which does."""
         return self._places(
-            """AND local_at != '' AND (local_at != html_path OR page.id IN (
+            """AND local_at != '' AND page.id NOT IN (SELECT id FROM relinked)
+               AND (local_at != html_path OR page.id IN (
                  SELECT edge.src FROM edge JOIN url AS dst ON dst.id = edge.dst LEFT JOIN place ON place.id = dst.id
                  WHERE dst.linked_as != coalesce(place.path, ''))) ORDER BY page.id"""
         )
@@ -100,8 +135,10 @@ class Localities:
         """The file's links lead where things are now."""
         if not self._db.in_transaction:
             self._db.execute("BEGIN")
+        if place.local_at:
+            self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (place.id,))
         self._db.execute(
-            "UPDATE page SET local_at = html_path, html_size = :size, html_sha256 = :sha, "
+            "UPDATE page SET local_at = html_path, html_size = :size, html_sha256 = :sha, durable = 0, "
             "size = CASE WHEN path = html_path THEN :size ELSE size END, "
             "sha256 = CASE WHEN path = html_path THEN :sha ELSE sha256 END WHERE id = :id",
             {"size": size, "sha": sha256, "id": place.id},
@@ -124,3 +161,6 @@ class Localities:
                 "UPDATE url SET linked_as = coalesce((SELECT path FROM place WHERE place.id = url.id), '') "
                 "WHERE linked_as != coalesce((SELECT path FROM place WHERE place.id = url.id), '')"
             )
+            db.execute("DELETE FROM linking")
+            db.execute("DELETE FROM relinked")
+            db.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))

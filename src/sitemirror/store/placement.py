@@ -44,8 +44,8 @@ class Placement:
         settled = settle(
             (
                 # Where the preferred place cannot be had, the page stays: rather an odd name than a mirror at odds.
-                (url, wanted, path if published or around.bars(path, wanted) else None)
-                for _, url, wanted, path, published, _ in found.values()
+                (url, wanted, path if published or around.bars(path, wanted, html_path) else None)
+                for _, url, wanted, path, published, html_path in found.values()
             ),
             around.has,
         )
@@ -184,9 +184,10 @@ class _Surroundings:
         there = (file for file, _ in self._browser.walk(path)) if self._tree.is_folder(path) else ()
         return any(file not in self._yielding for file in chain(known, there))
 
-    def bars(self, path: str, wanted: str) -> bool:
-        """Whether a page at `path` cannot come to `wanted`."""
+    def bars(self, path: str, wanted: str, html_path: str | None) -> bool:
+        """Whether a page at `path`, with its HTML at `html_path`, cannot come to `wanted`."""
         if path == wanted:
             return False
         blocked = (folder for folder in folders(wanted) if self._tree.exists(folder) and folder not in self._yielding)
-        return self.has(wanted) or any(blocked)
+        beside = html_path is not None and html_path != path and self.has(html_beside(wanted))
+        return self.has(wanted) or beside or any(blocked)

@@ -123,6 +123,21 @@ class Restorer:
         changed = self._db.execute("UPDATE page SET received = NULL WHERE path = ?", (path,))
         return changed.rowcount > 0
 
+    def folders(self) -> set[str]:
+        """The host folders that pages are in."""
+        return {path.partition("/")[0] for _, path in self.paths()}
+
+    def paths(self) -> list[tuple[int, str]]:
+        """Each file that a page should have, with the page's row; HTML beside Markdown too."""
+        saved = f"FROM page JOIN url USING (id) WHERE status = {Row.SAVED}"
+        both = f"SELECT id, path {saved} UNION ALL SELECT id, html_path {saved} AND html_path != path"
+        return self._db.execute(both).fetchall()
+
+    def forget_file(self, id: int) -> None:
+        """The page's file is not there: its URL is to be fetched."""
+        self._db.execute("UPDATE url SET status = ? WHERE id = ?", (Row.QUEUED, id))
+        self._db.execute("DELETE FROM page WHERE id = ?", (id,))
+
     def gone(self, page: Remembered, since: str | None) -> None:
         if not self.knows(page.url):
             self.page(page)

@@ -1,0 +1,168 @@
+"""Disks that refuse: the run stops with one clear line, what is there is whole, and the next run goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.conftest import Finished, RunCli, StartCli, clean_environment
+from tests.site import Exchange, Site, faults
+from tests.spec.small_disk import mounting
+
+# Mounts a disk with the options `$2` at `$1`, runs the program, mounts it again with `$3`, and runs it once more.
+_SCRIPT: Final = """
+disk=$1 first=$2 then=$3; shift 3
+mount -t tmpfs -o "$first" tmpfs "$disk" || exit 99
+"$@" >"$disk.1.out" 2>"$disk.1.err"; echo $? >"$disk.1.code"
+mount -o "remount,$then" "$disk" || exit 99
+"$@" >"$disk.2.out" 2>"$disk.2.err"; echo $? >"$disk.2.code"
+cp -R "$disk/." "$disk.copy"
+"""
+
+
+def _on_a_disk(site: Site, folder: Path, first: str, then: str, *options: str) -> tuple[Finished, Finished, Path]:
+    """One run on a disk mounted as `first`, another after it was mounted as `then`, and what is on it in the end."""
+    if not mounting():
+        pytest.skip("mounting a small disk needs Linux with root or with user namespaces")
+    disk = folder / "disk"
+    disk.mkdir()
+    program = [sys.executable, "-m", "sitemirror", "mirror", site.url, "--rate-limit", "0", *options]
+    command = [*mounting(), "sh", "-c", _SCRIPT, "sh", str(disk), first, then, *program, "--output", str(disk)]
+    subprocess.run(command, check=True, timeout=120, env=clean_environment(None), cwd=folder)
+    first_run, second_run = (
+        Finished(
+            int((folder / f"disk.{number}.code").read_text()),
+            (folder / f"disk.{number}.out").read_text("utf-8"),
+            (folder / f"disk.{number}.err").read_text("utf-8"),
+        )
+        for number in (1, 2)
+    )
+    return first_run, second_run, folder / "disk.copy" / f"127.0.0.1_{site.port}"
+
+
+def _clear_stop(done: Finished, *words: str) -> None:
+    """One error with a hint, and no more fuss."""
+    assert (done.returncode, done.json["status"]) == (1, "error"), done.stderr
+    assert any(word in done.json["error"] for word in words), done.json["error"]
+    assert done.json["hint"]
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+
+
+def _pages(folder: Path) -> int:
+    return len(list(folder.rglob("page/*/index.md")))
+
+
+@pytest.mark.parametrize("guard", ["--min-free-mb=1", "--min-free-mb=0"])
+def test_no_inodes_left(site: Site, tmp_path: Path, guard: str) -> None:
+    """Room for bytes but not for files: the run stops, and goes on when there is."""
+    site.sitemap(urls=site.fill(40))
+    stopped, resumed, copy = _on_a_disk(site, tmp_path, "size=50m,nr_inodes=60", "nr_inodes=5000", guard)
+    _clear_stop(stopped, "disk", "inodes")
+    assert (resumed.returncode, resumed.json["status"], resumed.json["successful"]) == (0, "ok", 40)
+    assert _pages(copy) == 40
+
+
+def test_a_disk_that_became_read_only(site: Site, tmp_path: Path) -> None:
+    """A copy on a disk that can only be read stays as it is, and the run says why it did nothing."""
+    site.sitemap(urls=site.fill(3))
+    first, second, copy = _on_a_disk(site, tmp_path, "size=300m", "ro", "--update")
+    assert (first.returncode, first.json["successful"]) == (0, 3)
+    _clear_stop(second, "Read-only", "read-only", "readonly")
+    assert _pages(copy) == 3
+
+
+def test_a_file_where_a_folder_must_go(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Somebody's file stands where pages have to be: it is not touched, and the run goes on once it is gone."""
+    site.sitemap(urls=site.fill(3))
+    host = out / f"127.0.0.1_{site.port}"
+    host.mkdir(parents=True)
+    (host / "page").write_text("mine")
+    _clear_stop(run_cli("mirror", site.url, "--rate-limit", 0, "--output", out), "page")
+    assert (host / "page").read_text() == "mine"
+    (host / "page").unlink()
+    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 3
+
+
+def test_an_output_folder_deleted_under_a_run(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Whatever the run makes of it, it ends without a crash, and the next one has every page."""
+    paths = site.fill(12)
+    site.sitemap(urls=paths)
+
+    async def delete(exchange: Exchange) -> None:
+        shutil.rmtree(out)
+        await faults.ok()(exchange)
+
+    site.fault(paths[5], delete, faults.ok())
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+    again = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    assert (again.returncode, again.json["successful"]) == (0, 12)
+    assert _pages(out) == 12
+
+
+def _as_anybody() -> list[str]:
+    """What goes before a command so that permissions count for it: root has to give up its privilege."""
+    if os.name == "nt":
+        pytest.skip("permissions are another matter there")
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("root is refused nothing, and there is no setpriv to change that")
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+
+
+def test_permission_lost_halfway(site: Site, out: Path, tmp_path: Path) -> None:
+    """The folder may not be written to any more: a clear stop, nothing torn; allowed again, the run goes on."""
+    paths = site.fill(12)
+    site.sitemap(urls=paths)
+    pages = out / f"127.0.0.1_{site.port}" / "page"
+
+    async def forbid(exchange: Exchange) -> None:
+        pages.chmod(0o555)
+        await faults.ok()(exchange)
+
+    site.fault(paths[5], forbid, faults.ok())
+    command = [*_as_anybody(), sys.executable, "-m", "sitemirror", "mirror", site.url, "--rate-limit", "0"]
+
+    def run() -> Finished:
+        done = subprocess.run(
+            [*command, "--output", str(out)], capture_output=True, text=True, check=False, timeout=50, cwd=tmp_path,
+            env=clean_environment(None),
+        )  # fmt: skip
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    _clear_stop(run(), "ermission")
+    assert _pages(out) == 5
+    pages.chmod(0o755)
+    assert run().json["successful"] == 12
+    assert _pages(out) == 12
+
+
+def test_a_symlink_planted_during_a_run(site: Site, out: Path, tmp_path: Path, start_cli: StartCli) -> None:
+    """A folder of the copy that is replaced by a link in the middle of a run: nothing is written behind it."""
+    if not hasattr(os, "symlink") or os.name == "nt":
+        pytest.skip("symlinks need a privilege there")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    paths = site.fill(12)
+    site.sitemap(urls=paths)
+    host = out / f"127.0.0.1_{site.port}"
+
+    async def plant(exchange: Exchange) -> None:
+        shutil.rmtree(host / "page")
+        (host / "page").symlink_to(elsewhere)
+        await faults.ok()(exchange)
+
+    site.fault(paths[5], plant, faults.ok())
+    process = start_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    said, errors = process.communicate(timeout=50)
+    _clear_stop(Finished(process.returncode, said, errors), "symlink")
+    assert list(elsewhere.iterdir()) == []

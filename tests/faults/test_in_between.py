@@ -1,0 +1,95 @@
+"""Kills between two steps that belong together, and losses on top of a kill: nothing dangles, nothing is left over."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Finished, RunCli
+from tests.crawl.conftest import Copy, link, timeless
+from tests.site import Site
+
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="kills with signals"), pytest.mark.timeout(200)]
+
+
+def _run(run_cli: RunCli, site: Site, out: Path, command: str, *options: str, die_at: str = "") -> Finished:
+    env = {"SITEMIRROR_FAILPOINT": die_at} if die_at else None
+    done = run_cli(command, site.url, "--rate-limit", 0, "--quiet", "--output", out, *options, env=env)
+    assert done.returncode == (-signal.SIGKILL if die_at else 0), done.stderr
+    return done
+
+
+def _sound(run_cli: RunCli, out: Path) -> None:
+    done = run_cli("verify", out)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", ["mirror", "crawl"])
+def test_a_page_that_becomes_a_redirect_leaves_no_file_behind(
+    site: Site, run_cli: RunCli, out: Path, command: str
+) -> None:
+    """Killed after the page has become a name of another and before its files, two with both formats, are gone."""
+    both = ("--format", "both") if command == "crawl" else ()
+    site.html_page("/", "Home", link("/old", "/new"))
+    site.html_page("/old", "Old", "<p>old</p>", etag="o1")
+    site.html_page("/new", "New", "<p>new</p>")
+    site.sitemap(urls=["/", "/old", "/new"])
+    _run(run_cli, site, out, command, *both)
+    site.redirect("/old", "/new")
+    _run(run_cli, site, out, command, *both, "--update", die_at="alias-committed")
+    _run(run_cli, site, out, command, *both, "--update")
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    endings = ("html", "md") if both else ("md",)
+    assert sorted(copy.files) == sorted(f"{name}.{end}" for name in ("index", "new/index") for end in endings)
+    [new] = [page for page in copy.manifest["pages"] if page["url"].endswith("/new")]
+    assert new["aliases"] == [f"{site.url}/old"]
+    _sound(run_cli, out)
+
+
+@pytest.mark.parametrize("step", ["file-renamed:14", "links-rewritten:1", "links-committed:1", "links-committed:2"])
+def test_links_that_were_being_made_local_follow_pages_that_move_later(
+    site: Site, run_cli: RunCli, tmp_path: Path, step: str
+) -> None:
+    """A crawl cut by --max-pages is killed while it rewrites links; then a page comes that takes another's place."""
+    leaves = [f"/leaf/{number}" for number in range(30)]
+    site.html_page("/", "Home", link("/p/", *leaves))
+    site.html_page("/p/", "Slash", link(*leaves, "/way"))
+    for leaf in leaves:
+        site.html_page(leaf, leaf, link("/p/", "/", "/p", leaves[0]))
+    site.html_page("/p", "Bare", link("/p/"))
+    site.html_page("/way", "Way", "<p>way</p>")
+    copies = {}
+    for name in ("whole", "killed"):
+        _run(run_cli, site, tmp_path / name, "crawl", "--max-pages", "28", die_at=step if name == "killed" else "")
+        if name == "killed":
+            _run(run_cli, site, tmp_path / name, "crawl", "--max-pages", "2", die_at="links-rewritten:1")
+        _run(run_cli, site, tmp_path / name, "crawl")
+        _sound(run_cli, tmp_path / name)
+        copies[name] = Copy(tmp_path / name / f"127.0.0.1_{site.port}")
+    assert copies["killed"].files == copies["whole"].files
+    assert timeless(copies["killed"].manifest) == timeless(copies["whole"].manifest)
+
+
+@pytest.mark.parametrize("command", ["mirror", "crawl"])
+def test_a_state_lost_while_files_stand_aside_loses_no_page(
+    site: Site, run_cli: RunCli, out: Path, command: str
+) -> None:
+    """Two pages were changing places when the run was killed and its state lost: what is missing is fetched again."""
+    site.html_page("/", "Home", link("/p/", "/p", "/q"))
+    for path in ("/p/", "/p", "/q"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.sitemap(urls=["/", "/p/", "/p", "/q"])
+    _run(run_cli, site, out, command, die_at="file-aside")
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    assert (copy.folder / "_moving").is_dir()
+    for left in copy.folder.glob("_state.sqlite3*"):
+        left.unlink()
+    _run(run_cli, site, out, command)
+    assert not (copy.folder / "_moving").exists()
+    texts = b"".join(copy.files.values())
+    assert all(text in texts for text in (b"/p/", b"/p", b"/q"))
+    assert len(copy.manifest["pages"]) == len(copy.files) == 4
+    _sound(run_cli, out)
