@@ -16,6 +16,7 @@ from sitemirror.engine.session import Session
 from sitemirror.errors import OutputError
 from sitemirror.publish.progress import CorruptFile, parse_checkpoint
 from sitemirror.store import paths
+from sitemirror.store.disk import boot_id
 from sitemirror.store.files import Tree
 from sitemirror.store.folders import symlink_refused
 from sitemirror.store.ledger import Ledger
@@ -43,6 +44,7 @@ class Workspace:
     locks: ExitStack
     locked: set[str]
     fresh_start: bool  # nothing is known of an unfinished run
+    cut_off: bool = False  # the machine went down under the last run
 
     @property
     def folder(self) -> Path:
@@ -102,10 +104,13 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
 
 def _tidy(space: Workspace) -> None:
     """Clears away the half-written files of a run that was killed. Looking costs time, so only then."""
+    before, booted = space.state.get("booted", ""), boot_id()
     for folder in space.state.get("writing_to", []):
         space.lock(folder)
         space.tree.sweep_temporary(folder)
+        space.cut_off = bool(before) and before != booted
     space.state.put("writing_to", sorted(space.locked))
+    space.state.put("booted", booted)
 
 
 def _check(session: Session, tree: Tree, name: str) -> bool:
@@ -166,6 +171,8 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     log = ProcessedLog(space.state, space.reserve, space.file("_processed.txt"))
     space.locks.callback(log.close)
     with space.state.transaction():
+        if space.cut_off:
+            log.cut_back()
         _trust(space, log.mend())
     ledger = Ledger(space.state, run, log)
     lost = set()

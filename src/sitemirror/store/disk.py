@@ -123,3 +123,11 @@ def refusal(error: OSError, path: str | Path) -> OutputError:
     reason = error.strerror or type(error).__name__
     hint = "check the disk, then run the same command: it resumes (or choose another --output)"
     return OutputError(f"cannot write {shown}: {reason}", hint=hint)
+
+
+def boot_id() -> str:
+    """What tells one start of the machine from another; empty where the system has no such thing."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return ""

@@ -41,6 +41,14 @@ class ProcessedLog:
                     yield url
         self.announce(())
 
+    def cut_back(self) -> None:
+        """Forgets lines that the state knows nothing of. After a power cut they may be of pages that are not there."""
+        noted = self._state.get("log") or {"offset": 0, "lines": []}
+        end = noted["offset"] + len(_bytes(noted["lines"]))
+        if self._log.size > end:
+            self._log.cut(end)
+            self.announce(())
+
     def close(self) -> None:
         self._log.close()
 

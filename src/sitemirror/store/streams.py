@@ -44,6 +44,12 @@ class LineLog:
                 raise
         self.size += len(lines)
 
+    def cut(self, size: int) -> None:
+        """Forgets the lines behind the first `size` bytes."""
+        with refusals_of(self._rel):
+            os.ftruncate(self._fd, size)
+        self.size = _cut_torn_line(self._fd)
+
     def sync(self) -> None:
         """Returns when the lines are on the disk itself."""
         with refusals_of(self._rel):

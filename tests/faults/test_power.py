@@ -1,0 +1,107 @@
+"""Power cuts, as far as they can be staged: files that were not forced onto the disk are gone, the state is behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RunCli, clean_environment
+from tests.crawl.conftest import Copy, timeless
+from tests.site import Site
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills with signals")
+
+
+def _killed(run_cli: RunCli, site: Site, out: Path, step: str) -> None:
+    env = {"SITEMIRROR_FAILPOINT": step}
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--quiet", "--output", out, env=env)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+@pytest.mark.timeout(120)
+def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """`_processed.txt` reached the disk, the last rows and their pages did not: no page counts that is not there."""
+    site.sitemap(urls=site.fill(60))
+    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", tmp_path / "whole").returncode == 0
+    out = tmp_path / "cut"
+    folder = out / f"127.0.0.1_{site.port}"
+    _killed(run_cli, site, out, "lines-appended:1")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for file in folder.glob("_state.sqlite3*"):
+        shutil.copy(file, kept)
+    before = set(folder.rglob("index.md"))
+    _killed(run_cli, site, out, "lines-appended:2")
+    for file in folder.glob("_state.sqlite3*"):
+        file.unlink()
+    for file in kept.iterdir():
+        shutil.copy(file, folder)
+    for number, page in enumerate(sorted(set(folder.rglob("index.md")) - before)):
+        page.write_bytes(b"") if number % 2 else page.unlink()
+    lines = (folder / "_processed.txt").read_text("utf-8").splitlines()
+    assert len(lines) > len(before) / 2
+    with closing(sqlite3.connect(folder / "_state.sqlite3")) as db, db:
+        if not db.execute("UPDATE meta SET value = '\"another\"' WHERE name = 'booted' AND value != '\"\"'").rowcount:
+            pytest.skip("this system does not tell one start of the machine from another")
+    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 60
+    whole, cut = Copy(tmp_path / "whole" / folder.name), Copy(folder)
+    assert cut.files == whole.files
+    assert timeless(cut.manifest) == timeless(whole.manifest)
+    done = (folder / "_processed.txt").read_text("utf-8").splitlines()
+    assert len(done) == len(set(done)) == 60
+
+
+@pytest.mark.timeout(120)
+def test_no_row_is_durable_before_its_file_is(site: Site, out: Path, tmp_path: Path) -> None:
+    """As the kernel sees it: each file whose row says that it is on the disk was synced after it was renamed."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace shows the order of writes, and is not here")
+    site.sitemap(urls=site.fill(60))
+    site.latency = 0.4
+    log = tmp_path / "strace"
+    calls = "rename,renameat,renameat2,fsync,fdatasync,syncfs"
+    traced = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", f"trace={calls}"]
+    run = [sys.executable, "-m", "sitemirror", "mirror", site.url, "--rate-limit", "0", "--output", str(out)]
+    process = subprocess.Popen(
+        [*traced, *run], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=clean_environment(None),
+        start_new_session=True, cwd=tmp_path,
+    )  # fmt: skip
+    state = out / f"127.0.0.1_{site.port}" / "_state.sqlite3"
+    try:
+        durable: list[str] = []
+        deadline = time.monotonic() + 60
+        while len(durable) < 5 and time.monotonic() < deadline:
+            time.sleep(0.5)
+            if state.exists() and len(site.requests) > 8:
+                with closing(sqlite3.connect(f"file:{state}?mode=ro", uri=True)) as db:
+                    durable = [path for (path,) in db.execute("SELECT path FROM page WHERE durable = 1")]
+        calls_seen = log.read_text("utf-8", "replace").splitlines()
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+    if not calls_seen:
+        pytest.skip("strace may not trace here")
+    assert len(durable) >= 5
+    for path in durable:
+        folder, name = str(out / Path(path).parent), Path(path).name
+        renamed = _last(calls_seen, rf'rename.*<{re.escape(folder)}>, "{re.escape(name)}"')
+        synced = max(
+            _last(calls_seen, rf"fsync\(\d+<{re.escape(folder)}/{re.escape(name)}>"),
+            _last(calls_seen, r"syncfs\(.*= 0|syncfs resumed.*= 0"),
+        )
+        assert 0 <= renamed < synced, path
+
+
+def _last(lines: list[str], wanted: str) -> int:
+    """The number of the last line that has it; -1 for none."""
+    return max((number for number, line in enumerate(lines) if re.search(wanted, line)), default=-1)
