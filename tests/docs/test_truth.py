@@ -22,7 +22,7 @@ from tests.docs.blocks import PROSE, ROOT, blocks, prose
 SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
 OTHERS = {"--config", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
 # Of programs that the pages mention besides ours.
-FOREIGN = {"--strict"}
+FOREIGN = {"--strict", "--kills", "--nginx", "--steps"}
 
 
 @pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
@@ -35,7 +35,7 @@ def test_options_in_prose_exist(file: Path) -> None:
 @pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
 def test_variables_exist(file: Path) -> None:
     """Every SITEMIRROR_… variable is read."""
-    known = {variable(name) for name in kinds()} | {PREFIX + "CONFIG"}
+    known = {variable(name) for name in kinds()} | {PREFIX + "CONFIG", PREFIX + "FAILPOINT"}
     text = file.read_text(encoding="utf-8")
     named = {name for name in re.findall(r"SITEMIRROR_[A-Z_]+", text) if not name.endswith("_")}
     assert named <= known

@@ -13,14 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from tests.conftest import clean_environment
 from tests.crawl.conftest import Copy, timeless
 from tests.faults import town
+from tests.manual.server import SOURCE, Manual, nginx
 from tests.site import Site
 
 PIPELINE: Final = 32
@@ -35,6 +36,53 @@ STEPS: Final = (
     "run-finished:1", "draft-written:1", "draft-renamed:1", "draft-renamed:2", "draft-renamed:3",
 )  # fmt: skip
 """Every step of the crash order, in the order in which a run comes to them."""
+
+
+class Asked(Protocol):
+    """A request as a server has it in its log."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+
+class Served(Protocol):
+    """A site with a log: the test site, or nginx."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def requests(self) -> Sequence[Asked]: ...
+
+    def clear_log(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BehindNginx:
+    """A manual of 1,169 pages behind nginx."""
+
+    manual: Manual
+
+    @property
+    def url(self) -> str:
+        return self.manual.url
+
+    @property
+    def port(self) -> int:
+        return self.manual.port
+
+    @property
+    def requests(self) -> Sequence[Asked]:
+        return [line for line in self.manual.logged() if not line.path.startswith("/mark-")]
+
+    def clear_log(self) -> None:
+        self.manual.forget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +147,7 @@ class Moment:
         late = chance.random() < 0.4
         return cls(most * 2 if late else chance.randint(1, most), chance.uniform(0.05, 0.6), chance.uniform(0, 0.05))
 
-    def came(self, site: Site, process: subprocess.Popen[str]) -> bool:
+    def came(self, site: Served, process: subprocess.Popen[str]) -> bool:
         """Waits for it. False when the run was over sooner."""
         seen, since = 0, time.monotonic()
         while process.poll() is None:
@@ -116,7 +164,7 @@ class Moment:
 class Victim:
     """One folder that is run into again and again, against the test site."""
 
-    site: Site
+    site: Served
     kind: Kind
     output: Path
     asked: set[str] = field(default_factory=set)
@@ -151,7 +199,7 @@ class Victim:
             assert found[name] == expected, f"{name} differ: {_difference(expected, found[name])}"
 
 
-def contents(output: Path, site: Site) -> dict[str, Any]:
+def contents(output: Path, site: Served) -> dict[str, Any]:
     """All that may be compared of a copy."""
     copy = Copy(output / f"127.0.0.1_{site.port}")
     placeholders = [path for folder in ("_failed", "_skipped") for path in (copy.folder / folder).glob("*")]
@@ -178,13 +226,13 @@ def _difference(expected: Any, found: Any) -> str:
     return f"{str(expected)[:500]} ≠ {str(found)[:500]}"
 
 
-def undisturbed(site: Site, kind: Kind, output: Path) -> dict[str, Any]:
+def undisturbed(site: Served, kind: Kind, output: Path) -> dict[str, Any]:
     """What a run leaves that nobody disturbs."""
     assert Victim(site, kind, output).run() == 0
     return contents(output, site)
 
 
-def through_every_step(site: Site, kind: Kind, folder: Path, steps: tuple[str, ...] = STEPS) -> int:
+def through_every_step(site: Served, kind: Kind, folder: Path, steps: tuple[str, ...] = STEPS) -> int:
     """Kills one run at each step in turn, each time going on with the next. Gives the number of kills."""
     whole = undisturbed(site, kind, folder / "whole")
     victim = Victim(site, kind, folder / "killed")
@@ -195,7 +243,7 @@ def through_every_step(site: Site, kind: Kind, folder: Path, steps: tuple[str, .
     return victim.kills
 
 
-def each_step_alone(site: Site, kind: Kind, folder: Path, step: str) -> int:
+def each_step_alone(site: Served, kind: Kind, folder: Path, step: str) -> int:
     """Kills one run at one step and lets it go on."""
     whole = undisturbed(site, kind, folder / "whole")
     victim = Victim(site, kind, folder / "killed")
@@ -206,7 +254,7 @@ def each_step_alone(site: Site, kind: Kind, folder: Path, step: str) -> int:
 
 
 def at_random(
-    site: Site, kind: Kind, folder: Path, *, kills: int, seed: int, in_a_row: int = 10, signals: tuple[int, ...] = ()
+    site: Served, kind: Kind, folder: Path, *, kills: int, seed: int, in_a_row: int = 10, signals: tuple[int, ...] = ()
 ) -> int:
     """Kills `kills` times at random moments, at most `in_a_row` times one copy. Gives the most pages fetched again."""
     chance = random.Random(seed)
@@ -230,8 +278,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="random kills in all, shared among the kinds of runs")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--steps", action="store_true", help="also every named step, alone and in a row")
+    parser.add_argument("--nginx", action="store_true", help="a real manual behind nginx instead of the test site")
     given = parser.parse_args()
     print(f"seed {given.seed}")
+    if given.nginx:
+        _against_nginx(given.kills, given.seed)
+        return
     for place, kind in enumerate(KINDS):
         share = given.kills // len(KINDS) + (place < given.kills % len(KINDS))
         with Site() as site, tempfile.TemporaryDirectory() as folder:
@@ -245,6 +297,17 @@ def main() -> None:
             if share:
                 most = at_random(site, kind, Path(folder) / "random", kills=share, seed=given.seed + place)
                 print(f"{kind}: {share} kills, copy as without them; at most {most} pages fetched again after one")
+            sys.stdout.flush()
+
+
+def _against_nginx(kills: int, seed: int) -> None:
+    if nginx() is None or not SOURCE.is_dir():
+        sys.exit(f"needs nginx and {SOURCE}, which Debian's package postgresql-doc-15 has")
+    for place, kind in enumerate((Kind("mirror", 16), Kind("crawl", 16))):
+        with tempfile.TemporaryDirectory() as folder, Manual(Path(folder)) as manual:
+            site = BehindNginx(manual)
+            most = at_random(site, kind, Path(folder) / "random", kills=kills // 2, seed=seed + place)
+            print(f"{kind}, nginx: {kills // 2} kills, copy as without them; at most {most} fetched again after one")
             sys.stdout.flush()
 
 

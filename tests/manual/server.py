@@ -145,7 +145,7 @@ class Manual:
     def seen(self) -> list[Logged]:
         """Requests for pages so far, in the order they were answered."""
         self._settle()
-        return [line for line in self._lines() if line.path.endswith(".html")]
+        return [line for line in self.logged() if line.path.endswith(".html")]
 
     def answered(self) -> int:
         """How many requests the log has by now; for those who wait while a run goes on."""
@@ -156,7 +156,8 @@ class Manual:
         self._settle()
         os.truncate(self._log, 0)
 
-    def _lines(self) -> list[Logged]:
+    def logged(self) -> list[Logged]:
+        """Every request that is in the log by now."""
         lines = (line.split(" ", 2) for line in self._log.read_text().splitlines())
         return [Logged(method, int(status), path) for method, status, path in lines]
 
@@ -166,6 +167,6 @@ class Manual:
         with suppress(URLError):
             urllib.request.urlopen(f"{self.url}{mark}", timeout=_WAIT)
         deadline = time.monotonic() + _WAIT
-        while not any(line.path == mark for line in self._lines()):
+        while not any(line.path == mark for line in self.logged()):
             assert time.monotonic() < deadline, "nginx does not write its log"
             time.sleep(0.01)
