@@ -40,7 +40,8 @@ def test_user_interrupts_long_crawl(site: Site, out: Path, start_cli: StartCli, 
     mirrored = Mirrored.of(site, out)
     assert mirrored.checkpoint["total_processed"] == 500
     assert mirrored.checkpoint["total_expected"] == 510
-    assert mirrored.processed == [site.url + path for path in paths[:500]]
+    # Workers, which a busy machine makes worth while, may finish a page before the one that came first.
+    assert sorted(mirrored.processed) == [site.url + path for path in paths[:500]]
     assert (mirrored.manifest["complete"], mirrored.manifest["crawl_completed"]) == (False, None)
     assert len(mirrored.manifest["pages"]) == 500
     assert mirrored.manifest["not_reached"] == [site.url + path for path in paths[500:]]
