@@ -165,3 +165,35 @@ def test_an_unknown_size_is_refused() -> None:
     """A wrong word is the caller's mistake, not the page's."""
     with pytest.raises(ValueError, match="medium"):
         markdown("<p>x</p>", content="medium")
+
+
+def blog_page() -> str:
+    """A page of a blog as most are: an article that nothing marks as such, between menus and teasers."""
+    text = "".join(
+        f"<p>Paragraph {n} tells at some length, and with a comma or two, what the author found out about wool.</p>"
+        for n in range(8)
+    )
+    teasers = "".join(f'<div class="card"><a href="/{n}"><h4>Other story {n}</h4></a></div>' for n in range(6))
+    menu = "".join(f'<li><a href="/m{n}">Topic {n}</a></li>' for n in range(8))
+    return (
+        f'<div class="site-header"><ul class="menu">{menu}</ul></div><div class="post"><h1>About wool</h1>{text}'
+        "<h2>Prices</h2><table><tr><th>Kind<th>Price<tr><td>fine<td>12</table><pre><code>knit --rows 12</code></pre>"
+        f'<p>That is all there is to say about it, for now.</p></div><div class="related-posts"><h3>Related posts</h3>'
+        f'{teasers}</div><div class="newsletter-signup"><p>Subscribe to our newsletter</p></div>'
+    )
+
+
+@pytest.mark.parametrize("content", ["auto", "main"])
+def test_blocks_of_an_unmarked_article_are_all_kept(content: str) -> None:
+    """Paragraphs, headings, tables and code of the content stay where no landmark says what the content is."""
+    text = markdown(blog_page(), content=content)
+    assert all(f"Paragraph {n} " in text for n in range(8))
+    for part in ("# About wool", "## Prices", "| fine | 12 |", "knit --rows 12", "That is all"):
+        assert part in text
+
+
+def test_main_leaves_out_what_surrounds_an_unmarked_article() -> None:
+    """Menus, teasers and invitations are known by what they are called, what they say and where they stand."""
+    text = markdown(blog_page(), content="main")
+    for part in ("Topic 3", "Other story 2", "Related posts", "newsletter"):
+        assert part not in text
