@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sitemirror import urls
 from sitemirror.errors import UsageError
-from sitemirror.events import Event, Listener, Warned
+from sitemirror.events import Event, Listener
 from sitemirror.settings import Settings, kinds
 from sitemirror.text import printable
 from sitemirror.values import WrongValues
@@ -120,7 +120,7 @@ class SiteRun(Run[R]):
             watch=watch,
         ) as fetcher:
             shared = self._parts.pool
-            pool = shared or Pool(workers=self._settings.workers, warn=lambda message: self._emit(Warned(message)))
+            pool = shared or Pool(workers=self._settings.workers, warn=lambda message: session.warn(message))
             session = Session(
                 settings=self._settings,
                 clock=clock,

@@ -313,3 +313,41 @@ def do(job):
 process.do = do
 process.main()
 """
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+async def test_a_worker_that_dies_while_it_starts_is_replaced() -> None:
+    """One that is killed before it has said a word is no sign that none can be had."""
+    async with pool_of(1) as (readers, warnings):
+        await readers.read("html", source(), Wishes())
+        while not readers._workers or not readers._workers[0].pid:
+            await asyncio.sleep(0)
+        os.kill(readers._workers[0].pid, signal.SIGKILL)
+        assert len(await started(readers)) == 1
+    assert warnings == []
+
+
+async def test_rewriting_is_spread_over_all_workers(tmp_path: Path) -> None:
+    """Jobs that carry no page count as well, or one worker would have them all."""
+    (tmp_path / "a.html").write_bytes(b"<p>x")
+    file = Received(str(tmp_path), "a.html", None, URL, "utf-8", is_css=False)
+    async with pool_of(2) as (readers, _):
+        await started(readers)
+        waiting = [asyncio.create_task(readers.localize(file, {})) for _ in range(10)]
+        await asyncio.sleep(0)
+        assert [len(worker.jobs) for worker in readers._workers] == [5, 5]
+        await asyncio.gather(*waiting)
+
+
+async def test_standing_still_is_no_hanging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was suspended for longer than a page may take goes on with that page."""
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        monkeypatch.setattr(pool, "LONGEST", 5.0)
+        monkeypatch.setattr(pool, "_STANDSTILL", 0.2)
+        reading = asyncio.create_task(readers.read("html", source(PAGE * 300), Wishes()))
+        await asyncio.sleep(0)
+        readers._workers[0]._began -= 60
+        readers._ticked -= 60
+        readers._tick()
+        assert (await reading).title == "A page"

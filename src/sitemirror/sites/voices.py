@@ -17,6 +17,7 @@ class Voices:
         self.tell = tell
         self.started = 0
         self.sum = _NOTHING
+        self.before = 0  # pages that earlier runs had done
         self.unknown = sites
         """Sites of which nobody can say yet how large they are."""
         self.under_way: dict[Voice, float | None] = {}
@@ -72,7 +73,8 @@ class Voice:
                 self._know()
                 self._start(done)
                 self._change(replace(_NOTHING, total=total, processed=done))
-                voices.tell(DiscoveryFinished(voices.sum.total, voices.sum.processed))
+                voices.before += done
+                voices.tell(DiscoveryFinished(voices.sum.total, voices.before))
             case Warned(message):
                 voices.tell(Warned(f"{self._url}: {message}"))
             case RunFinished():

@@ -63,7 +63,11 @@ LONGEST: Final = 60.0
 TRIES: Final = 2
 """Workers that may die of one page. The first may have died of something else."""
 
+STARTS: Final = 3
+"""Workers in a row that may end before they say that they are there. Then no more are started."""
+
 _TICK: Final = 1.0
+_STANDSTILL: Final = 10.0  # seconds between two ticks that say that everything stood still, workers included
 _GRACE: Final = 2.0
 _BOOT: Final = "import sys; sys.path[:] = sys.argv[1:]; from sitemirror.workers.process import main; main()"
 
@@ -82,7 +86,8 @@ class _Job:
 
     @property
     def size(self) -> int:
-        return len(self.message[1])
+        told, body = self.message
+        return len(told) + len(body)
 
     def answer(self, answer: Message | str) -> None:
         """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
@@ -105,9 +110,11 @@ class Pool:
         self._closed = False
         self._jobs = 0
         self._crowded = 0
+        self._false_starts = 0
         self._busy = 0.0
         self._since = time.perf_counter()
         self._ticking: asyncio.TimerHandle | None = None
+        self._ticked = 0.0
 
     # --- asking ------------------------------------------------------------------------------------------------
 
@@ -216,6 +223,7 @@ class Pool:
 
     def up(self, worker: _Worker) -> None:
         """A worker has said that it is there."""
+        self._false_starts = 0
         while self._waiting:
             worker.do(self._waiting.popleft())
 
@@ -230,7 +238,11 @@ class Pool:
                 job.result.cancel()
             return
         if not worker.is_up:
-            self._not_started("a worker could not be started")
+            self._false_starts += 1
+            if self._false_starts < STARTS:
+                self._start(1)
+            else:
+                self._not_started("a worker could not be started")
             return
         if jobs:
             first = jobs[0]
@@ -244,7 +256,7 @@ class Pool:
 
     def _not_started(self, reason: str) -> None:
         """Fewer workers will do, and none as well: slower, but it works."""
-        self.count = sum(worker.is_up for worker in self._workers)
+        self.count = len(self._workers)
         if self.count:
             return
         if self._asked_for and not self._alone:
@@ -255,8 +267,12 @@ class Pool:
         self._waiting.clear()
 
     def _tick(self) -> None:
-        """Replaces workers that hang."""
+        """Replaces workers that hang. Those that stood still with the whole run, as on Ctrl+Z, do not."""
+        before, self._ticked = self._ticked, time.monotonic()
+        stood_still = before and self._ticked - before > _STANDSTILL
         for worker in list(self._workers):
+            if stood_still:
+                worker.begin_again()
             worker.check()
         self._ticking = asyncio.get_running_loop().call_later(_TICK, self._tick)
 
@@ -305,6 +321,10 @@ class _Worker(asyncio.SubprocessProtocol):
     @property
     def pid(self) -> int:
         return 0 if self._transport is None else self._transport.get_pid() or 0
+
+    def begin_again(self) -> None:
+        """Its job has all its time again."""
+        self._began = time.monotonic()
 
     def check(self) -> None:
         """Ends the process if it is stuck; `lost` hears of it."""
