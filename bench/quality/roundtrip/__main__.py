@@ -14,6 +14,7 @@ from typing import Any
 
 from bench import record
 from bench.peers import HOME
+from bench.program import DidNotWork
 from bench.quality.roundtrip.blocks import Kind
 from bench.quality.roundtrip.generators import GENERATORS, Generator
 from bench.quality.roundtrip.measure import PEERS, Built, built, ours, scored, sources, summed
@@ -85,7 +86,13 @@ def measure(options: argparse.Namespace) -> record.Record:
         record.not_run("quality.roundtrip", "no generator is installed")
     for site in wanted:
         if site not in missing:
-            _add(result, site, options)
+            try:
+                _add(result, site, options)
+            except DidNotWork as problem:
+                print(f"{site.name}: did not work: {problem}", file=sys.stderr)
+                result.details[site.name] = {"did not work": str(problem).splitlines()[0]}
+    if not result.figures:
+        raise DidNotWork("no site could be built and mirrored")
     return result
 
 

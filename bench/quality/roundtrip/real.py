@@ -42,7 +42,7 @@ class Manual:
 
     @property
     def name(self) -> str:
-        return f"{self.package}'s manual, {self.generator.name}"
+        return f"{self.package}'s manual"
 
     @property
     def needs(self) -> tuple[Environment | Modules, ...]:
