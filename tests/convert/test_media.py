@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitemirror.convert.shape import best_candidate
+from sitemirror.convert.pictures import best_candidate
 from tests.convert.pages import markdown
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="

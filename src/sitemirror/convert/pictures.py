@@ -1,0 +1,128 @@
+"""Pictures, drawings, films and frames as Markdown can say them: shown, linked, in words, or not at all."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+from sitemirror.convert.links import Resolver
+
+_NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
+# A URL may hold commas but not begin or end with one.
+_CANDIDATE: Final = re.compile(r"([^\s,](?:\S*[^\s,])?)(?:\s+(\d+(?:\.\d+)?)[wx]\b)?[^,]*")
+_LAZY: Final = ("data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset", "srcset")
+
+
+def shape_image(image: Element, urls: Resolver) -> None:
+    """Where a picture really is, and its words on one line; what is no picture to a reader goes."""
+    if _is_pixel(image):
+        _take_out(image)
+        return
+    if "emoji" in (image.attr("class") or "") and (sign := image.attr("alt")):
+        _say(image, sign)  # a character, drawn by the page so that it looks the same everywhere
+        return
+    source = image.attr("src") or ""
+    if not source or source.startswith(_NO_PICTURE):
+        source = _lazy_source(image, urls)
+        if not source:
+            _say(image, image.attr("alt") or "")
+            return
+        image.attrs["src"] = source
+    for name in ("alt", "title"):
+        if (text := image.attr(name)) and "\n" in text:
+            image.attrs[name] = " ".join(text.split())
+
+
+def _lazy_source(image: Element, urls: Resolver) -> str:
+    """Where the picture really is when `src` is missing or only holds its place."""
+    candidates = [image.attr(name) for name in _LAZY]
+    if isinstance(image.parent, Element) and image.parent.tag == "picture":
+        candidates += [source.attr("srcset") for source in image.parent.find_all("source")]
+    for candidate in candidates:
+        if candidate and (best := best_candidate(candidate)):
+            found = urls[best] or best
+            if not found.startswith(_NO_PICTURE):
+                return found
+    return ""
+
+
+def best_candidate(srcset: str) -> str:
+    """The URL of the largest picture in a srcset."""
+    best, best_size = "", -1.0
+    for found in _CANDIDATE.finditer(srcset):
+        size = float(found[2]) if found[2] else 1.0
+        if size > best_size:
+            best, best_size = found[1], size
+    return best
+
+
+def _is_pixel(image: Element) -> bool:
+    """Whether the picture is there to count readers."""
+    width, height = image.attr("width"), image.attr("height")
+    return width is not None and height is not None and width.strip() in ("0", "1") and height.strip() in ("0", "1")
+
+
+def shape_noscript(noscript: Element) -> None:
+    """Keeps a noscript only for a picture that the page shows in no other way."""
+    images = [image for image in noscript.find_all("img") if not _is_pixel(image)]
+    before = noscript.previous_sibling
+    while isinstance(before, Text) and not before.data.strip():
+        before = before.previous_sibling
+    if not images or (isinstance(before, Element) and before.tag in ("img", "picture")):
+        noscript.decompose()
+    else:
+        noscript.unwrap()
+
+
+def shape_media(media: Element, urls: Resolver) -> None:
+    """A video or a sound becomes its poster and a link to it."""
+    child = None if media.attr("src") else media.find("source", src=True)
+    source = (media if child is None else child).attr("src") or ""
+    label = " ".join((media.attr("title") or media.attr("aria-label") or media.tag).split())
+    poster = urls[media.attr("poster") or "#"] or ""
+    shown: Node | None = None
+    if poster.startswith("http"):
+        shown = Element("img", {"src": poster, "alt": label})
+    if source.startswith("http"):
+        shown = Element("a", {"href": source}, [shown or Text(label)])
+    if shown is None:
+        media.unwrap()
+    else:
+        media.replace_with(Element("p", None, [shown]))
+
+
+def shape_frame(frame: Element) -> None:
+    """An embedded page becomes a link to it."""
+    source = frame.attr("src") or frame.attr("data-src") or ""
+    if not source.startswith("http") or _is_pixel(frame):
+        frame.decompose()
+        return
+    label = " ".join((frame.attr("title") or frame.attr("name") or source).split())
+    frame.replace_with(Element("p", None, [Element("a", {"href": source}, [Text(label)])]))
+
+
+def shape_drawing(svg: Element) -> None:
+    """A drawing that has words leaves them; an icon, whatever its title, leaves nothing."""
+    if next(svg.iter_elements(("text", "foreignObject")), None) is None:
+        _take_out(svg)
+        return
+    svg.remove("title, desc, style, script")
+    _say(svg, " ".join(svg.stripped_strings))
+
+
+def _say(element: Element, text: str) -> None:
+    """Replaces `element` by `text`, or by nothing."""
+    if text.strip():
+        element.replace_with(Text(" ".join(text.split())))
+    else:
+        _take_out(element)
+
+
+def _take_out(element: Element) -> None:
+    """Removes `element`, and the link around it if that has nothing left to show."""
+    parent = element.parent
+    element.decompose()
+    if isinstance(parent, Element) and parent.tag == "a" and not parent.text.strip() and parent.find("img") is None:
+        parent.decompose()
