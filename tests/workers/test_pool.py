@@ -351,3 +351,18 @@ async def test_standing_still_is_no_hanging(monkeypatch: pytest.MonkeyPatch) -> 
         readers._ticked -= 60
         readers._tick()
         assert (await reading).title == "A page"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see a process' memory here")
+async def test_a_worker_gives_back_what_a_large_page_took() -> None:
+    """One large page among many does not keep a worker large for the rest of the run."""
+
+    def resident(pid: int) -> int:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    async with pool_of(1) as (readers, _):
+        [pid] = await started(readers)
+        before = resident(pid)
+        await readers.read("html", source(b"<p>" + b"<b>word</b> " * 300_000), Wishes())
+        await readers.read("html", source(), Wishes())
+        assert resident(pid) - before < 25_000_000

@@ -25,6 +25,8 @@ MOST_MEMORY: Final = 4 << 30
 few bytes are an element takes a third of it."""
 
 _BUFFER: Final = 1 << 18
+_LARGE: Final = 1 << 18  # bytes of a page whose tree is worth giving back
+_NO_JOB: Final[Message] = (b"", b"")
 
 
 def main() -> None:
@@ -42,6 +44,9 @@ def main() -> None:
             begun = time.perf_counter()
             answer = do(job)
             send(results, answer, seconds=time.perf_counter() - begun)
+            if len(job[1]) > _LARGE:
+                job, answer = _NO_JOB, _NO_JOB
+                _give_back_memory()
 
 
 def _bound_memory() -> None:
@@ -54,6 +59,16 @@ def _bound_memory() -> None:
     most = MOST_MEMORY if hard == resource.RLIM_INFINITY else min(MOST_MEMORY, hard)
     with suppress(ValueError, OSError):  # macOS knows the limit and refuses to set it
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def _give_back_memory() -> None:
+    """The C library would keep what a large page took for the next one, in every worker, for hours."""
+    if sys.platform != "linux":
+        return
+    import ctypes  # Most workers never come here.
+
+    with suppress(OSError, AttributeError):  # musl has none
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def framed(message: Message, *, seconds: float = 0.0) -> bytes:
