@@ -82,3 +82,20 @@ def test_noscript_without_a_picture_is_left_out() -> None:
     """Requests to turn scripts on and counters are not content."""
     html = '<body><noscript>Please enable JavaScript.<img src="/c" width="1" height="1"></noscript><p>Text</p>'
     assert markdown(html) == "Text\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (
+            '<p><a href="/x"><code><img src="/i" alt="k"></code></a>',
+            "[![k](https://example.com/i)](https://example.com/x)",
+        ),
+        ('<p>a <code>b<img src="/i" alt="k"></code> d', "a `b`![k](https://example.com/i) d"),
+        ('<pre>x <code>y<img src="/i" alt="k"></code></pre>', "```\nx y\n```\n\n![k](https://example.com/i)"),
+        ('<pre><img src="/i" alt="k"></pre>', "![k](https://example.com/i)"),
+    ],
+)
+def test_pictures_in_code_are_kept(html: str, expected: str) -> None:
+    """Code holds no pictures in Markdown, so they stand beside it, or in its place where it is nothing else."""
+    assert markdown(html) == expected + "\n"

@@ -9,7 +9,8 @@ from typing import Final
 from turbohtml import Element, Markdown, Text
 
 from sitemirror.convert.characters import without_controls
-from sitemirror.convert.markdown_escapes import unescaped, with_plain_spaces, without_blank_lines
+from sitemirror.convert.markdown_code import with_plain_spaces, without_blank_lines
+from sitemirror.convert.markdown_escapes import unescaped
 from sitemirror.convert.markdown_stars import starred
 from sitemirror.convert.marks import resolve
 

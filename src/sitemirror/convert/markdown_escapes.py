@@ -8,14 +8,13 @@ A paragraph is one line here, or several that end in a hard break, since the ren
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
+from sitemirror.convert.markdown_code import CodeSpans, LineOfCode, fences
 from sitemirror.convert.markdown_spots import TAG
 
 _PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
-_FENCE: Final = re.compile(r"^(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] )*+(`{3,}+|~{3,}+)(.*)$", re.M)
 # What has to be told from text, each whole: code, the target of a link, a tag or autolink, a sign that is escaped, and
 # signs that are not.
 _TOKEN: Final = re.compile(
@@ -26,7 +25,6 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign>[*_\[\]~])"
 )
 _ANY_TOKEN: Final = re.compile(r"[`\]<\\*_\[~]").search  # where one may begin: ten times faster to find
-_TICKS: Final = re.compile("`++")
 _MAYBE_TAG: Final = re.compile(
     rf"{TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
     # Nothing begins with these in CommonMark unless a tag does; there are renderers that are not so exact.
@@ -43,9 +41,6 @@ _FIRST: Final = {
 }
 _IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").search  # what a first look does not settle
 _ALERT: Final = re.compile(r"([ >]*)((?:[-*+] |[0-9]{1,9}[.)] )*+)> \\\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\\\] ")
-_NBSP_IN_CELL: Final = re.compile("(\\|?) *+(?:(?:\xa0|&#160;) *+)++(?=\\|)")
-_NBSP_IN_WORDS: Final = re.compile(r"(?<=[\w.,:;)\]])(?:&#160;)++(?= ?\w)")
-_BLANK_LINES: Final = re.compile(r"\n{3,}")
 _MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
 _DIGITS: Final = 9  # that the number of an item has at most
 _FENCE_LENGTH: Final = 6  # of three escaped signs
@@ -74,9 +69,9 @@ def unescaped(text: str) -> str:
 def _at_sight(text: str) -> str:
     """`text` without the escapes of which their neighbours alone say that they change nothing: nearly all there are."""
     dropped: list[int] = []
-    blocks = _fences(text)
+    blocks = fences(text)
     block = next(blocks, None)
-    line = _Line(text)
+    line = LineOfCode(text)
     here = 0
     # Finding a character is a hundred times faster than searching for a pattern that begins with none.
     while (start := text.find("\\", here)) >= 0:
@@ -103,35 +98,6 @@ def _is_within_word(text: str, start: int, end: int) -> bool:
     return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
 
 
-class _Line:
-    """The code spans of the line that is being read, from its beginning to where one has got."""
-
-    __slots__ = ("_escaped", "_here", "_text", "_ticks", "_unsure")
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._here = 0
-        self._ticks = 0
-        self._escaped = 0
-        self._unsure = False
-
-    def is_code(self, place: int) -> bool:
-        """Whether `place`, further on than the last one, may stand in code."""
-        text = self._text
-        begin = text.rfind("\n", self._here, place) + 1
-        if begin:
-            self._here, self._ticks, self._escaped, self._unsure = begin, 0, 0, False
-        if ticks := text.count("`", self._here, place):
-            passed = text[max(self._here - 1, 0) : place]
-            self._ticks += ticks
-            self._escaped += passed.count("\\`")
-            self._unsure = self._unsure or "``" in passed or "\\\\`" in passed
-        self._here = place
-        if self._escaped:  # They begin no code, but may end some that ends with a backslash.
-            return self._unsure or self._escaped < self._ticks
-        return self._unsure or self._ticks % 2 == 1
-
-
 def _opens_block(text: str, start: int) -> bool:
     """Whether the escaped `<` at `start` would begin a block of HTML, tag or not."""
     if _OPENS_BLOCK.match(text, start + 1) is None:
@@ -139,47 +105,17 @@ def _opens_block(text: str, start: int) -> bool:
     return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
 
 
-def without_blank_lines(text: str) -> str:
-    """`text` with one blank line at most between two others, but for code."""
-    return outside_code(text, lambda piece: _BLANK_LINES.sub("\n\n", piece))
-
-
-def with_plain_spaces(text: str) -> str:
-    """`text` with no-break spaces as they are, where they keep words together; at a cell's end they say nothing."""
-    return outside_code(text, lambda piece: "\n".join(map(_plain_spaces, piece.split("\n"))))
-
-
-def _plain_spaces(line: str) -> str:
-    if "&#160;" not in line and "\xa0" not in line:
-        return line
-    if line.lstrip(" \t>").startswith("|"):
-        line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
-    if "`" in line:  # Code may speak of the entity.
-        return line
-    return _NBSP_IN_WORDS.sub(lambda spaces: "\xa0" * (len(spaces[0]) // len("&#160;")), line)
-
-
-def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """`text` with what is no code block changed."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in _fences(text):
-        pieces += (change(text[done:start]), text[start:end])
-        done = end
-    return "".join((*pieces, change(text[done:])))
-
-
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     """Where the paragraphs with an escape in them begin and end; none of them is code."""
-    fences = _fences(text)
-    fence = next(fences, None)
+    blocks = fences(text)
+    block = next(blocks, None)
     here = 0
     while (escape := _IN_QUESTION(text, here)) is not None:
         found = escape.start()
-        while fence is not None and fence[1] <= found:
-            fence = next(fences, None)
-        if fence is not None and fence[0] <= found:
-            here = fence[1]
+        while block is not None and block[1] <= found:
+            block = next(blocks, None)
+        if block is not None and block[0] <= found:
+            here = block[1]
             continue
         start = text.rfind("\n", here, found) + 1 or here
         while start > here and text.endswith("\\\n", 0, start):
@@ -190,44 +126,6 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
         end = len(text) if end < 0 else end
         yield start, end
         here = end
-
-
-def _fences(text: str) -> Iterator[tuple[int, int]]:
-    """Where fenced code begins and ends."""
-    if "~" not in text or "~~~" not in text:
-        yield from _blocks(text)
-        return
-    start, mark = 0, ""
-    for found in _FENCE.finditer(text):
-        if not mark:
-            if "`" not in found[2]:
-                start, mark = found.start(), found[1]
-        elif found[1] == mark and not found[2].strip():
-            yield start, found.end()
-            mark = ""
-    if mark:
-        yield start, len(text)
-
-
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """The same where only backticks fence: three of them are never text, and what they open ends with as many."""
-    start = text.find("```")
-    while start >= 0:
-        end = _end_of_ticks(text, start)
-        mark, here = text[start:end], end
-        while (here := text.find(mark, here)) >= 0:
-            before, here = here, _end_of_ticks(text, here)
-            if here - before == len(mark):
-                break
-        here = len(text) if here < 0 else here
-        yield start, here
-        start = text.find("```", here)
-
-
-def _end_of_ticks(text: str, place: int) -> int:
-    while text.startswith("`", place):
-        place += 1
-    return place
 
 
 class _Signs:
@@ -322,26 +220,6 @@ def _firsts(text: str) -> set[int]:
         if not start:
             break
     return found
-
-
-class CodeSpans:
-    """Where code ends in a paragraph; its backticks are looked at once, however many there are."""
-
-    __slots__ = ("_runs", "_text")
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._runs: dict[int, list[int]] | None = None
-
-    def end(self, start: int, end: int) -> int:
-        """The end of the code that the backticks from `start` to `end` open, or theirs if they open none."""
-        if self._runs is None:
-            self._runs = {}
-            for run in _TICKS.finditer(self._text):
-                self._runs.setdefault(len(run[0]), []).append(run.start())
-        closing = self._runs[end - start]
-        number = bisect_left(closing, end)
-        return end if number == len(closing) else closing[number] + end - start
 
 
 def _close_link(brackets: list[tuple[int, bool]]) -> None:

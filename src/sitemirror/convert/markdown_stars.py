@@ -9,7 +9,7 @@ import re
 from typing import Final
 from unicodedata import category
 
-from sitemirror.convert.markdown_escapes import CodeSpans, outside_code
+from sitemirror.convert.markdown_code import CodeSpans, outside_code
 
 _TAGS: Final = ("<em>", "<strong>")
 _STARS: Final = {"em": "*", "strong": "**"}

@@ -30,9 +30,24 @@ def shape_image(image: Element, urls: Resolver) -> None:
             _say(image, image.attr("alt") or "")
             return
         image.attrs["src"] = source
+    _out_of_code(image)
     for name in ("alt", "title"):
         if (text := image.attr(name)) and "\n" in text:
             image.attrs[name] = " ".join(text.split())
+
+
+def _out_of_code(image: Element) -> None:
+    """Markdown's code holds no pictures: the renderer would drop them without a word."""
+    code = image.closest("code, tt, samp, pre")
+    if code is None or code.parent is None:
+        return
+    block = code.closest("pre") or code
+    if block.text.strip():
+        block.insert_after(image.extract())
+    elif block.tag != "pre":
+        block.unwrap()
+    else:
+        block.tag = "p"
 
 
 def _lazy_source(image: Element, urls: Resolver) -> str:
