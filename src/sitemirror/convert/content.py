@@ -36,8 +36,7 @@ class Reason(Enum):
 Cut = tuple[Element, Reason]
 
 _NO_CONTENT: Final = 'script:not([type^="math/tex"]), style, template'
-# Everything that may have to go is found in one look over the tree, and judged one by one.
-_SUSPECTS: Final = f"nav, footer, aside, noscript, [role], {hidden.SUSPECTS}"
+_BESIDE: Final = ("nav", "footer", "aside")
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
 
 _NOTE_ROLES: Final = frozenset(
@@ -80,16 +79,25 @@ def drop_no_content(body: Element) -> None:
 
 def drop_chrome(body: Element) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
-    suspects = body.select(_SUSPECTS)
-    _open_noscript(body, suspects)
-    controlled = hidden.controlled_ids(body, suspects)
+    _open_noscript(body)
     cut: list[Cut] = []
-    for element in suspects:
-        reason = _chrome(element, controlled)
-        if reason is not None and element.closest("body") is not None:  # else it has gone with one around it
-            element.decompose()
-            cut.append((element, reason))
+    for element in (*body.iter_elements(_BESIDE), *body.select("[role]")):
+        if (reason := _chrome(element)) is not None:
+            _cut(element, reason, cut)
+    hidden_ones = hidden.hidden_elements(body)
+    # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
+    has_names = any(one.attr("id") and one.text for one in hidden_ones)
+    controlled = hidden.controlled_ids(body) if has_names else frozenset[str]()
+    for element in hidden_ones:
+        if not hidden.is_revealed(element, controlled):
+            _cut(element, Reason.HIDDEN, cut)
     return cut
+
+
+def _cut(element: Element, reason: Reason, cut: list[Cut]) -> None:
+    if element.closest("body") is not None:  # else it has gone with one around it
+        element.decompose()
+        cut.append((element, reason))
 
 
 def hidden_texts(cut: Iterable[Cut]) -> int:
@@ -97,26 +105,21 @@ def hidden_texts(cut: Iterable[Cut]) -> int:
     return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
-def _open_noscript(body: Element, suspects: Iterable[Element]) -> None:
+def _open_noscript(body: Element) -> None:
     """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
-    for noscript in suspects:
-        if noscript.tag != "noscript":
-            continue
+    for noscript in body.iter_elements("noscript"):
         length = len(noscript.text)
         if length > _SPARE_PROSE and length * 2 > len(body.text):
             noscript.unwrap()
             return
 
 
-def _chrome(element: Element, controlled: frozenset[str]) -> Reason | None:
+def _chrome(element: Element) -> Reason | None:
     tag, role = element.tag, element.attr("role")
     if tag == "aside" or role == "complementary":
-        if not _is_content_aside(element):
-            return Reason.ASIDE
-    elif (tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
+        return None if _is_content_aside(element) else Reason.ASIDE
+    if (tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
         return Reason.FOOTER if tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
-    if hidden.is_hidden(element) and not hidden.is_revealed(element, controlled):
-        return Reason.HIDDEN
     return None
 
 

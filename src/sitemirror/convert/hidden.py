@@ -6,18 +6,18 @@ What the page's own controls show (a tab, a folded section) is content, hidden o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
 from turbohtml import Element
 
-# What may be hidden. Most pages have few inline styles, and reading them all is quicker than any narrower selector.
-SUSPECTS: Final = (
-    "[hidden], [style], [aria-hidden=true], "
-    "[class]:is(.sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text)"
-)
-_CONTROLS: Final = "[aria-controls], [data-target], [data-bs-target], [href^='#'], [for]"
+_CONTROLS: Final = {
+    "aria-controls": "[aria-controls]",
+    "data-target": "[data-target]",
+    "data-bs-target": "[data-bs-target]",
+    "href": "a[href^='#']",
+    "for": "label[for]",
+}
 _ZERO: Final = r"[+-]?0*\.?0*(?:[a-z%]*)\s*(?:!|;|$)"
 _STYLE: Final = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
@@ -32,7 +32,7 @@ _STYLE: Final = re.compile(
 _PROSE: Final = 4  # words that are not yet a sentence
 # Starlight has the title of a note read out from elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
-_UNSEEN_CLASSES: Final = frozenset(("sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"))
+_UNSEEN: Final = "[class]:is(.sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text)"
 _MAX_STYLE: Final = 200  # characters of one that is worth remembering
 _REVEALED_CLASS: Final = re.compile(
     r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
@@ -41,18 +41,23 @@ _REVEALED_CLASS: Final = re.compile(
 _PAGE: Final = ("main", "article", "h1", "math")
 
 
-def is_hidden(element: Element) -> bool:
-    """Whether nobody sees the element's text until something changes."""
-    if element.attr("hidden") is not None:
-        return True
-    style = element.attr("style")
-    if style is not None and (_hides(style) if len(style) < _MAX_STYLE else _STYLE.search(style) is not None):
-        return True
-    names = element.attr("class") or ""
-    if element.attr("aria-hidden") == "true":
-        # A sign or a price is often said twice, once for the eye and once for the ear; so are formulas.
-        return len(element.text.split(None, _PROSE)) > _PROSE and _FORMULA.search(names) is None
-    return not _UNSEEN_CLASSES.isdisjoint(names.split())
+def hidden_elements(body: Element) -> list[Element]:
+    """Whatever nobody sees until something changes. One may stand in another."""
+    # Each way of hiding by itself: one look over the tree with a plain selector is quicker than judging what a wider
+    # selector has found.
+    found = body.select("[hidden]")
+    found += [one for one in body.select("[style]") if _is_styled_away(one.attr("style") or "")]
+    found += [one for one in body.select("[aria-hidden=true]") if _is_unspoken_prose(one)]
+    return found + body.select(_UNSEEN)
+
+
+def _is_styled_away(style: str) -> bool:
+    return _hides(style) if len(style) < _MAX_STYLE else _STYLE.search(style) is not None
+
+
+def _is_unspoken_prose(element: Element) -> bool:
+    # A sign or a price is often said twice, once for the eye and once for the ear; so are formulas.
+    return len(element.text.split(None, _PROSE)) > _PROSE and _FORMULA.search(element.attr("class") or "") is None
 
 
 @lru_cache(maxsize=1024)  # A page has few styles, and many elements of each.
@@ -71,13 +76,10 @@ def is_revealed(element: Element, controlled: frozenset[str]) -> bool:
     return element.find(list(_PAGE)) is not None
 
 
-def controlled_ids(body: Element, suspects: Iterable[Element]) -> frozenset[str]:
-    """The ids that a control of the page's own refers to: pressing it shows them. Not looked for without need."""
-    if not any(element.attr("id") and is_hidden(element) for element in suspects):
-        return frozenset()
+def controlled_ids(body: Element) -> frozenset[str]:
+    """The ids that a control of the page's own refers to: pressing it shows them."""
     found: set[str] = set()
-    for control in body.select(_CONTROLS):
-        for name in ("aria-controls", "data-target", "data-bs-target", "href", "for"):
-            if value := control.attr(name):
-                found.update(word.lstrip("#") for word in value.split())
+    for name, controls in _CONTROLS.items():
+        for control in body.select(controls):
+            found.update(word.lstrip("#") for word in (control.attr(name) or "").split())
     return frozenset(found)
