@@ -80,17 +80,13 @@ def drop_no_content(body: Element) -> None:
 def drop_chrome(body: Element) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
     _open_noscript(body)
+    unseen = hidden.unseen(body)  # Before the menus go: what they show when pressed is seen.
     cut: list[Cut] = []
     for element in (*body.iter_elements(_BESIDE), *body.select("[role]")):
         if (reason := _chrome(element)) is not None:
             _cut(element, reason, cut)
-    hidden_ones = hidden.hidden_elements(body)
-    # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
-    has_names = any(one.attr("id") and one.text for one in hidden_ones)
-    controlled = hidden.controlled_ids(body) if has_names else frozenset[str]()
-    for element in hidden_ones:
-        if not hidden.is_revealed(element, controlled):
-            _cut(element, Reason.HIDDEN, cut)
+    for element in unseen:
+        _cut(element, Reason.HIDDEN, cut)
     return cut
 
 

@@ -41,8 +41,17 @@ _REVEALED_CLASS: Final = re.compile(
 _PAGE: Final = ("main", "article", "h1", "math")
 
 
-def hidden_elements(body: Element) -> list[Element]:
-    """Whatever nobody sees until something changes. One may stand in another."""
+def unseen(body: Element) -> list[Element]:
+    """Whatever nobody sees, and nothing on the page shows. One may stand in another."""
+    found = _hidden(body)
+    # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
+    has_names = any(one.attr("id") and one.text for one in found)
+    controlled = _controlled_ids(body) if has_names else frozenset[str]()
+    return [one for one in found if not _is_revealed(one, controlled)]
+
+
+def _hidden(body: Element) -> list[Element]:
+    """Whatever nobody sees until something changes."""
     # Each way of hiding by itself: one look over the tree with a plain selector is quicker than judging what a wider
     # selector has found.
     found = body.select("[hidden]")
@@ -65,7 +74,7 @@ def _hides(style: str) -> bool:
     return _STYLE.search(style) is not None
 
 
-def is_revealed(element: Element, controlled: frozenset[str]) -> bool:
+def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
     """Whether hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
     if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found":
         return True
@@ -76,7 +85,7 @@ def is_revealed(element: Element, controlled: frozenset[str]) -> bool:
     return element.find(list(_PAGE)) is not None
 
 
-def controlled_ids(body: Element) -> frozenset[str]:
+def _controlled_ids(body: Element) -> frozenset[str]:
     """The ids that a control of the page's own refers to: pressing it shows them."""
     found: set[str] = set()
     for name, controls in _CONTROLS.items():

@@ -32,6 +32,8 @@ _PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
 _PERMALINK_CLASS: Final = re.compile(r"permalink|header-?link|heading-?link|header-?anchor|heading-?anchor|hash-?link")
 _INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+# Anchors that may have to go, or to be no link: found by what their address has in it, they are few.
+_ODD: Final = 'a:is([href*="#"], [href=""], :empty), a[href*=":"]:not([href^="http"]), area'
 _SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
 
 
@@ -53,6 +55,7 @@ class Resolver(dict[str, str | None]):
         self._origin = origin(base)
         self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
         self._root = len(self._origin) + 1
+        self.invalid: set[str] = set()  # what looks like a URL and is none
 
     def __missing__(self, raw: str) -> str | None:
         # Nearly all links of a manual.
@@ -84,6 +87,8 @@ class Resolver(dict[str, str | None]):
         try:
             return str((ada_url.URL(raw, self._base) if self.joins else ada_url.URL(raw)).href)
         except (ValueError, UnicodeEncodeError):
+            if self.joins:
+                self.invalid.add(raw)
             return None if self.joins else raw
 
 
@@ -103,60 +108,78 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
 
 
 def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
-    """Takes out anchors that lead nowhere, or only to their own heading."""
-    joins = urls.joins
-    for anchor in list(element.iter_elements(("a", "area"))):  # a list, since anchors are taken out on the way
+    """Takes out anchors that lead nowhere, or only to their own heading. `render` sees to those that show nothing."""
+    for anchor in element.select(_ODD) if urls.joins else list(element.iter_elements(("a", "area"))):
         href = anchor.attr("href")
         text = anchor.text
-        if (
-            (joins and href and text and ":" not in href and href[0] > " " and href[-1] > " " and not text.isspace())
-            # To another page, or a place there that is called more than a permalink ever is: nearly all of them.
-            and ("#" not in href or (len(text) > _MAX_PERMALINK and href[0] not in "#/\\"))
-        ):
-            continue
         if href is None:
             if not text and not len(anchor):
                 anchor.decompose()  # A target, not a link.
             continue
+        if len(text) > _MAX_PERMALINK and "#" in href and href[0] not in "#/\\ " and ":" not in href:
+            continue  # To a place on another page, called more than a permalink ever is: most of them.
         target = urls[href] if href[:1] != "#" else None
-        if target and (not href or href[0].isspace() or href[-1].isspace()):
-            anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones, and keeps blanks.
+        if not href and target:
+            anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.
         if target is None:
-            if _settle_fragment(anchor, href, text):
-                continue
+            _settle_fragment(anchor, href, text)
         elif target.startswith(("https://", "http://")):
             if len(text) <= _MAX_PERMALINK and "#" in target and _is_permalink(anchor, text):
                 anchor.decompose()
-                continue
-        elif (
-            "".join(target.split()).lower().startswith(_NOT_ADDRESSES)
-        ):  # Some renderers know more blanks than browsers.
-            del anchor.attrs["href"]
-            continue
-        if (not text or text.isspace()) and anchor.tag == "a" and next(anchor.iter_elements(_SHOWN), None) is None:
-            anchor.decompose()
+        elif "".join(target.split()).lower().startswith(_NOT_ADDRESSES):
+            del anchor.attrs["href"]  # Some renderers know more blanks than browsers.
 
 
 def make_absolute(element: turbohtml.Element, urls: Resolver) -> None:
     """Makes every URL under `element` absolute: links, pictures with all their sizes, posters, frames."""
     element.rewrite_links(urls.__getitem__)
+    if urls.invalid:
+        for anchor in element.iter_elements("a"):
+            if (anchor.attr("href") or "").strip() in urls.invalid:
+                del anchor.attrs["href"]
+
+
+def drop_empty_links(element: turbohtml.Element) -> int:
+    """Takes out links that show nothing, neither text nor a picture, and items of lists that are but one. Their number."""
+    empty = [
+        anchor
+        for anchor in element.iter_elements("a")
+        if anchor.attr("href") is not None
+        and not anchor.text.strip()
+        and next(anchor.iter_elements(_SHOWN), None) is None
+    ]
+    for anchor in empty:
+        item = anchor.closest("li")
+        is_all = item is not None and not item.text.strip() and next(item.iter_elements(_SHOWN), None) is None
+        (item if item is not None and is_all else anchor).decompose()
+    return len(empty)
+
+
+def strip_targets(element: turbohtml.Element) -> int:
+    """Takes the blanks off both ends of addresses. The number of those that had any."""
+    stripped = 0
+    for part in element.iter_elements(("a", "img")):
+        name = "href" if part.tag == "a" else "src"
+        value = part.attr(name)
+        if value is not None and value != (bare := value.strip()):
+            part.attrs[name] = bare
+            stripped += 1
+    return stripped
 
 
 def _is_fetchable(url: str) -> bool:
     return len(url) <= MAX_LENGTH and ("@" not in url or "@" not in origin(url))
 
 
-def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> bool:
-    """Whether a link within the page is done with: gone, or no longer a link."""
+def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
+    """Sees whether a link within the page is to stay one."""
     if len(text) <= _MAX_PERMALINK and _is_permalink(anchor, text):
         anchor.decompose()
-        return True
+        return
     parent = anchor.parent
     if len(href) < 2 or not href.startswith("#") or (isinstance(parent, turbohtml.Element) and parent.tag in _HEADINGS):
         # `#` alone is a button, what is no URL leads nowhere, and a heading that links to itself says nothing.
         del anchor.attrs["href"]
-        return True
-    return False
 
 
 def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:

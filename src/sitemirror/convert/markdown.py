@@ -9,6 +9,7 @@ from typing import Final
 from turbohtml import Element, Markdown, Text
 
 from sitemirror.convert.characters import without_controls
+from sitemirror.convert.links import drop_empty_links, strip_targets
 from sitemirror.convert.markdown_code import with_plain_spaces, without_blank_lines
 from sitemirror.convert.markdown_escapes import unescaped
 from sitemirror.convert.markdown_stars import starred
@@ -40,8 +41,8 @@ _BLANK_PARAGRAPHS: Final = re.compile(r"\n\n&#160;(?:&#160;|[ \xa0]|\n\n)*(?=\n\
 def render(elements: Sequence[Element]) -> str:
     """The Markdown of `elements`, one after the other: LF line ends, one at the end, no control characters."""
     text = _rendered(elements)
-    # The renderer has met code or emphasis that Markdown cannot say where it stands. Most of it can be mended.
-    mends = [mend for tag, mend in _MENDS.items() if tag in text] if "<" in text else ()
+    # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be mended.
+    mends = [mend for sign, mend in _MENDS.items() if sign in text]
     mended = sum(mend(element) for mend in mends for element in elements)
     return _rendered(elements) if mended else text
 
@@ -80,6 +81,8 @@ def _leading_spaces(text: str) -> int:
 
 
 _MENDS: Final[dict[str, Callable[[Element], int]]] = {
+    "[](": drop_empty_links,
+    "](<": strip_targets,
     "<code>": _join_code,
     "<em>": _free_spaces,
     "<strong>": _free_spaces,
