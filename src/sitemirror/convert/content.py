@@ -36,7 +36,7 @@ class Reason(Enum):
 Cut = tuple[Element, Reason]
 
 _NO_CONTENT: Final = 'script:not([type^="math/tex"]), style, template'
-_BESIDE: Final = ("nav", "footer", "aside")
+_BESIDE: Final = ("nav", "footer", "aside", "noscript")
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
 
 _NOTE_ROLES: Final = frozenset(
@@ -79,13 +79,13 @@ def drop_no_content(body: Element) -> None:
 
 def drop_chrome(body: Element) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
-    _open_noscript(body)
-    unseen = hidden.unseen(body)  # Before the menus go: what they show when pressed is seen.
     cut: list[Cut] = []
     for element in (*body.iter_elements(_BESIDE), *body.select("[role]")):
-        if (reason := _chrome(element)) is not None:
+        if element.tag == "noscript":
+            _open_noscript(element, body)
+        elif (reason := _chrome(element)) is not None:
             _cut(element, reason, cut)
-    for element in unseen:
+    for element in hidden.unseen(body, (element for element, _ in cut)):
         _cut(element, Reason.HIDDEN, cut)
     return cut
 
@@ -101,13 +101,11 @@ def hidden_texts(cut: Iterable[Cut]) -> int:
     return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
-def _open_noscript(body: Element) -> None:
+def _open_noscript(noscript: Element, body: Element) -> None:
     """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
-    for noscript in body.iter_elements("noscript"):
-        length = len(noscript.text)
-        if length > _SPARE_PROSE and length * 2 > len(body.text):
-            noscript.unwrap()
-            return
+    length = len(noscript.text)
+    if length > _SPARE_PROSE and length * 2 > len(body.text):
+        noscript.unwrap()
 
 
 def _chrome(element: Element) -> Reason | None:

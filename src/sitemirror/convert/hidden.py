@@ -6,6 +6,7 @@ What the page's own controls show (a tab, a folded section) is content, hidden o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -41,12 +42,12 @@ _REVEALED_CLASS: Final = re.compile(
 _PAGE: Final = ("main", "article", "h1", "math")
 
 
-def unseen(body: Element) -> list[Element]:
-    """Whatever nobody sees, and nothing on the page shows. One may stand in another."""
+def unseen(body: Element, menus: Iterable[Element]) -> list[Element]:
+    """Whatever nobody sees, and nothing on the page shows, nor in its menus. One may stand in another."""
     found = _hidden(body)
     # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
     has_names = any(one.attr("id") and one.text for one in found)
-    controlled = _controlled_ids(body) if has_names else frozenset[str]()
+    controlled = _controlled_ids((body, *menus)) if has_names else frozenset[str]()
     return [one for one in found if not _is_revealed(one, controlled)]
 
 
@@ -85,10 +86,11 @@ def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
     return element.find(list(_PAGE)) is not None
 
 
-def _controlled_ids(body: Element) -> frozenset[str]:
+def _controlled_ids(parts: Iterable[Element]) -> frozenset[str]:
     """The ids that a control of the page's own refers to: pressing it shows them."""
     found: set[str] = set()
-    for name, controls in _CONTROLS.items():
-        for control in body.select(controls):
-            found.update(word.lstrip("#") for word in (control.attr(name) or "").split())
+    for part in parts:
+        for name, controls in _CONTROLS.items():
+            for control in part.select(controls):
+                found.update(word.lstrip("#") for word in (control.attr(name) or "").split())
     return frozenset(found)

@@ -140,7 +140,7 @@ def make_absolute(element: turbohtml.Element, urls: Resolver) -> None:
 
 
 def drop_empty_links(element: turbohtml.Element) -> int:
-    """Takes out links that show nothing, neither text nor a picture, and items of lists that are but one. Their number."""
+    """Takes out links that show nothing, neither text nor a picture, with the items that are but one. Their number."""
     empty = [
         anchor
         for anchor in element.iter_elements("a")
