@@ -291,7 +291,8 @@ def start_of(url: str) -> str:
     except urls.InvalidUrl as error:
         if "credentials" in error.reason:  # which are not repeated here
             raise UsageError("the URL carries credentials", hint="give them as --basic-auth USER:PASSWORD") from None
-        message = f"{printable(url, limit=200)!r} is not a URL that can be mirrored: {error.reason}"
+        shown = printable(urls.without_credentials(url), limit=200)
+        message = f"{shown!r} is not a URL that can be mirrored: {error.reason}"
         raise UsageError(message, hint="give it as https://example.com/") from None
 
 

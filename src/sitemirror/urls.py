@@ -19,6 +19,10 @@ _PLAIN: Final = r"A-Za-z0-9\-._~!$&()*+,;=:@%"
 _TAIL: Final = rf"(?:/(?!(?:\.|%2[eE]){{1,2}}(?:[/?\n]|\Z))[{_PLAIN}]*+)++(?:\?[{_PLAIN}/?]++)?+"
 _PLAIN_TAIL: Final = re.compile(_TAIL)
 
+_DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # what a URL parser takes out wherever it stands
+_AUTHORITY: Final = re.compile(r"[\x00-\x20]*+(?:https?:[/\\]*+|(?:[a-z][a-z0-9+.\-]*+:)?[/\\]{2,}+)", re.I)
+_AUTHORITY_ENDS: Final = re.compile(r"[/\\?#]")
+
 
 class InvalidUrl(ValueError):
     """Not a URL that can be fetched; `reason` says why in a few words."""
@@ -104,6 +108,22 @@ def _parsed(text: str, base: str | None) -> str:
     if len(href) > MAX_LENGTH:
         raise InvalidUrl("URL too long")
     return href
+
+
+def without_credentials(text: str) -> str:
+    """A URL that is refused, as it may be said and recorded: `***` in place of a user's name and password."""
+    if "@" not in text:
+        return text
+    bare = text.translate(_DROPPED)
+    begins = _AUTHORITY.match(bare)
+    if begins is None:
+        return text  # mailto: and the like, or a path
+    ends = _AUTHORITY_ENDS.search(bare, begins.end())
+    # A password with a slash in it makes a URL that cannot be parsed; then it may reach as far as the last @.
+    whole = bare if ":" in begins[0] else f"http:{bare.lstrip()}"
+    end = ends.start() if ends and ada_url.check_url(whole) else len(bare)
+    at = bare.rfind("@", begins.end(), end)
+    return text if at < 0 else f"{begins[0]}***{bare[at:]}"
 
 
 def start_url(text: str) -> str:

@@ -332,7 +332,7 @@ def test_links_that_cannot_be_fetched_are_refused_with_the_reason() -> None:
         Refused("file:///etc/passwd", "file-scheme"),
         Refused("FILE:x", "file-scheme"),
         Refused("http://[", "invalid"),
-        Refused("https://u:p@example.com/", "invalid"),
+        Refused("https://***@example.com/", "invalid"),
         Refused("x:y", "non-http(s) scheme"),
     )
 

@@ -157,8 +157,8 @@ class Manual:
         os.truncate(self._log, 0)
 
     def logged(self) -> list[Logged]:
-        """Every request that is in the log by now."""
-        lines = (line.split(" ", 2) for line in self._log.read_text().splitlines())
+        """Every request that is in the log by now. A line counts only with its newline, since the last may be cut."""
+        lines = (line.split(" ", 2) for line in self._log.read_text().split("\n")[:-1])
         return [Logged(method, int(status), path) for method, status, path in lines]
 
     def _settle(self) -> None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from sitemirror.text import printable
-from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin
+from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin, without_credentials
 
 NOT_HTTP: Final = "non-http(s) scheme"
 FILE: Final = "file-scheme"
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 class Refused:
     """A link that cannot be fetched, whatever the settings."""
 
-    text: str  # as written, printable, at most 2,000 characters
+    text: str  # as written but for a password, printable, at most 2,000 characters
     reason: str  # NOT_HTTP, FILE or INVALID
 
 
@@ -152,7 +152,7 @@ class Collector:
                 return None
             return normalize(bare, self._base)
         except InvalidUrl:
-            shown = printable(text[:_MAX_SHOWN])
+            shown = _shown(text)
             self._refused.setdefault(shown, Refused(shown, INVALID))
             return None
 
@@ -169,5 +169,9 @@ class Collector:
             if scheme not in self._refused:
                 self._refused[scheme] = Refused(printable(text[:_MAX_SHOWN], limit=_MAX_BODY_SHOWN), NOT_HTTP)
             return
-        shown = printable(text[:_MAX_SHOWN])
+        shown = _shown(text)
         self._refused.setdefault(shown, Refused(shown, FILE if scheme == "file" else NOT_HTTP))
+
+
+def _shown(text: str) -> str:
+    return printable(without_credentials(text)[:_MAX_SHOWN])

@@ -32,6 +32,7 @@ CHECKPOINT_REST: Final = 0.1
 
 _BATCH: Final = 2000
 _NAMED_VIOLATIONS: Final = 20
+_NAMED_PROBLEMS: Final = 10
 
 
 class Discovery:
@@ -180,7 +181,7 @@ class Discovery:
                 case Entry():
                     entries.append(self._listed(item, location))
                 case SitemapRef(loc=loc):
-                    children.extend(self._absolute([loc], location))
+                    self._child(loc, location, children, problems)
                 case Problem(reason=reason):
                     problems.append(printable(reason, limit=300))
         self._list(row, entries)
@@ -195,6 +196,14 @@ class Discovery:
         if self._since_checkpoint >= 100 and now - self._checkpointed >= CHECKPOINT_REST:
             self._since_checkpoint, self._checkpointed = 0, now
             self._checkpoint()
+
+    def _child(self, loc: str, base: str, children: list[str], problems: list[str]) -> None:
+        try:
+            children.append(urls.normalize(loc, base))
+        except urls.InvalidUrl as error:
+            if len(problems) < _NAMED_PROBLEMS:  # An index can have any number of them.
+                shown = printable(urls.without_credentials(loc), limit=200)
+                problems.append(f"sitemap {shown} cannot be read: {error.reason}")
 
     def _list(self, row: SitemapRow, entries: list[Listed]) -> None:
         for start in range(0, len(entries), _BATCH):
@@ -218,14 +227,16 @@ class Discovery:
         try:
             url = urls.normalize(entry.loc, base)
         except urls.InvalidUrl as error:
-            return Listed(printable(entry.loc), reason=error.reason)
+            return Listed(printable(urls.without_credentials(entry.loc)), reason=error.reason)
         reason = self._scope.reason(url)
         if not reason:
             self._wanted_here += 1
         elif reason == DOMAIN_LOCK:
             self._violation(url)
         alternates = (
-            orjson.dumps([{"lang": lang, "href": href} for lang, href in entry.alternates]).decode()
+            orjson.dumps(
+                [{"lang": lang, "href": urls.without_credentials(href)} for lang, href in entry.alternates]
+            ).decode()
             if entry.alternates
             else None
         )

@@ -41,7 +41,9 @@ def _file_of(text: str, output: Path) -> str:
     try:
         url = urls.normalize(text)
     except urls.InvalidUrl as error:
-        raise UsageError(f"{text!r}: {error.reason}", hint="give an http or https URL") from None
+        raise UsageError(
+            f"{urls.without_credentials(text)!r}: {error.reason}", hint="give an http or https URL"
+        ) from None
     folder = paths.host_folder(url)
     manifests = [output / folder / MANIFEST]
     if output.is_dir():  # a page of another subdomain stands in the manifest of the site it was found on

@@ -32,7 +32,7 @@ from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redire
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.text import printable
-from sitemirror.urls import InvalidUrl, normalize, parts
+from sitemirror.urls import InvalidUrl, normalize, parts, without_credentials
 
 TOO_LARGE: Final = "exceeds size limit"
 STREAM_TIMEOUTS: Final = 10
@@ -352,7 +352,8 @@ class Fetcher:
         try:
             return Redirect(url, status, normalize(location, base=url))
         except InvalidUrl as error:
-            reason = f"redirect that cannot be followed: {error.reason}: {printable(location, limit=200)}"
+            shown = printable(without_credentials(location), limit=200)
+            reason = f"redirect that cannot be followed: {error.reason}: {shown}"
             return Failed(url, printable(reason), transient=False, status=status)
 
     async def _take(self, exchange: Exchange, limit: int, wanted: Wanted | None) -> Outcome:
