@@ -1,9 +1,16 @@
-"""Turns bytes into a page of Markdown. Pure: nothing is remembered between pages."""
+"""Turns bytes into a page of Markdown. Pure: nothing is remembered between pages.
+
+What is imported from here is loaded when it is first used: a crawl that keeps HTML does without most of it.
+"""
 
 from __future__ import annotations
 
-from sitemirror.convert.frontmatter import front_matter, read_front_matter_url, with_front_matter
-from sitemirror.convert.page import PageKind, convert_html, convert_text, page_kind
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sitemirror.convert.frontmatter import front_matter, read_front_matter_url, with_front_matter
+    from sitemirror.convert.kind import PageKind, page_kind
+    from sitemirror.convert.page import convert_html, convert_text
 
 __all__ = [
     "PageKind",
@@ -14,3 +21,17 @@ __all__ = [
     "read_front_matter_url",
     "with_front_matter",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("PageKind", "page_kind"), "kind"),
+    **dict.fromkeys(("convert_html", "convert_text"), "page"),
+    **dict.fromkeys(("front_matter", "read_front_matter_url", "with_front_matter"), "frontmatter"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

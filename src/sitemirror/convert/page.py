@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from typing import Final
 
 from turbohtml import Element, Text
@@ -24,31 +23,10 @@ from sitemirror.convert.shape import shape
 from sitemirror.convert.tables import square
 from sitemirror.model import Link, Page
 
-
-class PageKind(StrEnum):
-    """What a content type means for a mirror. Everything else is no page."""
-
-    HTML = "html"
-    TEXT = "text"
-
-
-_KINDS: Final = {
-    "text/html": PageKind.HTML,
-    "application/xhtml+xml": PageKind.HTML,
-    "text/plain": PageKind.TEXT,
-    "text/markdown": PageKind.TEXT,
-    "text/x-markdown": PageKind.TEXT,
-}
-
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
 _SETEXT: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 _LINES_WITH_A_TITLE: Final = 200
-
-
-def page_kind(content_type: str) -> PageKind | None:
-    """The kind of page that a media type is; parameters and case do not matter."""
-    return _KINDS.get(content_type.partition(";")[0].strip().lower())
 
 
 def convert_html(

@@ -17,9 +17,8 @@ from typing import Final
 import orjson
 
 from sitemirror.choices import Content
+from sitemirror.convert.describe import describe
 from sitemirror.convert.document import parse
-from sitemirror.convert.frontmatter import front_matter
-from sitemirror.convert.page import convert_document, convert_text, describe_document
 from sitemirror.convert.page_meta import read_page_meta
 from sitemirror.convert.relative import relative_link
 from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
@@ -83,8 +82,11 @@ def read_html(source: Source, wishes: Wishes) -> Reading:
         apart = b"shadowrootmode" in body
         links = page_links(body, url=url, charset=charset) if apart else tree_links(document.tree, url=url)
     if not wishes.markdown:
-        page = describe_document(document)
-        return Reading(_digest(body), page.title, page.canonical, page.refresh, links=links, meta=meta)
+        says = describe(document)
+        return Reading(_digest(body), says.title, says.canonical, says.refresh, links=links, meta=meta)
+    from sitemirror.convert.frontmatter import front_matter  # A crawl that keeps HTML does without the conversion.
+    from sitemirror.convert.page import convert_document
+
     page = convert_document(document, body, content=wishes.content, charset=charset)
     markdown = page.markdown.encode("utf-8", "replace")
     digest = _digest(markdown)
@@ -101,6 +103,8 @@ def read_html(source: Source, wishes: Wishes) -> Reading:
 
 def read_text(source: Source, _: Wishes) -> Reading:
     """A page of plain text or Markdown."""
+    from sitemirror.convert.page import convert_text  # Loaded with the first page.
+
     page = convert_text(source.body, url=source.url, charset=source.charset)
     markdown = page.markdown.encode("utf-8", "replace")
     return Reading(_digest(markdown), page.title, markdown=markdown)

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Final, TypeVar, cast
 
 import orjson
@@ -69,7 +70,11 @@ STARTS: Final = 3
 _TICK: Final = 1.0
 _STANDSTILL: Final = 10.0  # seconds between two ticks that say that everything stood still, workers included
 _GRACE: Final = 2.0
-_BOOT: Final = "import sys; sys.path[:] = sys.argv[1:]; from sitemirror.workers.process import main; main()"
+_BOOT: Final = (
+    "import sys; _, loads, *sys.path = sys.argv; __import__(loads); from sitemirror.workers.process import main; main()"
+)
+_CONVERSION: Final = "sitemirror.convert.page"
+_REWRITING: Final = "sitemirror.convert.localize"
 
 
 T = TypeVar("T")
@@ -108,6 +113,7 @@ class Pool:
         self._starting: set[asyncio.Task[None]] = set()
         self._alone = False  # no worker can be had
         self._closed = False
+        self._loads = _CONVERSION  # by a worker before it says that it is there, so that no page pays for it
         self._jobs = 0
         self._crowded = 0
         self._false_starts = 0
@@ -120,7 +126,9 @@ class Pool:
 
     async def read(self, kind: str, source: Source, wishes: Wishes, watch: Stopwatch = IDLE) -> Reading:
         """What a page's bytes come to. Raises `JobFailed`."""
+        self._loads = _CONVERSION if wishes.markdown else _REWRITING
         if self._here(len(source.body)):
+            import_module(self._loads)  # before the clock runs: this is no work that a worker would take over
             return self._try(lambda: READERS[kind](source, wishes), watch)
         return reading_from(await self._ask(reading_wanted(kind, source, wishes), watch))
 
@@ -213,7 +221,7 @@ class Pool:
     async def _start_one(self) -> None:
         worker = _Worker(self)
         self._workers.append(worker)
-        command = (sys.executable, "-S", "-c", _BOOT, *sys.path)
+        command = (sys.executable, "-S", "-c", _BOOT, self._loads, *sys.path)
         quiet = asyncio.subprocess.DEVNULL
         try:
             await asyncio.get_running_loop().subprocess_exec(lambda: worker, *command, stderr=quiet)
