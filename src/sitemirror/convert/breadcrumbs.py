@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import Final
 
@@ -11,7 +10,7 @@ from turbohtml import Element
 from sitemirror.convert.document import Document
 from sitemirror.convert.one_line import one_line
 
-_TRAIL: Final = re.compile("breadcrumb", re.I)
+_TRAIL: Final = "readcrumb"  # with a small letter in front or a capital one
 _LISTS_ABOVE: Final = 40  # A trail stands above the page, seldom after long menus.
 _MAX_CRUMBS: Final = 20
 _MAX_CRUMB: Final = 200  # characters
@@ -20,12 +19,11 @@ _SEPARATORS: Final = "/>›»→\\|· \xa0"
 
 def read_breadcrumbs(document: Document) -> list[str]:
     """What the steps of the first trail on the page are called. A step that is but a picture has no name."""
-    body = document.body if document.has_trail else None
+    body = document.body
     if body is None:
         return []
     for element in islice(body.iter_elements(("nav", "ol", "ul")), _LISTS_ABOVE):
-        names = element.attr("class") or element.attr("aria-label")
-        if names and (_TRAIL.search(names) or _TRAIL.search(element.attr("aria-label") or "")):
+        if _TRAIL in (element.attr("class") or "") or _TRAIL in (element.attr("aria-label") or ""):
             return _steps(element)
     return []
 

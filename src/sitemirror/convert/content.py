@@ -21,6 +21,7 @@ from sitemirror.convert.generators import Generator
 from sitemirror.convert.hints import hints
 from sitemirror.convert.judge import model
 from sitemirror.convert.keep import keep, prune
+from sitemirror.convert.listings import drop_colours
 
 
 class Reason(Enum):
@@ -73,8 +74,9 @@ _SPARE_SHARE: Final = 0.5
 
 
 def drop_no_content(body: Element) -> None:
-    """Takes out what is text in the tree and on no screen."""
+    """Takes out what is text in the tree and on no screen, and the elements that only colour code."""
     body.remove(_NO_CONTENT)
+    drop_colours(body)
 
 
 def drop_chrome(body: Element) -> list[Cut]:

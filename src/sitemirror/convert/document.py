@@ -22,7 +22,6 @@ class Document:
     url: str
     base: str  # what relative URLs count from: the page's `<base href>`, else its own URL
     head: tuple[turbohtml.Element, ...]  # what belongs in a head, wherever a broken page has put it
-    has_trail: bool = True  # whether anything in the source is called breadcrumbs; a tree takes longer to look through
 
     @property
     def body(self) -> turbohtml.Element | None:
@@ -34,8 +33,7 @@ def parse(html: bytes | str, *, url: str, charset: str | None = None) -> Documen
     """Parses `html` as a browser does: the BOM decides the charset, then `charset` (the header's), meta, detection."""
     tree = _tree(html, charset)
     head = tuple(tree.iter_elements(_HEAD))
-    has_trail = ("readcrumb" in html) if isinstance(html, str) else (b"readcrumb" in html)
-    return Document(tree, url, _base(head, url), head, has_trail)
+    return Document(tree, url, _base(head, url), head)
 
 
 def decode(body: bytes, charset: str | None = None) -> str:

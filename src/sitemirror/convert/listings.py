@@ -19,8 +19,19 @@ _NO_LANGUAGE: Final = frozenset(
     ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
 )
 _LINE_NUMBERS: Final = "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln)"
+_MORE_THAN_COLOUR: Final = ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-']"
 _OTHER_NAMES: Final = {"html-basic": "html", "html-erb": "erb", "xml-svg": "svg"}  # GitHub's, for what others shorten
 _BUTTONS: Final = ("button", "clipboard-copy")
+
+
+def drop_colours(body: Element) -> None:
+    """Makes one text of code that is cut into coloured pieces. Half the elements of a manual are such pieces."""
+    for pre in body.iter_elements("pre"):
+        code = pre if len(pre) != 1 else pre.find("code") or pre
+        if len(code) > 1 and code.select_one(_MORE_THAN_COLOUR) is None:
+            text = code.text
+            if not text.lstrip()[:1].isdigit():  # else it may have numbers beside its lines
+                code.set_text(text)
 
 
 def shape_listing(pre: Element, names: Mapping[str, str]) -> None:

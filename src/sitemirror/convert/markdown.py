@@ -101,5 +101,8 @@ def _rendered(elements: Sequence[Element]) -> str:
         text = with_plain_spaces(text)
     if "\n\n\n" in text:
         text = without_blank_lines(text)
-    text = resolve(unescaped(starred(text)))
+    text = starred(text)
+    if "\\" in text:
+        text = unescaped(text, "".join([element.text for element in elements]))
+    text = resolve(text)
     return text + "\n" if text else ""

@@ -8,7 +8,7 @@ A paragraph is one line here, or several that end in a hard break, since the ren
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from sitemirror.convert.markdown_code import CodeSpans, LineOfCode, fences
@@ -47,17 +47,22 @@ _FENCE_LENGTH: Final = 6  # of three escaped signs
 _TASK: Final = (" ", "x", "X")
 
 
-def unescaped(text: str) -> str:
-    """`text` without the escapes that change nothing."""
+def unescaped(text: str, said: str) -> str:
+    """`text` without the escapes that change nothing. `said` is what the page itself says, before it was rendered."""
     if "\\" not in text:
         return text
-    text = _at_sight(text)
+    # Nothing is escaped in code. Where the page has no backslash of its own there is none in its code either, and no
+    # need to know where that is.
+    has_own = "\\" in said
+    blocks = list(fences(text)) if has_own else []
+    is_code = LineOfCode(text).is_code if has_own else _is_no_code
+    text = _at_sight(text, blocks, is_code)
     if _IN_QUESTION(text) is None:
         return text
     pieces: list[str] = []
     done = 0
     left = _MOST
-    for start, end in _paragraphs(text):
+    for start, end in _paragraphs(text, list(fences(text)) if has_own else []):
         left -= end - start
         if left < 0:
             break
@@ -66,18 +71,21 @@ def unescaped(text: str) -> str:
     return "".join((*pieces, text[done:])) if pieces else text
 
 
-def _at_sight(text: str) -> str:
+def _is_no_code(_: int) -> bool:
+    return False
+
+
+def _at_sight(text: str, blocks: Sequence[tuple[int, int]], is_code: Callable[[int], bool]) -> str:
     """`text` without the escapes of which their neighbours alone say that they change nothing: nearly all there are."""
     dropped: list[int] = []
-    blocks = fences(text)
-    block = next(blocks, None)
-    line = LineOfCode(text)
+    rest = iter(blocks)
+    block = next(rest, None)
     here = 0
     # Finding a character is a hundred times faster than searching for a pattern that begins with none.
     while (start := text.find("\\", here)) >= 0:
         here = start + 2
         while block is not None and block[1] <= start:
-            block = next(blocks, None)
+            block = next(rest, None)
         if block is not None and block[0] <= start:
             here = block[1]
             continue
@@ -88,7 +96,7 @@ def _at_sight(text: str) -> str:
                 is_idle = not _MAYBE_TAG.match(text, start + 1) and not _opens_block(text, start)
             case _:
                 continue
-        if is_idle and not line.is_code(start):
+        if is_idle and not is_code(start):
             dropped.append(start)
     return _without(text, dropped)
 
@@ -105,15 +113,15 @@ def _opens_block(text: str, start: int) -> bool:
     return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+def _paragraphs(text: str, blocks: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Where the paragraphs with an escape in them begin and end; none of them is code."""
-    blocks = fences(text)
-    block = next(blocks, None)
+    rest = iter(blocks)
+    block = next(rest, None)
     here = 0
     while (escape := _IN_QUESTION(text, here)) is not None:
         found = escape.start()
         while block is not None and block[1] <= found:
-            block = next(blocks, None)
+            block = next(rest, None)
         if block is not None and block[0] <= found:
             here = block[1]
             continue
