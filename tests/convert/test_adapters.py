@@ -26,7 +26,7 @@ def test_every_file_is_a_generator() -> None:
 def test_selectors_and_roles_are_known(generator: Generator) -> None:
     """A slip in a file is found here, not on a page."""
     tree = turbohtml.parse("<p>x</p>")
-    selectors = [generator.content, generator.chrome, generator.noise, generator.unwrap, generator.formulas]
+    selectors = [generator.content, generator.chrome.others, generator.noise, generator.unwrap, generator.formulas]
     selectors += [generator.previous, generator.next, *generator.titles]
     selectors += [part for tabs in (generator.tabs or {}).values() for part in (tabs.labels, tabs.panels)]
     for selector in filter(None, selectors):

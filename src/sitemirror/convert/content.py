@@ -178,9 +178,8 @@ def _is_content_aside(aside: Element) -> bool:
 
 def _drop_parts(elements: Iterable[Element], generators: Sequence[Generator]) -> None:
     for generator in generators:
-        if generator.chrome:
-            for element in elements:
-                element.remove(generator.chrome)
+        for element in elements:
+            generator.chrome.leave(element)
 
 
 def _own_content(body: Element, generators: Sequence[Generator]) -> list[Element]:

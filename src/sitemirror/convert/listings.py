@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from turbohtml import Element, Node, Text
+from turbohtml import Comment, Element, Node, Text
 
 _LANGUAGE_CLASS: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight)"
@@ -28,7 +28,9 @@ def drop_colours(body: Element) -> None:
     """Makes one text of code that is cut into coloured pieces. Half the elements of a manual are such pieces."""
     for pre in body.iter_elements("pre"):
         code = pre if len(pre) != 1 else pre.find("code") or pre
-        if len(code) > 1 and code.select_one(_MORE_THAN_COLOUR) is None:
+        if len(code) < 2 or isinstance(code[0], Comment):  # which keeps the place of an id
+            continue
+        if code.select_one(_MORE_THAN_COLOUR) is None:
             text = code.text
             if not text.lstrip()[:1].isdigit():  # else it may have numbers beside its lines
                 code.set_text(text)
