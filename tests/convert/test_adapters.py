@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import turbohtml
 
+from sitemirror.convert import convert_html
 from sitemirror.convert.generators import Generator, generators, read_generator, recognise, vocabulary
 from sitemirror.convert.shape import ROLES
 from tests.convert.pages import markdown
@@ -71,3 +72,19 @@ def test_box_names_hold_on_every_page() -> None:
     )
     assert markdown(box) == "> [!TIP]\n> x\n"
     assert markdown('<div class="alert alert-info"><p>x</p></div>') == "x\n"
+
+
+def test_a_docbook_page_is_content_but_for_its_menus() -> None:
+    """Its pages mark no content; the densest part alone would be the page without its title and first words."""
+    rows = "".join(f"<tr><td>column{number}</td><td>{'What it holds. ' * 20}</td></tr>" for number in range(20))
+    page = convert_html(
+        "<head><meta name=generator content='DocBook XSL Stylesheets'></head><body>"
+        "<div class=navheader><table><tr><td>Prev<td>Next</table></div>"
+        "<div class=sect1><h2>53.57. A catalog</h2><p>It stores things.</p>"
+        f"<table><tr><th>A<th>B</tr>{rows}</table></div>"
+        "<div class=navfooter>Prev Next</div>",
+        url="https://example.com/catalog.html",
+        content="main",
+    )
+    assert page.markdown.startswith("## 53.57. A catalog\n\nIt stores things.\n\n| A | B |")
+    assert "Prev" not in page.markdown
