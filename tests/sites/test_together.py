@@ -127,6 +127,9 @@ async def test_parts_of_one_host_go_one_after_the_other(site: Site, out: Path) -
     report = await mirror_sites([f"{site.url}/a/", f"{site.url}/b/", other], output=out, rate_limit=0)
 
     assert (report.status, report.sites_ok) == ("ok", 3)
+    assert (report.total_pages, report.successful) == (8, 8), (
+        "the second part's report counts the first part's pages, too"
+    )
     order = [path[1] for path in site.paths() if path.startswith(("/a/0", "/b/0"))]
     assert order == ["a"] * 3 + ["b"] * 3
 

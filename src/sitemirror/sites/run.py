@@ -95,6 +95,9 @@ class SitesRun(Run[SitesReport]):
         self._runs: set[SiteRun[MirrorReport]] = set()
         self._trusted: dict[Path | None, Trust] = {}
         self._warnings: list[str] = []
+        self._counted: dict[
+            str, MirrorReport
+        ] = {}  # by folder; two parts of a host share one, and its last report has all
         self._done = 0
 
     def stop(self) -> None:
@@ -184,6 +187,8 @@ class SitesRun(Run[SitesReport]):
             self._waiting.append(visit)
             return
         visit.report = report
+        if isinstance(report, MirrorReport):
+            self._counted[report.output_dir] = report
         visit.voice.end()
         self._done += 1
         self._emit(SiteFinished(visit.site.url, report.status, self._done, len(self._visits), report.error or ""))
@@ -195,9 +200,9 @@ class SitesRun(Run[SitesReport]):
     # --- the end -----------------------------------------------------------------------------------------------
 
     def _report(self, elapsed: float) -> SitesReport:
-        reports = [visit.report or self._not_begun(visit.site) for visit in self._visits]
+        reports = [visit.report or self._not_begun(visit) for visit in self._visits]
         ended = {status: sum(report.status is status for report in reports) for status in RunStatus}
-        pages = [report for report in reports if isinstance(report, MirrorReport)]
+        pages = self._counted.values()
         worst = (RunStatus.INTERRUPTED, RunStatus.ERROR, RunStatus.PARTIAL)
         status = next((status for status in worst if ended[status]), RunStatus.OK)
         failed = [report.url for report in reports if report.status is RunStatus.ERROR]
@@ -223,12 +228,12 @@ class SitesRun(Run[SitesReport]):
             hint="`sites` in the report says why; the same command tries them again" if is_error else None,
         )
 
-    def _not_begun(self, site: Site) -> MirrorReport:
+    def _not_begun(self, visit: _Visit) -> MirrorReport:
         return MirrorReport(
             status=RunStatus.INTERRUPTED,
             command=self._command,
-            url=site.url,
-            output_dir=str(site.settings.output),
+            url=visit.site.url,
+            output_dir=str(visit.site.settings.output / host_folder(visit.site.url)),
             total_pages=0,
             successful=0,
             failed=0,
