@@ -10,7 +10,8 @@ from typing import Final
 _FENCE: Final = re.compile(r"^(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] )*+(`{3,}+|~{3,}+)(.*)$", re.M)
 _TICKS: Final = re.compile("`++")
 _NBSP_IN_CELL: Final = re.compile("(\\|?) *+(?:(?:\xa0|&#160;) *+)++(?=\\|)")
-_NBSP_IN_WORDS: Final = re.compile(r"(?<=[\w.,:;)\]])(?:&#160;)++(?= ?\w)")
+# It looks back from the entity's end, since a pattern that begins with a text is found many times faster.
+_NBSP_IN_WORDS: Final = re.compile(r"&#160;(?<=[\w.,:;)\]]&#160;)(?:&#160;)*+(?= ?\w)")
 _BLANK_LINES: Final = re.compile(r"\n{3,}")
 
 
@@ -54,11 +55,12 @@ def with_plain_spaces(text: str) -> str:
 
 
 def _plain_spaces(line: str) -> str:
-    if "&#160;" not in line and "\xa0" not in line:
+    has_entity = "&" in line and "&#160;" in line
+    if not has_entity and "\xa0" not in line:
         return line
-    if line.lstrip(" \t>").startswith("|"):
+    if ("\xa0 |" in line or (has_entity and "&#160; |" in line)) and line.lstrip(" \t>").startswith("|"):
         line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
-    if "`" in line:  # Code may speak of the entity.
+    if not has_entity or "`" in line:  # Code may speak of the entity.
         return line
     return _NBSP_IN_WORDS.sub(lambda spaces: "\xa0" * (len(spaces[0]) // len("&#160;")), line)
 

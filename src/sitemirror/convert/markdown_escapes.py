@@ -39,7 +39,8 @@ _FIRST: Final = {
     "=": re.compile(r"=*+\s*+(?:\n|\Z)"),
     **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
 }
-_IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").search  # what a first look does not settle
+_QUESTIONABLE: Final = frozenset("*_[]~#=+.)\\-")  # what a first look does not settle
+_IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").search
 _ALERT: Final = re.compile(r"([ >]*)((?:[-*+] |[0-9]{1,9}[.)] )*+)> \\\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\\\] ")
 _MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
 _DIGITS: Final = 9  # that the number of an item has at most
@@ -56,8 +57,8 @@ def unescaped(text: str, said: str) -> str:
     has_own = "\\" in said
     blocks = list(fences(text)) if has_own else []
     is_code = LineOfCode(text).is_code if has_own else _is_no_code
-    text = _at_sight(text, blocks, is_code)
-    if _IN_QUESTION(text) is None:
+    text, is_settled = _at_sight(text, blocks, is_code)
+    if is_settled:
         return text
     pieces: list[str] = []
     done = 0
@@ -75,9 +76,13 @@ def _is_no_code(_: int) -> bool:
     return False
 
 
-def _at_sight(text: str, blocks: Sequence[tuple[int, int]], is_code: Callable[[int], bool]) -> str:
-    """`text` without the escapes of which their neighbours alone say that they change nothing: nearly all there are."""
+def _at_sight(text: str, blocks: Sequence[tuple[int, int]], is_code: Callable[[int], bool]) -> tuple[str, bool]:
+    """`text` without the escapes of which their neighbours alone say that they change nothing: nearly all there are.
+
+    And whether the others are of a kind that is needed in any case.
+    """
     dropped: list[int] = []
+    is_settled = True
     rest = iter(blocks)
     block = next(rest, None)
     here = 0
@@ -89,16 +94,18 @@ def _at_sight(text: str, blocks: Sequence[tuple[int, int]], is_code: Callable[[i
         if block is not None and block[0] <= start:
             here = block[1]
             continue
-        match text[start + 1 : here]:
-            case "_":
-                is_idle = _is_within_word(text, start, here)
-            case "<":
-                is_idle = not _MAYBE_TAG.match(text, start + 1) and not _opens_block(text, start)
-            case _:
-                continue
+        sign = text[start + 1 : here]
+        if sign == "_":
+            is_idle = _is_within_word(text, start, here)
+        elif sign == "<":
+            is_idle = not _MAYBE_TAG.match(text, start + 1) and not _opens_block(text, start)
+        else:
+            is_idle = False
         if is_idle and not is_code(start):
             dropped.append(start)
-    return _without(text, dropped)
+        elif sign in _QUESTIONABLE:
+            is_settled = False
+    return _without(text, dropped), is_settled
 
 
 def _is_within_word(text: str, start: int, end: int) -> bool:
