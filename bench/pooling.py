@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import record
 from bench.program import expect, run
-from tests.site import Exchange, Site, faults
+from tests.site import Exchange, Site, certificate, faults
 
 
 def far_away(round_trip: float, handshakes: int, then: faults.Step) -> faults.Step:
@@ -60,7 +60,7 @@ def compare(site: Site, pages: int, found: record.Record, name: str, round_trip:
 def measure(options: argparse.Namespace) -> record.Record:
     """Plain and over TLS, near and far."""
     found = record.Record("pooling", {"pages": options.pages, "round trip": f"{options.round_trip * 1000:g} ms"})
-    for tls, kind in ((False, "plain"), (True, "TLS")):
+    for tls, kind in ((None, "plain"), (certificate.good(), "TLS")):
         with Site(tls=tls) as site:
             site.fill(options.pages)
             site.sitemap()

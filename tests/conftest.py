@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import hypothesis
 import pytest
 
-from tests.site import NoOpenssl, Site
+from tests.site import NoOpenssl, Site, certificate
 
 # Time per example says more about the machine than about the code. `bench.quality.robust` asks for many more of them.
 # In CI the same examples every time: what is new there comes from the change, not from the dice.
@@ -83,7 +83,7 @@ def site() -> Iterator[Site]:
 def tls_site() -> Iterator[Site]:
     """The same over TLS; clients have to trust `tls_site.ca_file`."""
     try:
-        secured = Site(tls=True)
+        secured = Site(tls=certificate.good())
     except NoOpenssl as missing:
         pytest.skip(str(missing))
     with secured:

@@ -216,6 +216,9 @@ async def test_both_formats_next_to_a_url_below_an_index_file(site: Site, run: C
     for path in pair:
         for name in (pages[path]["path"], pages[path]["html_path"]):
             assert f"This is {path}".encode() in copy.files[name]
+    # The URL that sorts first keeps its name, whichever came first.
+    assert (pages["/x"]["path"], pages["/x"]["html_path"]) == ("x/index.md", "x/index.html")
+    assert pages["/x/index.html/y"]["path"].startswith("x/index.html_")
     again = await run(format="both", update=True)
     assert (again.status, again.successful) == ("ok", 3)
 
@@ -235,4 +238,6 @@ async def test_both_formats_next_to_an_asset_with_the_name_of_the_html(
     [found] = [page for page in copy.manifest["pages"] if page["title"] == "A"]
     assert b"This is a" in copy.files[found["path"]]
     assert b"This is a" in copy.files[found["html_path"]]
+    # The URL that sorts first keeps its name, whichever came first.
+    assert (found["path"], found["html_path"]) == ("a/index.md", "a/index.html")
     assert sum(data.startswith(b"\x89PNG") for data in copy.files.values()) == 1

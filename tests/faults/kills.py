@@ -8,15 +8,19 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+import psutil
 
 from tests.conftest import clean_environment
 from tests.crawl.conftest import Copy, timeless
@@ -123,15 +127,43 @@ def start(arguments: list[str], *, failpoint: str = "") -> subprocess.Popen[str]
     )
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 120) -> tuple[int, str]:
-    """The exit code, and what was said on stderr."""
-    try:
-        said = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        said = process.communicate(timeout=10)
-        raise AssertionError(f"still running after {timeout} s: {said[1]}") from None
-    return process.returncode, said[1]
+def finish(process: subprocess.Popen[str], patience: int = 60) -> tuple[int, str]:
+    """The exit code, and what was said on stderr.
+
+    A run hangs when it sleeps whenever it is looked at, `patience` seconds in a row, and takes no processor time in
+    between. One that only waits for its turn on a busy machine does not, however long that takes.
+    """
+    seen, idle = -1.0, 0
+    while idle < patience:
+        try:
+            said = process.communicate(timeout=1)[1]
+        except subprocess.TimeoutExpired:
+            now = _work(process)
+            seen, idle = now, idle + 1 if now == seen else 0
+        else:
+            return process.returncode, said
+    stacks = _stacks(process)
+    process.kill()
+    said = process.communicate(timeout=10)[1]
+    raise AssertionError(f"asleep for {patience} s: {said}\n{stacks}")
+
+
+def _work(process: subprocess.Popen[str]) -> float:
+    """A number that stays the same as long as the program and its workers do nothing and want nothing."""
+    with suppress(psutil.Error):
+        program = psutil.Process(process.pid)
+        looked = [program, *program.children(recursive=True)]
+        if all(one.status() == psutil.STATUS_SLEEPING for one in looked):
+            return sum(sum(one.cpu_times()[:2]) for one in looked)
+    return -time.monotonic()
+
+
+def _stacks(process: subprocess.Popen[str]) -> str:
+    """Where it stands, if py-spy is there to say."""
+    if (spy := shutil.which("py-spy")) is None:
+        return "py-spy, which would say where it stands, is not installed"
+    done = subprocess.run([spy, "dump", "--pid", str(process.pid)], capture_output=True, text=True, timeout=60)
+    return done.stdout + done.stderr
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +319,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--steps", action="store_true", help="also every named step, alone and in a row")
     parser.add_argument("--nginx", action="store_true", help="a real manual behind nginx instead of the test site")
+    parser.add_argument("--kinds", type=int, nargs="*", default=range(len(KINDS)), help="which kinds of runs, from 0")
     given = parser.parse_args()
     print(f"seed {given.seed}")
     if given.nginx:
         _against_nginx(given.kills, given.seed)
         return
-    for place, kind in enumerate(KINDS):
-        share = given.kills // len(KINDS) + (place < given.kills % len(KINDS))
+    for number, place in enumerate(given.kinds):
+        kind = KINDS[place]
+        share = given.kills // len(given.kinds) + (number < given.kills % len(given.kinds))
         with Site() as site, tempfile.TemporaryDirectory() as folder:
             town.build(site, leaves=150)
             site.latency = 0.004

@@ -139,3 +139,24 @@ async def test_a_server_that_is_gone_and_back(site: Site, out: Path) -> None:
 
 async def _finished(run: object) -> MirrorReport:
     return await run  # type: ignore[misc, no-any-return]
+
+
+async def test_rules_that_cannot_be_had(site: Site, out: Path) -> None:
+    """Hosts that are silent about their robots.txt: named as that, no page asked of them, and nobody waits for them."""
+    stuck = [f"stuck-{number}.test" for number in range(6)]
+    for host in stuck:
+        site.fault("/robots.txt", faults.silence(), host=host)
+        site.html_page("/", "Never", "<p>Never seen</p>", host=host)
+    good = [f"/{number}" for number in range(12)]
+    for path in good:
+        site.html_page(path, path, f"<p>Here is {path}</p>")
+    site.html_page("/", "Home", link(*(site.url_of(host) + "/" for host in stuck), *good))
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "same_domain": False, "concurrency": 8, "timeout": 2}
+    report = await crawl(site.url, resolver=_Names("", 0), **options)
+    assert (report.status, report.successful, report.failed) == ("partial", 13, 6)
+    failures = Copy(out / f"127.0.0.1_{site.port}").manifest["failures"]
+    assert {row["error"] for row in failures} == {"robots.txt cannot be had: timed out after 2 s"}
+    assert site.max_in_flight >= 6  # all the silent ones were asked at the same time
+    for host in stuck:
+        site.heal("/robots.txt", host=host)
+    assert (await crawl(site.url, resolver=_Names("", 0), **options)).successful == 19

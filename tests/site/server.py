@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Self, Unpack
 from urllib.parse import urljoin
 
-from tests.site import certificate, faults
+from tests.site import faults
 from tests.site.answers import (
     Answer,
     PageOptions,
@@ -28,6 +28,7 @@ from tests.site.answers import (
     sitemap_index_xml,
     sitemap_xml,
 )
+from tests.site.certificate import Certificate
 from tests.site.wire import CLIENT_WENT, Exchange, Reader, Seen, canonical_path, parse_request
 
 ANY_PATH: Final = "*"
@@ -41,7 +42,7 @@ Listed = str | tuple[str, str | None]
 class Site:
     """A web site on loopback. `with Site() as site:` starts and stops it; every method may be called at any time."""
 
-    def __init__(self, *, address: str = "127.0.0.1", port: int = 0, tls: bool = False) -> None:
+    def __init__(self, *, address: str = "127.0.0.1", port: int = 0, tls: Certificate | None = None) -> None:
         self.address = address
         self.port = port
         self.latency = 0.0
@@ -55,8 +56,8 @@ class Site:
         """What a client must trust to talk to this site over TLS."""
         self.errors: list[BaseException] = []
         self._tls: ssl.SSLContext | None = None
-        if tls:
-            self._tls, self.ca_file = certificate.server_context()
+        if tls is not None:
+            self._tls, self.ca_file = tls.server_context(), tls.pem
         self._answers: dict[_Key, Answer | Callable[[], Answer]] = {}
         self._lastmods: dict[_Key, str | None] = {}
         self._faults: dict[_Key, list[faults.Step]] = {}

@@ -24,6 +24,7 @@ from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
 from sitemirror.store.placement import fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import Row
+from sitemirror.store.settle import pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +244,7 @@ class Keeper:
 
     def _pair(self, path: str) -> tuple[str, ...]:
         """The names that go together: where both formats are saved, a page has two files, and either may be met."""
-        if not (self._plan.markdown and self._plan.html):
-            return (path,)
-        stem, dot, ending = path.rpartition(".")
-        return (f"{stem}.md", f"{stem}.html") if dot and ending in ("md", "html") else (path,)
+        return pair(path) if self._plan.markdown and self._plan.html else (path,)
 
     def _blocked_folder(self, path: str) -> str:
         """The part of `path` that must be a folder but is another page's file."""

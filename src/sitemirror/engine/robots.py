@@ -10,7 +10,7 @@ from sitemirror.discover.robots import Robots
 from sitemirror.engine.session import Session
 from sitemirror.fetch.client import Stream
 from sitemirror.frontier.scope import ROBOTS, Scope
-from sitemirror.model import Failed, Lane, Redirect
+from sitemirror.model import Failed, Lane, Redirect, Skipped
 
 LIMIT: Final = 512 * 1024
 """Bytes of a robots.txt that are read; RFC 9309 asks for 500 KiB. The rest of a larger one is left."""
@@ -25,25 +25,31 @@ class RobotsBook:
         self._session = session
         self._scope = scope
         self._rules: dict[str, Robots] = {}
-        self._asking = asyncio.Lock()
+        self._asking: dict[str, asyncio.Lock] = {}
 
     def within(self, scope: Scope) -> RobotsBook:
         """The same book for a run whose scope has become clear."""
         self._scope = scope
         return self
 
-    async def reason(self, url: str) -> str:
-        """Why robots.txt forbids this URL; empty if it does not. A Crawl-delay slows us from then on."""
+    async def refusal(self, url: str) -> Skipped | Failed | None:
+        """What robots.txt makes of this URL; None if it allows it. A Crawl-delay slows us from then on.
+
+        Rules that cannot be had forbid all for now, but nobody has said so: the next run asks again.
+        """
         rules = await self.rules(url)
+        if rules.trouble:
+            return Failed(url, f"robots.txt cannot be had: {rules.trouble}", transient=False)
         if rules.crawl_delay:
             self._session.pace.set_crawl_delay(url, rules.crawl_delay)
-        return "" if rules.allowed(url) else ROBOTS
+        return None if rules.allowed(url) else Skipped(url, ROBOTS)
 
     async def rules(self, url: str) -> Robots:
         """The rules of a URL's host."""
         origin = urls.origin(url)
         if origin not in self._rules:
-            async with self._asking:
+            # Each host on its own: one that does not answer must not hold up the others.
+            async with self._asking.setdefault(origin, asyncio.Lock()):
                 if origin not in self._rules:
                     self._rules[origin] = await self._fetch(url)
         return self._rules[origin]

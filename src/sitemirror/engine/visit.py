@@ -115,9 +115,9 @@ class Visitor:
     async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
         await turn.take()
         if self._plan.respect_robots:
-            refused = await self._robots.reason(known.url)
-            if refused:
-                return Skipped(known.url, refused)
+            refused = await self._robots.refusal(known.url)
+            if refused is not None:
+                return refused
         return await self._taker.take(known, known.validators if ask and known.path else Validators(), turn)
 
     def _settle(self, chain: list[Known], answer: Answer) -> Result | Known:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 from typing import Final
@@ -13,7 +14,7 @@ from sitemirror.store.files import Tree
 from sitemirror.store.moves import Move, html_beside
 from sitemirror.store.paths import collision_path, fold, folders, moved_folder
 from sitemirror.store.schema import Row
-from sitemirror.store.settle import settle
+from sitemirror.store.settle import alone, pair, settle
 from sitemirror.store.state import State
 
 PROVISIONAL_DIGITS: Final = (8, 12, 16, 24, 32)
@@ -36,6 +37,12 @@ class Placement:
         self._db = state.db
         self._tree = tree
 
+    @cached_property
+    def _names_with(self) -> Callable[[str], tuple[str, ...]]:
+        """The names that a page's file takes: more than its own where both formats are saved."""
+        both = self._db.execute("SELECT 1 FROM page WHERE html_path != path LIMIT 1").fetchone()
+        return pair if both else alone
+
     def moves(self) -> list[Move]:
         """What has to go or to move so that the outcome depends on the URLs alone. Changes nothing."""
         found = self._in_conflict()
@@ -48,6 +55,7 @@ class Placement:
                 for _, url, wanted, path, published, html_path in found.values()
             ),
             around.has,
+            self._names_with,
         )
         moves = [Move(id, path, settled[url]) for id, url, _, path, *_ in found.values() if settled[url] != path]
         leftovers.update(self._strangers_at(moves, found))
@@ -148,10 +156,10 @@ class Placement:
         for row in self._db.execute(f"{_PAGE} WHERE {saved} AND ({below})").fetchall():
             for folder in folders(row[2]):
                 if folder.endswith(endings):
-                    blocking = self._db.execute(f"{_PAGE} WHERE {saved} AND fold = ?", (fold_key(folder),)).fetchall()
-                    found.update((other[0], other) for other in blocking)
-                    if blocking:
-                        found[row[0]] = row
+                    self._add_rivals(found, row, folder)
+        if self._names_with is pair:  # An asset of its own name may meet the HTML of a page.
+            for row in self._db.execute(f"{_PAGE} WHERE {saved} AND wanted LIKE '%.html'").fetchall():
+                self._add_rivals(found, row, row[2])
         # Assets keep their own names, so that one can stand where pages need a folder. "0" comes after "/".
         under = "other.wanted > page.wanted || '/' AND other.wanted < page.wanted || '0'"
         for asset in self._db.execute(
@@ -164,6 +172,15 @@ class Placement:
                 for row in self._db.execute(f"{_PAGE} WHERE {saved} AND page.wanted > ? AND page.wanted < ?", inside)
             )
         return found
+
+    def _add_rivals(self, found: dict[int, _Found], row: _Found, path: str) -> None:
+        """Adds the pages that want the file `path`, which `row` needs for something else, and `row` if there are."""
+        for name in self._names_with(path):
+            query = f"{_PAGE} WHERE url.status = {Row.SAVED} AND fold = ? AND page.id != ?"
+            rivals = self._db.execute(query, (fold_key(name), row[0])).fetchall()
+            found.update((rival[0], rival) for rival in rivals)
+            if rivals:
+                found[row[0]] = row
 
 
 class _Surroundings:
