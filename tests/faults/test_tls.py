@@ -49,7 +49,7 @@ async def test_bad_certificates_cost_their_own_pages(
     site: Site, secured: _Secured, out: Path, tmp_path: Path, command: str
 ) -> None:
     """Expired, unknown, or for another name: a reason for each page, none fetched, the rest saved."""
-    numbers = range(6)
+    numbers = range(4)  # One more failure in a row, and the host would be left alone for a while.
     for number in numbers:
         for one in (site, secured.good, secured.stranger, secured.expired):
             one.html_page(f"/{number}", f"Page {number}", f"<p>Of {one.port}: {number}</p>")
@@ -66,7 +66,7 @@ async def test_bad_certificates_cost_their_own_pages(
         report = await mirror(site.url, resolver=_NAMES, domain_lock=False, **options)
     else:
         report = await crawl(site.url, resolver=_NAMES, same_domain=False, **options)
-    assert (report.status, report.successful, report.failed) == ("partial", 13, 18)
+    assert (report.status, report.successful, report.failed) == ("partial", 9, 12)
     failures = {row["url"]: row["error"] for row in Copy(out / f"127.0.0.1_{site.port}").manifest["failures"]}
     for origin, reason in reasons.items():
         told = reason if command == "mirror" else f"robots.txt cannot be had: {reason}"  # A crawl asks for it first.
