@@ -67,6 +67,7 @@ def test_definitions_are_items() -> None:
     assert markdown("<dl><dt>a<dt>b<dd>c<dd>d<dt><code>-x</code><dd>e</dl>") == (
         "- **a**\n\n  **b**\n\n  c\n\n  d\n\n- `-x`\n\n  e\n"
     )
+    assert markdown("<dl><dt>a<dt>b</dl>") == "- **a**\n- **b**\n"
     assert markdown("<dl><dd>indented</dl>") == "indented\n"
     cell = markdown("<table><tr><th>h<tr><td><dl><dt>a<dd>b</dl></table>")
     assert len(cell.splitlines()) == 3

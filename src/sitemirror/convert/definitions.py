@@ -29,15 +29,15 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
         _open(dl, parts)
         return
     item: Element | None = None
-    before = "dd"
+    # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
+    before = ends = "dt" if len(terms) == len(parts) else "dd"
     for part in parts:
-        if item is None or (part.tag == "dt" and before == "dd"):
+        if item is None or (part.tag == "dt" and before == ends):
             item = Element("li")
             dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
         before = part.tag
         item.append(part)
-    for part in parts:
-        part.tag = "div" if part.tag == "dd" else "p"
+        part.tag = "div" if before == "dd" else "p"
     for group in groups:
         group.unwrap()
     dl.tag = "ul"
