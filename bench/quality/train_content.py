@@ -5,7 +5,7 @@ numpy, which the program itself does not:
 
     pip install catboost
     SITEMIRROR_VECTORS=... python -m bench.quality.train_content            # cross-validation by domain
-    SITEMIRROR_VECTORS=... python -m bench.quality.train_content --write    # train on all, write the model's file
+    SITEMIRROR_VECTORS=... python -m bench.quality.train_content --write    # and the model's file, from all pages
 """
 
 from __future__ import annotations
@@ -19,21 +19,25 @@ from dataclasses import dataclass, field
 from hashlib import md5
 from math import floor, log
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from tldextract import TLDExtract
+from turbohtml import Element
 
 from bench.quality.labels import labels, words
+from bench.quality.said import said
 from bench.quality.wcxb import KINDS, Sample, Score, folder, mean, samples, score
 from bench.record import Figure, Record, at_least, main
 from sitemirror.choices import Content
 from sitemirror.convert import content as parts
-from sitemirror.convert import judge
+from sitemirror.convert import convert_html, judge
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.document import parse
 from sitemirror.convert.features import Features, Lexicon, Parts, first_words, name_words
-from sitemirror.convert.hints import hints
+from sitemirror.convert.generators import recognise
+from sitemirror.convert.hints import Hints, hints
 from sitemirror.convert.keep import keep
+from sitemirror.convert.metadata import read_metadata
 
 FOLDS: Final = 5
 _DOMAINS: Final = TLDExtract(suffix_list_urls=())  # the list that comes with it; nothing is fetched
@@ -45,29 +49,61 @@ _SCALE: Final = 16
 _LEAST, _MOST = 3, 120  # what a word may say
 
 
+class Named:
+    """What is remembered of an element when its page is let go: all pages at once would be too much."""
+
+    __slots__ = ("_attributes", "_is_main")
+
+    def __init__(self, element: Element, is_main: bool) -> None:
+        self._attributes = {name: value for name in ("class", "id", "role") if (value := element.attr(name))}
+        self._is_main = is_main
+
+    def attr(self, name: str) -> str | None:
+        """As an element has it."""
+        return self._attributes.get(name)
+
+    def closest(self, _: str) -> Named | None:
+        """The page's main part is all that anybody looks for."""
+        return self if self._is_main else None
+
+
 @dataclass(slots=True)
 class Page:
-    """What is remembered of a page: its blocks as words, and which of them are wanted."""
+    """What is remembered of a page: its blocks, also as words, and which of them are wanted."""
 
     sample: Sample
     fold: int
+    reading: Reading
+    hinted: Hints
     blocks: list[list[str]]
     wanted: list[bool]
+    is_ruled: bool  # decided by a generator's own names, not by the model
     names: Counter[str] = field(default_factory=Counter)
     counts: tuple[dict[str, float], dict[str, float]] = field(default_factory=lambda: ({}, {}))
     """For words of names, and for first words: the share of what they stand for that is wanted."""
 
 
-def read(sample: Sample) -> tuple[Reading, tuple[int, ...]] | None:
-    """The page as the conversion sees it when it comes to judging blocks; `None` if there is nothing to judge."""
+def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
+    """The page as the conversion sees it when it comes to judging blocks; `None` if there is nothing to judge.
+
+    And whether it does not come to that, since the page's generator has names for everything.
+    """
     document = parse(sample.html, url=sample.url)
     body = document.body
     if body is None:
         return None
+    generators = recognise(read_metadata(document).signature)
     parts.drop_no_content(body)
     parts.drop_chrome(body)
     reading = Reading(body)
-    return (reading, hints(document.head)) if reading.texts else None
+    is_main = [element.tag == "main" or element.attr("role") == "main" for element in reading.elements]
+    for place, parent in enumerate(reading.parents):
+        is_main[place] = is_main[place] or is_main[parent]
+    named = [Named(*one) for one in zip(reading.elements, is_main, strict=True)]
+    reading.elements = cast("list[Element]", named)
+    reading.first = cast("list[Element | None]", [None if one is None else Named(one, False) for one in reading.first])
+    reading.nodes = []
+    return (reading, hints(document.head), bool(parts.own_content(body, generators))) if reading.texts else None
 
 
 def fold_of(url: str) -> int:
@@ -76,11 +112,11 @@ def fold_of(url: str) -> int:
     return md5(f"{found.domain}.{found.suffix}".encode(), usedforsecurity=False).digest()[0] % FOLDS
 
 
-def learn_page(sample: Sample, reading: Reading) -> Page:
+def learn_page(sample: Sample, reading: Reading, hinted: Hints, is_ruled: bool) -> Page:
     """What one page has to teach."""
     blocks = [words(text) for text in reading.texts]
     wanted = [part > 0.5 for part in labels(blocks, words(sample.wanted))]
-    page = Page(sample, fold_of(sample.url), blocks, wanted)
+    page = Page(sample, fold_of(sample.url), reading, hinted, blocks, wanted, is_ruled)
     weights = [min(len(block), 60) ** 0.5 for block in blocks]
     right, all_ = [0.0], [0.0]
     for is_wanted, weight in zip(wanted, weights, strict=True):
@@ -140,10 +176,7 @@ class Table:
         self.names: list[str] = []
         rows = []
         for page in pages:
-            found = read(page.sample)
-            assert found is not None
-            reading, hinted = found
-            columns = Features(reading, Parts(reading), lexicons[page.fold], hinted).columns
+            columns = Features(page.reading, Parts(page.reading), lexicons[page.fold], page.hinted).columns
             self.names = list(columns)
             rows.append(numpy.stack([numpy.frombuffer(one, dtype=numpy.uint8) for one in columns.values()], 1))
         self.rows = numpy.concatenate(rows)
@@ -178,6 +211,7 @@ def train(table: Table, held_out: int | None, options: argparse.Namespace) -> An
         rsm=0.5,
         random_seed=1,
         thread_count=2,
+        allow_writing_files=False,
         verbose=0,
     )
     made.fit(table.rows[taken], table.wanted[taken], sample_weight=(table.weights / chance)[taken])
@@ -213,8 +247,8 @@ def write(made: Any, names: Sequence[str], lexicon: Lexicon, path: Path) -> None
     }
     lines = [f"{json.dumps(name)}:{json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
     lines.append('"trees":[\n' + ",\n".join(json.dumps(tree, separators=(",", ":")) for tree in trees) + "]")
-    for name, said in (("names", lexicon.names), ("words", lexicon.words)):
-        lines.append(f'"{name}":' + json.dumps(said, ensure_ascii=False, separators=(",", ":")))
+    for name, known in (("names", lexicon.names), ("words", lexicon.words)):
+        lines.append(f'"{name}":' + json.dumps(known, ensure_ascii=False, separators=(",", ":")))
     path.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
 
 
@@ -223,22 +257,29 @@ def pages_of(every: int) -> Iterator[Page]:
     for sample in samples(folder(), every):
         found = read(sample) if sample.wanted else None
         if found is not None:
-            yield learn_page(sample, found[0])
+            yield learn_page(sample, *found)
 
 
 def judged(made: Any, table: Table, page: Page, start: int) -> dict[Content, Score]:
-    """How a page fares with a model that has not seen its domain."""
-    found = read(page.sample)
-    assert found is not None
+    """How a page fares with a model that has not seen its domain, if it comes to a model."""
+    wanted = Counter(words(page.sample.wanted))
+    if page.is_ruled:
+        return {
+            content: score(Counter(words(said(_converted(page.sample, content)))), wanted)
+            for content in (Content.MAIN, Content.AUTO)
+        }
     rows = table.rows[start : start + len(page.blocks)]
     odds = [float(one) for one in made.predict(rows, prediction_type="RawFormulaVal")]
-    wanted = Counter(words(page.sample.wanted))
     scores = {}
     for content in (Content.MAIN, Content.AUTO):
-        kept = keep(found[0], odds, content)
+        kept = keep(page.reading, odds, content, page.hinted)
         text = Counter(word for block, is_kept in zip(page.blocks, kept, strict=True) if is_kept for word in block)
         scores[content] = score(text, wanted)
     return scores
+
+
+def _converted(sample: Sample, content: Content) -> str:
+    return convert_html(sample.html, url=sample.url, content=content).markdown
 
 
 def measure(options: argparse.Namespace) -> Record:
@@ -252,7 +293,6 @@ def measure(options: argparse.Namespace) -> Record:
         table = Table(pages, None)
         write(train(table, None, options), table.names, learn_words(pages, set()), MODEL)
         record.add(Figure("size of the model's file", MODEL.stat().st_size / 1000, "kB"))
-        return record
     scores: dict[Content, dict[str, list[Score]]] = {Content.MAIN: defaultdict(list), Content.AUTO: defaultdict(list)}
     for fold in range(FOLDS):
         table = Table(pages, fold)
@@ -276,7 +316,7 @@ def measure(options: argparse.Namespace) -> Record:
 
 if __name__ == "__main__":
     command = argparse.ArgumentParser(prog="python -m bench.quality.train_content", description=__doc__)
-    command.add_argument("--write", action="store_true", help="train on all pages and write the model's file")
+    command.add_argument("--write", action="store_true", help="first train on all pages and write the model's file")
     command.add_argument("--every", type=int, default=1, help="use every N-th page only (default: %(default)s)")
     command.add_argument("--trees", type=int, default=100, help="trees of the model (default: %(default)s)")
     command.add_argument("--depth", type=int, default=6, help="questions a tree asks, at most 8 (default: %(default)s)")

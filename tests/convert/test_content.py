@@ -100,6 +100,17 @@ def test_a_nav_that_was_never_closed_does_not_take_the_page_along() -> None:
     assert "# Title\n\nText" in markdown(html)
 
 
+def test_an_aside_that_was_never_closed_does_not_take_the_page_along() -> None:
+    """A banner without an end holds the main part, so it is no aside."""
+    assert "Text" in markdown("<aside class=banner><p>News</p><main><p>Text</p></main>")
+
+
+def test_a_folder_of_sphinx_alone_makes_no_page_documentation() -> None:
+    """Hosts of blogs have a folder `_static` as well; their pages are judged like any other."""
+    head = '<head><script src="/_static/all.js"></script><script src="/wp-content/x.js"></script></head>'
+    assert "Other story 2" not in markdown(f"{head}<main>{blog_page()}</main>", content="main")
+
+
 def test_a_page_of_nothing_but_chrome_is_kept_whole() -> None:
     """Better too much than an empty file."""
     assert markdown("<nav><a href=/a>A</a></nav>", content="auto") == "[A](https://example.com/a)\n"

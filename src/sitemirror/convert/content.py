@@ -18,7 +18,7 @@ from sitemirror.convert import hidden
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.features import Features, Parts
 from sitemirror.convert.generators import Generator
-from sitemirror.convert.hints import hints
+from sitemirror.convert.hints import Hints, hints
 from sitemirror.convert.judge import model
 from sitemirror.convert.keep import keep, prune
 from sitemirror.convert.listings import drop_colours
@@ -113,7 +113,8 @@ def _open_noscript(noscript: Element, body: Element) -> None:
 def _chrome(element: Element) -> Reason | None:
     tag, role = element.tag, element.attr("role")
     if tag == "aside" or role == "complementary":
-        return None if _is_content_aside(element) else Reason.ASIDE
+        # One that was never closed holds the page.
+        return None if _is_content_aside(element) or element.select_one(_LANDMARKS) is not None else Reason.ASIDE
     if (tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
         return Reason.FOOTER if tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
     return None
@@ -129,7 +130,7 @@ def choose(
     """
     if content is Content.FULL:
         return [body]
-    own = _own_content(body, generators)
+    own = own_content(body, generators)
     # With the content at hand it is quicker to look for menus there than in the whole page.
     has_title = any(element.find("h1") is not None for element in own)
     _drop_parts(own if has_title else [body], generators)
@@ -139,7 +140,8 @@ def choose(
     if not any(generator.name not in _ANYTHING for generator in generators):
         reading = Reading(body)
         if reading.is_whole and len(reading.texts) >= _ENOUGH:
-            prune(reading, keep(reading, _judge(reading, head), content))
+            said = hints(head)
+            prune(reading, keep(reading, _judge(reading, said), content, said))
             return [body]
     found = _landmarks(body)
     if found:
@@ -149,10 +151,10 @@ def choose(
     return _with_title(found, body) if found and _is_all(found, body) else [body]
 
 
-def _judge(reading: Reading, head: Iterable[Element]) -> list[float]:
+def _judge(reading: Reading, said: Hints) -> list[float]:
     """For each block the logarithm of the odds that it is content."""
     learnt = model()
-    features = Features(reading, Parts(reading), learnt.lexicon, hints(head))
+    features = Features(reading, Parts(reading), learnt.lexicon, said)
     return learnt.odds(features.columns, len(reading.texts))
 
 
@@ -182,7 +184,7 @@ def _drop_parts(elements: Iterable[Element], generators: Sequence[Generator]) ->
             generator.chrome.leave(element)
 
 
-def _own_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
+def own_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
     """Where the page's generator is known to have all of its content."""
     for generator in generators:
         if generator.content and (element := body.select_one(generator.content)) is not None and element.text.strip():

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Final
 
 from sitemirror.convert.blocks import Reading
+from sitemirror.convert.hints import Hints
 
 NOTHING: Final = 128  # what a word says that says nothing; more speaks for content
 
@@ -160,7 +161,7 @@ class Features:
 
     __slots__ = ("_count", "_lengths", "_lexicon", "_parts", "_reading", "_tags", "columns")
 
-    def __init__(self, reading: Reading, parts: Parts, lexicon: Lexicon, hints: Sequence[int] = ()) -> None:
+    def __init__(self, reading: Reading, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
         self.columns: dict[str, bytes] = {}
         self._reading, self._parts, self._lexicon = reading, parts, lexicon
         self._count = len(reading.texts)
@@ -269,7 +270,7 @@ class Features:
         parts = self._parts
         return [parts.parents[part] if parts.ends[part] - parts.starts[part] == 1 else part for part in parts.of_block]
 
-    def _sizes(self, hints: Sequence[int]) -> None:
+    def _sizes(self, hints: Hints) -> None:
         """How much text there is before each block, in the parts around it and in the page, and of which kind."""
         parts, columns, count, lengths = self._parts, self.columns, self._count, self._lengths
         linked = self._reading.linked
@@ -304,7 +305,7 @@ class Features:
                 at = pick(parts.parents)[:count]
         self._page(total, links[-1], prose[-1], hints)
 
-    def _page(self, total: int, linked: int, prose: int, hints: Sequence[int]) -> None:
+    def _page(self, total: int, linked: int, prose: int, hints: Hints) -> None:
         """What is the same for all blocks: what kind of page it is."""
         columns, count, tags = self.columns, self._count, self._reading.tags
         kinds = columns["kind"]
@@ -322,7 +323,7 @@ class Features:
             "page_articles": min(255, tags.count("article")),
             "page_forms": min(255, tags.count("form")),
         }
-        for number, hint in enumerate(hints):
+        for number, hint in enumerate((hints.graph, hints.has_article, hints.has_product)):
             page[f"hint{number}"] = hint
         for name, value in page.items():
             columns[name] = bytes((value,)) * count

@@ -1,9 +1,10 @@
-"""What kind of page its own head says it is, as a few numbers for the judgement of its blocks."""
+"""What a page's own head says of it, as far as that helps to judge its blocks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from turbohtml import Element
@@ -17,15 +18,36 @@ _TYPES: Final = {
 }  # fmt: skip
 
 
-def hints(head: Iterable[Element]) -> tuple[int, ...]:
-    """The page's OpenGraph type, and for each group of schema.org's types whether it is named."""
-    og = found = 0
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the head says."""
+
+    graph: int = 0  # the page's OpenGraph type, by number
+    has_article: bool = False  # whether schema.org's data name an article, or something else that is read
+    has_product: bool = False  # or something that is sold
+    titles: str = ""  # what the page is called, in small letters and one line, each way that it is
+
+    @property
+    def is_article(self) -> bool:
+        """Whether the page says that it is one text with a beginning and an end."""
+        return self.graph == _OG["article"] or (self.has_article and not self.has_product)
+
+
+def hints(head: Iterable[Element]) -> Hints:
+    """Reads what is in a page's head."""
+    graph = found = 0
+    titles: list[str] = []
     for element in head:
         tag = element.tag
         if tag == "meta":
-            if not og and element.attr("property") == "og:type":
-                og = _OG.get((element.attr("content") or "").strip().lower(), 5)
+            name = element.attr("property")
+            if name == "og:type":
+                graph = graph or _OG.get((element.attr("content") or "").strip().lower(), 5)
+            elif name == "og:title":
+                titles.append(element.attr("content") or "")
+        elif tag == "title":
+            titles.append(element.text)
         elif tag == "script" and element.attr("type") == "application/ld+json":
             for name in _TYPE.findall(element.text):
                 found |= _TYPES.get(name, 0)
-    return og, found & 1, found >> 1
+    return Hints(graph, bool(found & 1), bool(found & 2), " ".join(" | ".join(titles).lower().split()))

@@ -8,6 +8,7 @@ from typing import Final
 
 from sitemirror.choices import Content
 from sitemirror.convert.blocks import Reading
+from sitemirror.convert.hints import Hints
 from sitemirror.convert.judge import probability
 
 _AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no block
@@ -16,6 +17,11 @@ _AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no bloc
 _SUREST: Final = 3.0
 _MOVED: Final = 0.2
 _STRICT: Final = 1.1  # `main` asks for so much more than the expectation does, since odds are a little too good
+# An article's text is sure, and so is what is not: its surer half has odds (their logarithm) over some number, and what
+# is below half of that less one is something else.
+_SURE_SHARE: Final = 0.5
+_BELOW: Final = 1.0
+_HEADINGS: Final = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _SAID: Final = 50  # characters; a longer text is not said twice on purpose
 _SAID_AGAIN: Final = frozenset(("pre", "td", "th"))  # but in code and in tables it may be
 
@@ -38,18 +44,79 @@ def threshold(probabilities: Sequence[float], lengths: Sequence[int]) -> float:
     return best / 2
 
 
-def keep(reading: Reading, odds: Sequence[float], content: Content) -> list[bool]:
+def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints) -> list[bool]:
     """For each block whether it is kept, given the logarithms of the odds that it is content. At least one is."""
     moved = _MOVED * (max(odds) - _SUREST)
-    probabilities = [probability(one - moved) for one in odds]
-    least = threshold(probabilities, [len(text) for text in reading.texts])
+    odds = [one - moved for one in odds]
+    probabilities = [probability(one) for one in odds]
+    lengths = [len(text) for text in reading.texts]
+    least = threshold(probabilities, lengths)
     if content is Content.AUTO:
         least = min(least, _AUTO)
-        return [p >= least for p in probabilities]
-    least = min(least * _STRICT, max(probabilities))
+        kept = [p >= least for p in probabilities]
+        _complete(reading, kept)
+        return kept
+    least *= _STRICT
+    if hints.is_article:
+        least = max(least, probability(_middle(odds, probabilities, lengths) * _SURE_SHARE - _BELOW))
+    least = min(least, max(probabilities))
     kept = [p >= least for p in probabilities]
     _once(reading, kept)
     return kept
+
+
+def _middle(odds: Sequence[float], probabilities: Sequence[float], lengths: Sequence[int]) -> float:
+    """The odds that the surer half of the expected content has at least."""
+    rest = sum(p * n for p, n in zip(probabilities, lengths, strict=True)) / 2
+    for one, p, n in sorted(zip(odds, probabilities, lengths, strict=True), reverse=True):
+        rest -= p * n
+        if rest <= 0:
+            return one
+    return min(odds)
+
+
+def _complete(reading: Reading, kept: list[bool]) -> None:
+    """Keeps code, tables and headings that a choice of single blocks would tear out of the content.
+
+    Code is content wherever it stands, a table is kept whole or not at all, and a heading is kept with anything of
+    what it is the heading of; in the part that the page marks as its main one, tables and headings always are.
+    """
+    tags = reading.tags
+    for place, tag in enumerate(tags):
+        if tag == "th":  # which only tables of data have
+            _complete_table(reading, kept, place)
+    for block in range(len(kept) - 1, -1, -1):
+        tag = tags[reading.owners[block]]
+        if tag == "pre":
+            kept[block] = True
+        elif tag in _HEADINGS and not kept[block]:
+            is_link = reading.linked[block] >= len(reading.texts[block])
+            kept[block] = any(kept[block + 1 : _below(reading, block)]) or (
+                not is_link and _is_main(reading, reading.owners[block])
+            )
+
+
+def _complete_table(reading: Reading, kept: list[bool], place: int) -> None:
+    while place and reading.tags[place] != "table":
+        place = reading.parents[place]
+    start, end = reading.starts[place], reading.ends[place]
+    if place and not all(kept[start:end]) and (any(kept[start:end]) or _is_main(reading, place)):
+        kept[start:end] = [True] * (end - start)
+
+
+def _below(reading: Reading, block: int) -> int:
+    """Where the text ends that a heading is the heading of: with what holds both, or at the next of its rank."""
+    tags, owners = reading.tags, reading.owners
+    place = owners[block]
+    rank = _HEADINGS[tags[place]]
+    while place and reading.ends[place] <= block + 1:
+        place = reading.parents[place]
+    end = reading.ends[place]
+    return next((at for at in range(block + 1, end) if _HEADINGS.get(tags[owners[at]], 7) <= rank), end)
+
+
+def _is_main(reading: Reading, place: int) -> bool:
+    return reading.elements[place].closest("main, [role=main]") is not None
 
 
 def _once(reading: Reading, kept: list[bool]) -> None:

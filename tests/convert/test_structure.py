@@ -1,0 +1,112 @@
+"""What `auto` never takes out of the content: headings, tables and code, however unlikely the model finds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+import turbohtml
+
+from sitemirror.choices import Content
+from sitemirror.convert.blocks import Reading
+from sitemirror.convert.hints import Hints
+from sitemirror.convert.keep import keep
+from tests.convert.pages import markdown
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+_HEAD = re.compile(r"<head\b.*?</head>", re.S | re.I)
+_FENCED = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1", re.S | re.M)
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.M)
+_TARGET = re.compile(r"\]\([^)]*\)")
+_LETTERS = re.compile(r"[^\W_]+")
+
+
+def letters(text: str) -> str:
+    """A text less everything that markup may have changed in it."""
+    return "".join(_LETTERS.findall(_TARGET.sub("", text)))
+
+
+@pytest.mark.parametrize("source", sorted(GOLDEN.glob("*.html")), ids=lambda path: path.stem)
+def test_a_page_whose_maker_is_unknown_keeps_its_structure(source: Path) -> None:
+    """Without its head a generator's page is judged block by block, and no heading or line of code is lost."""
+    expected = source.with_suffix(".md").read_text(encoding="utf-8").partition("\n---\n")[2]
+    html = _HEAD.sub("<head></head>", source.read_text(encoding="utf-8"))
+    found = letters(markdown(html, content="auto"))
+    headings = [letters(heading) for heading in _HEADING.findall(_FENCED.sub("", expected))]
+    # Doxygen's titles are known as such only where Doxygen is.
+    marked = letters(" ".join(one.text for one in turbohtml.parse(html).find_all(re.compile("h[1-6]"))))
+    assert headings
+    for heading in headings:
+        assert heading in found or heading not in marked
+    for fenced in _FENCED.finditer(expected):
+        for line in fenced[0].splitlines()[1:-1]:
+            assert letters(line) in found
+
+
+def made_page(random: Random) -> tuple[str, list[str]]:
+    """A page of menus, teasers and a main part of sections at random, and all that the main part must give."""
+    wanted: list[str] = []
+
+    def said(kind: str) -> str:
+        wanted.append(f"{kind}{len(wanted)}x{random.randrange(10**6)}")
+        return wanted[-1]
+
+    menu = "".join(f'<li><a href="/{n}">Menu {n}</a></li>' for n in range(random.randrange(3, 30)))
+    sections = []
+    for _ in range(random.randrange(4, 12)):
+        rank = random.randrange(2, 5)
+        name = random.choice(("related", "comments", "sidebar", "share", "section", "card", ""))
+        bodies: list[Callable[[], str]] = [
+            lambda: f"<pre>{said('code')}</pre>",
+            lambda: f"<table><tr><th>{said('th')}<th>{said('th')}<tr><td>{said('td')}<td>{said('td')}</table>",
+            lambda: f"<table class=menu><tr><th>{said('th')}<tr><td><a href=/>{said('td')}</a></table>",
+            lambda: "<p>A paragraph that is long enough to be told from a label, and that says little more.</p>",
+            lambda: '<ul><li><a href="/x">Share</a><li><a href="/y">Follow us</a></ul>',
+        ]
+        body = random.choice(bodies)
+        sections.append(f'<div class="{name}"><h{rank}>{said("heading")}</h{rank}>{body()}</div>')
+    return f'<ul class="menu">{menu}</ul><main>{"".join(sections)}</main><div class="footer">{menu}</div>', wanted
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_main_part_of_a_page_keeps_headings_tables_and_code(seed: int) -> None:
+    """Whatever a section is called and holds, in the part that the page marks as its main one they all stay."""
+    html, wanted = made_page(Random(seed))
+    text = markdown(html, content="auto")
+    assert [part for part in wanted if part not in text] == []
+
+
+def kept(html: str, odds: dict[str, float]) -> str:
+    """What `auto` keeps of a page where each text has the odds that a test gives it, else bad ones."""
+    body = turbohtml.parse(html).find("body")
+    assert body is not None
+    reading = Reading(body)
+    is_kept = keep(reading, [odds.get(text, -9.0) for text in reading.texts], Content.AUTO, Hints())
+    return " ".join(text for text, one in zip(reading.texts, is_kept, strict=True) if one)
+
+
+def test_a_heading_stays_with_what_it_is_the_heading_of() -> None:
+    """A heading over kept text is kept, and those above it; one over something else is not."""
+    html = "<div><h2>a</h2><h3>b</h3><p>text</p><h3>c</h3><p>no</p><h2>d</h2></div><div><h2>e</h2><p>no</p></div>"
+    assert kept(html, {"text": 5.0}) == "a b text"
+
+
+def test_a_heading_in_a_box_of_its_own_stays_with_the_text_beside_the_box() -> None:
+    """What a heading stands over is what stands behind it in the smallest part that holds more than the heading."""
+    html = "<section><div><h2>a</h2></div><div><p>text</p></div></section><section><div><h2>b</h2></div></section>"
+    assert kept(html, {"text": 5.0}) == "a text"
+
+
+def test_a_table_is_kept_whole() -> None:
+    """One cell that is content makes the table content, unless it is a table for layout."""
+    cells = "<tr><{0}>a<td>b<tr><td>c<td>d"
+    assert kept(f"<table>{cells.format('th')}</table>", {"d": 5.0}) == "a b c d"
+    assert kept(f"<table>{cells.format('td')}</table>", {"d": 5.0}) == "d"
+
+
+def test_code_stays_wherever_it_stands() -> None:
+    """No site puts code into its menus."""
+    assert kept("<div><p>no</p><pre>code</pre><p>text</p></div>", {"text": 5.0}) == "code text"
