@@ -45,7 +45,7 @@ _FORMS: Final[dict[tuple[str, str], _Form]] = {
     ("link", "imagesrcset"): rewrite_srcset,
 }
 _FORMS_ANYWHERE: Final[dict[str, _Form]] = {"style": rewrite_style, "background": rewrite_loaded}
-_FORMS_IN_SVG: Final[dict[str, _Form]] = dict.fromkeys(("href", "xlink:href"), rewrite_loaded)
+_FORMS_IN_SVG: Final = _FORMS_ANYWHERE | dict.fromkeys(("href", "xlink:href"), rewrite_loaded)
 # Forms talk to a server: theirs are addresses, never files.
 _ACTIONS: Final = frozenset((("form", "action"), ("button", "formaction"), ("input", "formaction")))
 _CANDIDATES: Final = (
@@ -133,7 +133,7 @@ class _Page:
         elif name == "style":
             self._sheet(tag, element)
         self._came_home = False
-        forms = _FORMS_ANYWHERE if element.namespace is Namespace.HTML else _FORMS_ANYWHERE | _FORMS_IN_SVG
+        forms = _FORMS_ANYWHERE if element.namespace is Namespace.HTML else _FORMS_IN_SVG
         for attribute in tag.names:
             form = _FORMS.get((name, attribute)) or forms.get(attribute)
             if form is not None:
@@ -144,7 +144,7 @@ class _Page:
             elif name == "iframe" and attribute == "srcdoc" and self._nesting:
                 self._replace(tag[attribute], self._nested, self._link)
         if self._came_home and name in _CHECKED:
-            self._unchecked(element)
+            self._unchecked(tag, element)
 
     def rewrite_plain(self, anchor: Element) -> bool:
         """Rewrites an anchor that is written as nearly all are, in a tenth of the time; says whether it is."""
@@ -214,10 +214,9 @@ class _Page:
         for start, stop, new in css_edits(text, self._coding, self._link):
             self.edits.add((tag.end + start, tag.end + stop, new))
 
-    def _unchecked(self, element: Element) -> None:
+    def _unchecked(self, tag: Tag, element: Element) -> None:
         """Drops the checks on what is a local file now."""
-        for name in _CHECKS:
-            self.drop(element, name)
+        self.edits.update(edit for name in _CHECKS if (edit := tag.without(name)) is not None)
         holder = element.parent
         if element.tag in ("source", "track") and isinstance(holder, Element):
             # What a source is loaded with stands on the video, the sound or the picture's img.

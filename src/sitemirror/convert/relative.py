@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import quote
 
 # Read the same by every URL parser, in an attribute, in CSS, in a srcset and in Markdown. All else is percent-encoded:
 # in the name of a file `?`, `#` and `%` are letters like any other.
 _SAFE: Final = "/~@+=:!$"
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.\-/~@+=:!$]++").fullmatch
 
 
 def relative_link(from_path: str, to_path: str) -> str:
     """The percent-encoded link from the file `from_path` to the file `to_path`, both POSIX paths in one tree."""
-    here = from_path.split("/")[:-1]
-    there = to_path.split("/")
-    shared = 0
-    for one, other in zip(here, there[:-1], strict=False):
-        if one != other:
-            break
-        shared += 1
-    link = "../" * (len(here) - shared) + quote("/".join(there[shared:]), safe=_SAFE)
+    folder = from_path[: from_path.rfind("/") + 1]
+    up = ""
+    while not to_path.startswith(folder):
+        folder = folder[: folder.rfind("/", 0, -1) + 1]
+        up += "../"
+    below = to_path[len(folder) :]
+    link = up + (below if _PLAIN(below) else quote(below, safe=_SAFE))
     # What stands before a colon in the first segment would be taken for a scheme.
     return f"./{link}" if ":" in link.partition("/")[0] else link

@@ -69,7 +69,7 @@ def page_links(html: bytes, *, url: str, charset: str | None = None) -> PageLink
 
 def tree_links(tree: turbohtml.Document, *, url: str) -> PageLinks:
     """The same for a page that is parsed already, with its shadow roots as templates. Takes templates out of it."""
-    elements = _walk(tree)
+    elements, anywhere = _walk(tree)
     links = Collector(url=url, base=_base(elements, url))
     nofollow = False
     for element in elements:
@@ -79,10 +79,8 @@ def tree_links(tree: turbohtml.Document, *, url: str) -> PageLinks:
             read(element, links)
         elif tag == "meta":
             nofollow |= _read_meta(element, links)
-        if (background := element.attr("background")) is not None and tag in _BACKGROUNDS:
-            links.add_resource(background, ASSET)
-        if style := element.attr("style"):
-            _read_css(style, links)
+        if anywhere:
+            _read_looks(element, links)
     return links.links(nofollow=nofollow)
 
 
@@ -96,14 +94,15 @@ def _parse(html: bytes, charset: str | None) -> turbohtml.Document:
     return turbohtml.parse(html, detect_encoding=True, positions=False, allow_declarative_shadow_roots=False)
 
 
-def _walk(tree: turbohtml.Document) -> list[turbohtml.Element]:
-    """What may hold a link, in document order."""
+def _walk(tree: turbohtml.Document) -> tuple[list[turbohtml.Element], bool]:
+    """What may hold a link, in document order, and whether any element may hold one for its looks."""
     elements = list(tree.iter_elements(_TAGS))
     if any(element.tag == "template" for element in elements):
         tree.remove("template:not([shadowrootmode])")
         elements = list(tree.iter_elements(_TAGS))
     # One selector for both would do, but takes three times as long, and few pages have any of these.
-    return tree.select(_SELECTOR) if tree.select_one(_ANYWHERE) is not None else elements
+    anywhere = tree.select_one(_ANYWHERE) is not None
+    return (tree.select(_SELECTOR) if anywhere else elements), anywhere
 
 
 def _base(elements: list[turbohtml.Element], url: str) -> str:
@@ -117,6 +116,13 @@ def _base(elements: list[turbohtml.Element], url: str) -> str:
             except InvalidUrl:
                 break
     return url
+
+
+def _read_looks(element: turbohtml.Element, links: Collector) -> None:
+    if (background := element.attr("background")) is not None and element.tag in _BACKGROUNDS:
+        links.add_resource(background, ASSET)
+    if style := element.attr("style"):
+        _read_css(style, links)
 
 
 def _read_anchor(element: turbohtml.Element, links: Collector) -> None:

@@ -34,7 +34,7 @@ def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) ->
     """The whole index; raises `OutputError` when the disk does not take it."""
     graph = Graph(space.state)
     rows = _Rows(session, space, tree, graph)
-    folders = directories((row.path, row.size) for row in rows.files())
+    folders = directories(rows.sizes())
     header = IndexHeader(
         base_url=run.source_url,
         generated_at=_precise(session.clock.now()),
@@ -84,6 +84,11 @@ class _Rows:
     def _here(self, path: str) -> str:
         return path.removeprefix(f"{self._space.home}/")
 
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """(path, size) of the same files as `files` tells of."""
+        for path, size in self._graph.sizes():
+            yield self._here(path), size
+
     def files(self) -> Iterator[FileRow]:
         keep_hash = self._session.settings.hash
         for row in self._graph.files():
@@ -98,7 +103,7 @@ class _Rows:
                 source_url=url,
                 final_url=url,
                 http_status=status,
-                downloaded_at=_long(fetched_at),
+                downloaded_at=fetched_at,
                 etag=etag,
                 last_modified=last_modified,
                 content_type=sent.get("content-type", content_type),
@@ -115,8 +120,8 @@ class _Rows:
                 final_url=final_url,
                 http_status=status,
                 headers=orjson.loads(headers) if headers else None,
-                downloaded_at=_long(fetched_at),
-                referers=list(self._graph.referers(id)),
+                downloaded_at=fetched_at,
+                referers=self._graph.referers(id),
                 depth=depth,
                 redirect_chain=tuple(self._graph.hops(id)) if url != final_url else (),
                 not_modified=bool(unchanged),

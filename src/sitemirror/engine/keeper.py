@@ -252,7 +252,7 @@ class Keeper:
         for end in range(1, len(parts)):
             if self._plan.html or parts[end - 1].endswith(".md"):
                 folder = "/".join(parts[:end])
-                if folder in self._promised or (folder not in self._folders and self._tree.exists(folder)):
+                if folder in self._promised or (folder not in self._folders and self._tree.is_file(folder)):
                     return folder
         return ""
 

@@ -41,15 +41,16 @@ async def _localize_all(
     tree: Tree, places: Localities, pool: Pool, received: Iterator[Place], watch: Stopwatch
 ) -> None:
     """Takes one file after the other from those that nobody has taken."""
+    root = str(tree.root.absolute())
     for place in received:
-        if tree.exists(place.path):
-            await _localize(tree, places, pool, place, watch)
+        if tree.is_file(place.path):
+            await _localize(root, places, pool, place, watch)
 
 
-async def _localize(tree: Tree, places: Localities, pool: Pool, place: Place, watch: Stopwatch) -> None:
+async def _localize(root: str, places: Localities, pool: Pool, place: Place, watch: Stopwatch) -> None:
     """Links as the site wrote them become links between files."""
     targets = {url: there for url, _, there in places.links(place.id) if there}
-    file = Received(str(tree.root.absolute()), place.path, place.sha256, place.url, _charset(place), place.is_css)
+    file = Received(root, place.path, place.sha256, place.url, _charset(place), place.is_css)
     try:
         with watch.waiting(Stage.LINKS):
             size, digest = await pool.localize(file, targets, watch)

@@ -107,7 +107,8 @@ class Taker:
                 return Skipped(known.url, TOO_LARGE, head.content_type or None, head.content_length)
             chunks = answer.chunks()
             begun = await anext(chunks, b"")
-            head = replace(head, content_type=head.content_type or sniff(begun))
+            if not head.content_type:
+                head = replace(head, content_type=sniff(begun))
             if _kind(head.content_type) in ("html", "css"):
                 body = b"".join([begun, *[piece async for piece in chunks]])
                 return _cut_short(known.url, head, answer.error) if answer.error else self._fetched(head, body)

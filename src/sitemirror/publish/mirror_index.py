@@ -150,7 +150,7 @@ def _write_edges(file: Sink, name: str, edges: Iterable[Edge], indent: bytes = b
     start = before = b"\n  " + indent
     for key, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), name):
         file.write(before + json_bytes(key) + b": ")
-        _write_strings(file, (edge[1] for edge in group), indent=b"    " + indent)
+        _write_strings(file, map(itemgetter(1), group), indent=b"    " + indent)
         before = b"," + start
     file.write(b"}" if before == start else b"\n" + indent + b"}")
 
@@ -160,14 +160,14 @@ def _write_typed_edges(file: Sink, name: str, edges: Iterable[TypedEdge]) -> Non
     before = b"\n"
     for source, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), name):
         file.write(before)
-        _write_edges(file, source, ((attribute, target) for _, attribute, target in group), indent=b"      ")
+        _write_edges(file, source, map(itemgetter(1, 2), group), indent=b"      ")
         before = b",\n"
     file.write(b"}" if before == b"\n" else b"\n    }")
 
 
 def _write_strings(file: Sink, values: Iterable[str], *, indent: bytes) -> None:
     """A list, on the line that was begun if it is short, else on lines of its own."""
-    rest = _changes(values)
+    rest = map(itemgetter(0), groupby(values))
     piece, following = list(islice(rest, LIST_PIECE)), list(islice(rest, LIST_PIECE))
     if not following:
         file.write(json_bytes(piece))
@@ -178,11 +178,3 @@ def _write_strings(file: Sink, values: Iterable[str], *, indent: bytes) -> None:
         before = b",\n" + indent
         piece, following = following, list(islice(rest, LIST_PIECE))
     file.write(b"]")
-
-
-def _changes(values: Iterable[str]) -> Iterator[str]:
-    before = None
-    for value in values:
-        if value != before:
-            yield value
-        before = value

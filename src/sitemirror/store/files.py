@@ -50,7 +50,8 @@ class Tree:
         reach: Callable[[str], Folders] = folders_of,
     ) -> None:
         self.root = root
-        self._guard = DiskGuard(f"{root}{os.sep}", min_free_mb, measure)
+        self._below = f"{root}{os.sep}"
+        self._guard = DiskGuard(self._below, min_free_mb, measure)
         self._folders = reach(os.path.realpath(root))
         self._token = secrets.token_hex(4)
         self._numbers = count()
@@ -162,12 +163,21 @@ class Tree:
         found = self.stat(rel)
         return found is not None and stat.S_ISREG(found.st_mode)
 
+    def is_file(self, rel: str) -> bool:
+        """Whether a file seems to stand at `rel`. Looks as `is_folder` does."""
+        return stat.S_ISREG(self._mode(rel))
+
     def is_folder(self, rel: str) -> bool:
         """Looks without stepping from folder to folder, since it is asked for every page and nothing is opened."""
+        return stat.S_ISDIR(self._mode(rel))
+
+    def _mode(self, rel: str) -> int:
+        """Of what kind that is which stands at `rel`; 0 where there is nothing."""
+        _names(rel)
         try:
-            return stat.S_ISDIR(self.root.joinpath(*_names(rel)).lstat().st_mode)
+            return os.lstat(self._below + rel).st_mode
         except (FileNotFoundError, NotADirectoryError):
-            return False
+            return 0
         except OSError as error:
             raise refusal(error, rel) from error
 

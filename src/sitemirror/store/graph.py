@@ -19,6 +19,13 @@ SELECT url.url, page.html_path, page.html_size, page.html_sha256, page.fetched_a
 FROM page JOIN url USING (id) WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
 ORDER BY file
 """
+_SIZES = f"""
+SELECT page.path AS file, page.size FROM page JOIN url USING (id) WHERE {_SAVED}
+UNION ALL
+SELECT html_path, html_size FROM page JOIN url USING (id)
+WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
+ORDER BY file
+"""
 
 
 def index_incoming(state: State) -> None:
@@ -39,6 +46,10 @@ class Graph:
     def files(self) -> Iterator[tuple[Any, ...]]:
         """One row a file: whose URL it is, and what its answer said. Columns as in `_FILES`."""
         yield from self._db.execute(_FILES)
+
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """(path, size) of the same files."""
+        return self._db.execute(_SIZES)
 
     def urls(self) -> Iterator[tuple[Any, ...]]:
         """(id, url, path, kind, http_status, headers, not_modified, fetched_at, depth, final_url) of names of files."""
@@ -66,20 +77,20 @@ class Graph:
         for row in self._db.execute(query, {"id": id}):
             yield row[0]
 
-    def referers(self, id: int) -> Iterator[str]:
-        for row in self._db.execute(
+    def referers(self, id: int) -> list[str]:
+        rows = self._db.execute(
             "SELECT DISTINCT url.url FROM edge JOIN url ON url.id = edge.src WHERE edge.dst = ? ORDER BY 1", (id,)
-        ):
-            yield row[0]
+        )
+        return [url for (url,) in rows]
 
     def out_edges(self) -> Iterator[tuple[str, str]]:
-        yield from self._edges("s.url, d.url", "1, 2")
+        return self._edges("s.url, d.url", "1, 2")
 
     def in_edges(self) -> Iterator[tuple[str, str]]:
-        yield from self._edges("d.url, s.url", "1, 2")
+        return self._edges("d.url, s.url", "1, 2")
 
     def typed_out_edges(self) -> Iterator[tuple[str, str, str]]:
-        yield from self._edges("s.url, CASE attribute WHEN 1 THEN 'src' ELSE 'href' END, d.url", "1, 2, 3")
+        return self._edges("s.url, CASE attribute WHEN 1 THEN 'src' ELSE 'href' END, d.url", "1, 2, 3")
 
     def _edges(self, columns: str, order: str) -> Iterator[Any]:
         return self._db.execute(
