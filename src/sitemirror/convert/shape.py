@@ -5,9 +5,9 @@ One pass over the elements that need it; every rule looks at its own element and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from textwrap import dedent
 from typing import Final
 
@@ -27,9 +27,8 @@ from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 
 _MAX_KEY: Final = 20  # characters
+_MAX_CLASSES: Final = 200  # characters of them that are worth remembering
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-
-_LINE_END: Final = re.compile("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +48,21 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     if names.unwrap:
         for box in element.select(names.unwrap):
             box.tag = "div"
-    for code in element.find_all("code", text=_LINE_END):
-        if code.closest("pre") is None:
+    for code in element.iter_elements("code"):
+        if "\n" in code.text and code.closest("pre") is None:
             # Source is wrapped where it pleases; a code span would show every blank.
             code.text = " ".join(code.text.split())
     if names.formulas:
         for found in element.select(names.formulas):
             shape_delimited(found)
         shape_text(element)
-    roles, known = names.roles, names.roles.keys()
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         if found.parent is None and found is not element:
             continue
         try:
-            if (classes := found.attr("class")) and not known.isdisjoint(names_of := classes.split()):
-                role = next(roles[name] for name in names_of if name in roles)
-                if ROLES[role](found, page):
-                    continue
+            if (classes := found.attr("class")) and (role := _role(names, classes)) and ROLES[role](found, page):
+                continue
             if rule := _RULES.get(found.tag):
                 rule(found, page)
         except ValueError:
@@ -74,6 +70,17 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
             continue
     if page.notes:
         shape_footnotes(element, page.notes)
+
+
+def _role(names: Vocabulary, classes: str) -> str | None:
+    return _known_role(names, classes) if len(classes) < _MAX_CLASSES else _found_role(names, classes)
+
+
+def _found_role(names: Vocabulary, classes: str) -> str | None:
+    return next((names.roles[name] for name in classes.split() if name in names.roles), None)
+
+
+_known_role = lru_cache(maxsize=4096)(_found_role)  # The pages of a site have few classes, and many elements of each.
 
 
 # What an element is by its class. `False` where the name was all it had of it: then its tag decides.
