@@ -35,7 +35,11 @@ def _on_a_disk(site: Site, folder: Path, first: str, then: str, *options: str) -
     program = [sys.executable, "-m", "sitemirror", "mirror", site.url, "--rate-limit", "0", *options]
     command = [*mounting(), "sh", "-c", _SCRIPT, "sh", str(disk), first, then, *program, "--output", str(disk)]
     subprocess.run(command, check=True, timeout=120, env=clean_environment(None), cwd=folder)
-    first_run, second_run = (
+    return *_both_runs(folder), folder / "disk.copy" / f"127.0.0.1_{site.port}"
+
+
+def _both_runs(folder: Path) -> tuple[Finished, Finished]:
+    first, second = (
         Finished(
             int((folder / f"disk.{number}.code").read_text()),
             (folder / f"disk.{number}.out").read_text("utf-8"),
@@ -43,7 +47,7 @@ def _on_a_disk(site: Site, folder: Path, first: str, then: str, *options: str) -
         )
         for number in (1, 2)
     )
-    return first_run, second_run, folder / "disk.copy" / f"127.0.0.1_{site.port}"
+    return first, second
 
 
 def _clear_stop(done: Finished, *words: str) -> None:
@@ -166,3 +170,55 @@ def test_a_symlink_planted_during_a_run(site: Site, out: Path, tmp_path: Path, s
     said, errors = process.communicate(timeout=50)
     _clear_stop(Finished(process.returncode, said, errors), "symlink")
     assert list(elsewhere.iterdir()) == []
+
+
+# Makes a disk in the file `$1` at `$2`, and runs the program; when `$3` appears, the disk finds an error in itself and
+# turns read-only. Then it is repaired, and the program is run once more.
+_FAILING: Final = """
+image=$1 disk=$2 go=$3; shift 3
+truncate -s 64M "$image" && mkfs.ext4 -q "$image" && mount -o loop,errors=remount-ro "$image" "$disk" || exit 99
+switch=/sys/fs/ext4/$(basename "$(losetup -n -O NAME -j "$image")")/trigger_fs_error
+[ -w "$switch" ] || exit 99
+(while [ ! -e "$go" ]; do sleep 0.05; done; echo 1 >"$switch"; touch "$go.done") &
+"$@" >"$disk.1.out" 2>"$disk.1.err"; echo $? >"$disk.1.code"
+umount "$disk"; e2fsck -fp "$image" >/dev/null; mount -o loop "$image" "$disk" || exit 98
+"$@" >"$disk.2.out" 2>"$disk.2.err"; echo $? >"$disk.2.code"
+cp -R "$disk/." "$disk.copy"
+"""
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("command", ["mirror", "crawl"])
+def test_a_disk_that_turns_read_only_in_the_middle(site: Site, tmp_path: Path, command: str) -> None:
+    """A real file system that stops taking writes while pages come in: a clear stop; repaired, the run goes on."""
+    programs = ("unshare", "mkfs.ext4", "losetup", "e2fsck")
+    if sys.platform != "linux" or os.geteuid() != 0 or not all(map(shutil.which, programs)):
+        pytest.skip(f"needs Linux, root and {', '.join(programs)}")
+    paths = site.fill(30)
+    site.sitemap(urls=paths)
+    site.html_page("/", "Home", "".join(f'<a href="{path}">{path}</a>' for path in paths))
+    go = tmp_path / "go"
+
+    async def fail(exchange: Exchange) -> None:
+        go.touch()
+        while not go.with_name("go.done").exists():
+            await exchange.pause(0.05)
+        await faults.ok()(exchange)
+
+    site.fault(paths[12], fail, faults.ok())
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    program = [sys.executable, "-m", "sitemirror", command, site.url, "--rate-limit", "0", "--min-free-mb", "1"]
+    script = ["unshare", "--mount", "sh", "-c", _FAILING, "sh", str(tmp_path / "image"), str(disk), str(go)]
+    done = subprocess.run(
+        [*script, *program, "--output", str(disk)], timeout=150, check=False, env=clean_environment(None), cwd=tmp_path
+    )
+    if done.returncode == 99:
+        pytest.skip("no disk in a file can be mounted here")
+    assert done.returncode == 0
+    stopped, resumed = _both_runs(tmp_path)
+    _clear_stop(stopped, "read-only", "readonly", "I/O error")
+    pages = 30 + (command == "crawl")
+    assert (resumed.returncode, resumed.json["status"], resumed.json["successful"]) == (0, "ok", pages), resumed.stderr
+    assert len(list((tmp_path / "disk.copy").rglob("page/*/index.*"))) == 30
+    assert not list((tmp_path / "disk.copy").rglob("*.corrupt"))

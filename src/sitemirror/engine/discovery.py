@@ -32,7 +32,7 @@ CHECKPOINT_REST: Final = 0.1
 
 _BATCH: Final = 2000
 _NAMED_VIOLATIONS: Final = 20
-_NAMED_PROBLEMS: Final = 10
+_NAMED_PROBLEMS: Final = 3
 
 
 class Discovery:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
@@ -36,6 +36,16 @@ class RunInfo:
     uuid: str
     discovered: bool = False
     finished: bool = False
+
+
+# The disk's fault and not the file's: a good state must not be put aside for it. A quota that is used up is IOERR.
+_DISK_REFUSES: Final = (
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PERM,
+)
 
 
 class State:
@@ -67,7 +77,7 @@ class State:
             settle(db)
         except sqlite3.OperationalError as error:
             db.close()
-            if "readonly" in str(error) or "unable to open" in str(error) or "full" in str(error):
+            if error.sqlite_errorcode & 0xFF in _DISK_REFUSES:
                 raise OutputError(f"cannot write {path}: {error}", hint="check permissions and free space") from error
             raise StateUnusable(str(error)) from error
         except sqlite3.DatabaseError as error:
