@@ -68,6 +68,13 @@ def test_definitions_are_items() -> None:
         "- **a**\n\n  **b**\n\n  c\n\n  d\n\n- `-x`\n\n  e\n"
     )
     assert markdown("<dl><dt>a<dt>b</dl>") == "- **a**\n- **b**\n"
+    contents = markdown("<dl><dt><a href=/1>1</a><dd><dl><dt><a href=/1.1>1.1</a></dl><dt><a href=/2>2</a><dt>3</dl>")
+    assert [line.strip(" -") for line in contents.splitlines() if line.lstrip().startswith("-")] == [
+        "[1](https://example.com/1)",
+        "[1.1](https://example.com/1.1)",
+        "[2](https://example.com/2)",
+        "**3**",
+    ]
     assert markdown("<dl><dd>indented</dl>") == "indented\n"
     cell = markdown("<table><tr><th>h<tr><td><dl><dt>a<dd>b</dl></table>")
     assert len(cell.splitlines()) == 3

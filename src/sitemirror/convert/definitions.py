@@ -29,18 +29,26 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
         _open(dl, parts)
         return
     item: Element | None = None
+    before: Element | None = None
     # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
-    before = ends = "dt" if len(terms) == len(parts) else "dd"
+    is_plain = len(terms) == len(parts)
     for part in parts:
-        if item is None or (part.tag == "dt" and before == ends):
+        is_term = part.tag == "dt"
+        if item is None or (is_term and (is_plain or before is None or _is_link(before))):
             item = Element("li")
             dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
-        before = part.tag
+        before = part if is_term else None
         item.append(part)
-        part.tag = "div" if before == "dd" else "p"
+        part.tag = "p" if is_term else "div"
     for group in groups:
         group.unwrap()
     dl.tag = "ul"
+
+
+def _is_link(term: Element) -> bool:
+    """Whether a term is nothing but a link, as those of a table of contents are."""
+    link = term.find("a")
+    return link is not None and link.attr("href") is not None and link.text.strip() == term.text.strip()
 
 
 def shape_signature(element: Element) -> None:
