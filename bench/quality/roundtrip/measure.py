@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 from bench.peers import CRAWL4AI, TRAFILATURA, Environment
 from bench.program import DidNotWork, run, run_other
 from bench.quality.roundtrip.blocks import Kind, Unit, units_of, units_of_source
-from bench.quality.roundtrip.generators import Generator, Job
 from bench.quality.roundtrip.grammar import read_source
+from bench.quality.roundtrip.jobs import Generator, Job
 from bench.quality.roundtrip.pictures import png
 from bench.quality.roundtrip.score import Score, compare
 from bench.quality.roundtrip.site import output_target, served, source_target

@@ -15,7 +15,8 @@ from typing import Final
 
 from bench.peers import Environment
 from bench.quality.roundtrip.dialects import Material, Myst
-from bench.quality.roundtrip.generators import MKDOCS_SETTINGS, PYTHON_MKDOCS, PYTHON_SPHINX, Generator, Job, Modules
+from bench.quality.roundtrip.generators import MKDOCS_SETTINGS, PYTHON_MKDOCS, PYTHON_SPHINX
+from bench.quality.roundtrip.jobs import Generator, Job, Modules
 from bench.quality.roundtrip.measure import Built
 from bench.quality.roundtrip.site import served
 from bench.quality.roundtrip.written import from_material, from_myst, plain_fences

@@ -14,6 +14,7 @@ _KIND_ATTRIBUTES: Final = ("data-callout-type", "data-callout", "data-type")
 _BOXES: Final = frozenset(("div", "aside", "section", "details", "blockquote", "dl", "p"))
 _TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "kbd", "img", "small", "sub", "sup"))
 _CELLS: Final = ":scope > tr > td, :scope > * > tr > td"
+_KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
 _END_OF_TITLE: Final = ":!：. "
 
 
@@ -28,6 +29,8 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
         return False
     said = " ".join(title.text.split()) if title is not None else ""
     kind = _kind(box, names) or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
+    if (spoken := said.rstrip(_END_OF_TITLE).upper()) in _KINDS:
+        kind = spoken  # What a reader sees counts for more than the box that it is drawn in.
     if kind is None and (not said or box.tag == "details"):
         return False  # a box that says nothing of itself, or a section that is folded away
     kind = kind or "NOTE"

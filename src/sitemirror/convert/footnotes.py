@@ -20,6 +20,8 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
     """Writes those of `notes` as footnotes that the text refers to. The others stay what they are: nothing is lost."""
     by_id: dict[str, Element] = {}
     for note in notes:
+        if (own := note.attr("id")) and own in by_id:
+            continue  # It stands in another, whose names are known: notes in notes in notes would take forever.
         for name in (note.attr("id"), *(one.attr("id") for one in note.select("[id]"))):
             if name:
                 by_id.setdefault(name, note)
@@ -120,12 +122,18 @@ def _list_notes(notes: Sequence[Element]) -> None:
         note.tag = "li"
 
 
+def _is_unseen(node: Element) -> bool:
+    """Whether only a screen reader reads it; it may stand in a box with the link to itself."""
+    only = next((child for child in node if isinstance(child, Element)), None) if node.tag == "div" else None
+    return any("sr-only" in (one.attr("class") or "") for one in (node, only) if one is not None)
+
+
 def _take_rule(notes: Element) -> None:
     """Takes the line out that sets the notes off from the text."""
     for node in notes.previous_siblings:
         if isinstance(node, Element):
             # The line, and the heading that only a screen reader reads.
-            if node.tag == "hr" or "sr-only" in (node.attr("class") or ""):
+            if node.tag == "hr" or _is_unseen(node):
                 node.decompose()
             return
         if isinstance(node, Text) and node.data.strip():

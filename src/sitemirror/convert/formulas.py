@@ -41,6 +41,8 @@ _MAX_DEPTH: Final = 60
 
 def shape_math(math: Element) -> None:
     """Replaces MathML, with whatever is drawn around it, by its TeX."""
+    if isinstance(math.parent, Element) and math.parent.closest("math") is not None:
+        return  # The formula around it, which is not on the page any more, has said it.
     source = next((one for one in math.find_all("annotation") if "tex" in (one.attr("encoding") or "").lower()), None)
     tex = source.text.strip() if source is not None else to_tex(math)
     wiki = _WIKI_STYLE.fullmatch(tex)

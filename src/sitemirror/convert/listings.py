@@ -21,6 +21,10 @@ _NO_LANGUAGE: Final = frozenset(
 _LINE_NUMBERS: Final = "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln)"
 _MORE_THAN_COLOUR: Final = ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-']"
 _OTHER_NAMES: Final = {"html-basic": "html", "html-erb": "erb", "xml-svg": "svg"}  # GitHub's, for what others shorten
+_IN_A_WRAPPER: Final = 5  # elements and texts, at most
+_CHANGED_LINES: Final = ".ec-line"
+_CHANGED: Final = ".ins, .del"
+_CODE_OF_LINE: Final = ".code"
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 
@@ -38,6 +42,8 @@ def drop_colours(body: Element) -> None:
 
 def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     """Tells the renderer the language of a code block; `names` are class names that mean one."""
+    if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
+        return  # Its text is that of the one around it.
     # Looking for line numbers in every code block costs more than rendering it; those that have them begin with one.
     if pre.text.lstrip()[:1].isdigit():
         pre.remove(_LINE_NUMBERS)
@@ -48,13 +54,33 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     here: Node | None = pre
     # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
     for _level in range(9):
-        if language is not None or not isinstance(here, Element) or (here is not pre and len(here) > 5):
+        if language is not None or not isinstance(here, Element) or (here is not pre and _holds_much(here)):
             break
         language = language_of(here, names)
         here = here.parent
     for part in (pre,) if code is None else (pre, code):
         if language is not None:
             part.attrs["class"] = f"language-{language}" if language else ""
+    if language == "diff":
+        _show_changes(pre)
+
+
+def _holds_much(element: Element) -> bool:
+    try:
+        element[_IN_A_WRAPPER]  # Counting all that it holds may take long.
+    except IndexError:
+        return False
+    return True
+
+
+def _show_changes(pre: Element) -> None:
+    """Puts the signs back that Expressive Code leaves to its style sheet."""
+    lines = pre.select(_CHANGED_LINES)
+    for line in lines if any(line.matches(_CHANGED) for line in lines) else ():
+        classes = (line.attr("class") or "").split()
+        (line.select_one(_CODE_OF_LINE) or line).insert(
+            0, Text("+" if "ins" in classes else "-" if "del" in classes else " ")
+        )
 
 
 def shape_lines(element: Element) -> None:

@@ -1,4 +1,4 @@
-"""Says emphasis with stars where the renderer fell back on tags though stars would do.
+"""Says emphasis with stars, and what is struck with tildes, where the renderer fell back on tags though they would do.
 
 It does for every emphasis with a letter beyond ASCII in it, which is to say in most languages.
 """
@@ -11,12 +11,12 @@ from unicodedata import category
 
 from sitemirror.convert.markdown_code import CodeSpans, outside_code
 
-_TAGS: Final = ("<em>", "<strong>")
-_STARS: Final = {"em": "*", "strong": "**"}
+_STARS: Final = {"em": "*", "strong": "**", "s": "~~", "del": "~~", "strike": "~~"}
+_TAGS: Final = tuple(f"<{name}>" for name in _STARS)
 # Emphasis that goes on past a hard break keeps its tags.
-_LINE: Final = re.compile(r"^.*<(?:em|strong)>.*$", re.M)
+_LINE: Final = re.compile(r"^.*<(?:em|strong|s|del|strike)>.*$", re.M)
 # An escape, backticks, a tag: nothing else can be one of these or hide one.
-_TOKEN: Final = re.compile(r"\\.|`++|<(/?)(em|strong)>", re.S)
+_TOKEN: Final = re.compile(r"\\.|`++|<(/?)(em|strong|s|del|strike)>", re.S)
 _ANY_TOKEN: Final = re.compile(r"[\\`<]").search  # where one may begin: ten times faster to find
 
 
@@ -49,7 +49,7 @@ def _starred_line(line: re.Match[str]) -> str:
             open_tags.append((name, start, here))
         elif open_tags and open_tags[-1][0] == name:
             _, opening, inside = open_tags.pop()
-            if opening not in starred_up_to and _can_mark(text, opening, inside, start, here):
+            if opening not in starred_up_to and _can_mark(text, _STARS[name][0], opening, inside, start, here):
                 edits += ((opening, inside, _STARS[name]), (start, here, _STARS[name]))
                 starred_up_to.add(here)
     pieces: list[str] = []
@@ -60,13 +60,21 @@ def _starred_line(line: re.Match[str]) -> str:
     return "".join((*pieces, text[done:]))
 
 
-def _can_mark(text: str, opening: int, inside: int, closing: int, end: int) -> bool:
+def _can_mark(text: str, mark: str, opening: int, inside: int, closing: int, end: int) -> bool:
     """Whether stars in place of two tags would open and close, with no other mark so near that they would mingle."""
     before, first = text[max(opening - 1, 0) : opening], text[inside : inside + 1]
     last, after = text[closing - 1 : closing], text[end : end + 1]
-    if inside >= closing or "*" in (before, first, last, after) or first == "<" or last == ">":
+    if inside >= closing or mark in (before, first, last, after) or first == "<":
+        return False
+    if last == ">" and _ends_with_tag(text, inside, closing):
         return False
     return _flanks(before, first) and _flanks(after, last)
+
+
+def _ends_with_tag(text: str, start: int, end: int) -> bool:
+    """Whether the bracket at the end is a tag's: an opening one of the text's own has an escape."""
+    opening = text.rfind("<", start, end)
+    return opening >= 0 and text[opening - 1] != "\\"
 
 
 def _flanks(outside: str, within: str) -> bool:

@@ -12,6 +12,7 @@ from sitemirror.convert.generators import Tabs
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
 _PANELS: Final = "[role=tabpanel]"
+_MANY: Final = 100  # panels in one another for each tab: no page has them, and each would be looked at for each
 
 
 def shape_tab_set(box: Element, names: Tabs) -> bool:
@@ -30,14 +31,16 @@ def shape_tab_list(row: Element) -> bool:
         holder = holder.parent
         if panels := holder.select(_PANELS):
             break
-    panels = [panel for panel in panels if _outer(panel, holder) is None]
-    return _group(labels, panels)
+    if len(panels) > _MANY + _MANY * len(labels):
+        return False
+    around = holder.closest(_PANELS)
+    return _group(labels, [panel for panel in panels if _is_of(panel, around)])
 
 
-def _outer(panel: Element, holder: Element) -> Element | None:
-    """The panel of the same set of tabs that holds this one: then this one is of another set."""
+def _is_of(panel: Element, around: Element | None) -> bool:
+    """Whether `panel` is of the set that stands in the panel `around`, and not of a set in one of its own panels."""
     outer = panel.parent.closest(_PANELS) if isinstance(panel.parent, Element) else None
-    return outer if outer is not None and holder.closest(_PANELS) is not outer else None
+    return outer is None or outer is around
 
 
 def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
@@ -56,9 +59,9 @@ def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
         spot.insert_before(group)
         for text, panel in pairs:
             item = Element("li", None, [_name(text)])
-            if panel is not None:
-                item.append(panel)
             group.append(item)
+            if panel is not None:
+                item.append(panel)  # Now: what moves within one tree is not copied.
         for panel in panels:
             panel.tag = "div"
     for label in labels:
