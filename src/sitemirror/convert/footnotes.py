@@ -30,7 +30,8 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
     for anchor in page.find_all("a", href=True):
         href = anchor.attr("href") or ""
         target = by_id.get(href[1:]) if href[:1] == "#" else None
-        if target is not None and within.isdisjoint(anchor.ancestors):
+        # A link that was never closed may hold the very note that it leads to.
+        if target is not None and within.isdisjoint(anchor.ancestors) and target.closest("a") is not anchor:
             references.setdefault(target, []).append(anchor)
     labels: set[str] = set()
     for note, anchors in references.items():

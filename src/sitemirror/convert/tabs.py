@@ -47,8 +47,8 @@ def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
     if not labels or not panels:
         return False
     pairs = _pairs(labels, panels)
-    if pairs is None:
-        return False
+    if pairs is None or any(not frozenset(labels).isdisjoint(panel.ancestors) for panel in panels):
+        return False  # What goes with its label would be gone.
     spot = panels[0]
     if any(next(panel.iter_elements(_HEADINGS), None) is not None for panel in panels):
         for text, panel in pairs:  # Headings of the page have no place in a list.
