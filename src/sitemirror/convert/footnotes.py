@@ -30,8 +30,7 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
     for anchor in page.find_all("a", href=True):
         href = anchor.attr("href") or ""
         target = by_id.get(href[1:]) if href[:1] == "#" else None
-        # A link that was never closed may hold the very note that it leads to.
-        if target is not None and within.isdisjoint(anchor.ancestors) and target.closest("a") is not anchor:
+        if target is not None and within.isdisjoint(anchor.ancestors) and _can_be_told(target, anchor, page):
             references.setdefault(target, []).append(anchor)
     labels: set[str] = set()
     for note, anchors in references.items():
@@ -48,6 +47,11 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
                 *pins(sup.children), *(pins(anchor.children) if sup is not anchor else ()), footnote(label)
             )
     _list_notes([note for note in notes if note in references])
+
+
+def _can_be_told(note: Element, anchor: Element, page: Element) -> bool:
+    """Whether it is still on the page, and not in the very link that leads to it, as in one that was never closed."""
+    return note.closest("a") is not anchor and any(one is page for one in note.ancestors)
 
 
 def _sup(anchor: Element) -> Element:

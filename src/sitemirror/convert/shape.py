@@ -29,6 +29,7 @@ from sitemirror.convert.tasks import shape_checklist
 _MAX_KEY: Final = 20  # characters
 _MAX_CLASSES: Final = 200  # characters of them that are worth remembering
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_IN_NO_BUTTON: Final = (*_HEADINGS, "pre", "table", "ul", "ol", "blockquote")
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +286,8 @@ def _button(button: Element, _: _Page) -> None:
         button.unwrap()
     elif button.attr("role") == "tab":
         button.tag = "p"
+    elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
+        button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
     else:
         button.decompose()
 
