@@ -204,7 +204,7 @@ def train(table: Table, held_out: int | None, options: argparse.Namespace) -> An
         iterations=options.trees,
         depth=options.depth,
         learning_rate=30 / options.trees,
-        border_count=24,
+        border_count=16,
         l2_leaf_reg=10,
         bootstrap_type="Bernoulli",
         subsample=0.7,
@@ -318,7 +318,7 @@ if __name__ == "__main__":
     command = argparse.ArgumentParser(prog="python -m bench.quality.train_content", description=__doc__)
     command.add_argument("--write", action="store_true", help="first train on all pages and write the model's file")
     command.add_argument("--every", type=int, default=1, help="use every N-th page only (default: %(default)s)")
-    command.add_argument("--trees", type=int, default=100, help="trees of the model (default: %(default)s)")
+    command.add_argument("--trees", type=int, default=80, help="trees of the model (default: %(default)s)")
     command.add_argument("--depth", type=int, default=6, help="questions a tree asks, at most 8 (default: %(default)s)")
     command.add_argument(
         "--sample", type=float, default=0.35, help="how many of the light blocks count (default: %(default)s)"

@@ -89,9 +89,9 @@ def kept(html: str, odds: dict[str, float]) -> str:
 
 
 def test_a_heading_stays_with_what_it_is_the_heading_of() -> None:
-    """A heading over kept text is kept, and those above it; one over something else is not."""
+    """A heading over kept text is kept, those above it, and those of its rank beside it; one somewhere else is not."""
     html = "<div><h2>a</h2><h3>b</h3><p>text</p><h3>c</h3><p>no</p><h2>d</h2></div><div><h2>e</h2><p>no</p></div>"
-    assert kept(html, {"text": 5.0}) == "a b text"
+    assert kept(html, {"text": 5.0}) == "a b text c d"
 
 
 def test_a_heading_in_a_box_of_its_own_stays_with_the_text_beside_the_box() -> None:

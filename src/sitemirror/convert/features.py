@@ -22,24 +22,22 @@ NOTHING: Final = 128  # what a word says that says nothing; more speaks for cont
 _FLAGS: Final = {
     "main": 1 << 0,
     "article": 1 << 1,
-    "section": 1 << 2,
-    "aside": 1 << 3,
-    "header": 1 << 4,
-    "footer": 1 << 3,
-    "nav": 1 << 3,
-    "form": 1 << 5,
-    "fieldset": 1 << 5,
-    "search": 1 << 5,
-    "table": 1 << 6,
-    "ul": 1 << 7,
-    "ol": 1 << 7,
-    "menu": 1 << 7,
-    "blockquote": 1 << 6,
-    "figure": 1 << 6,
-    "dl": 1 << 6,
-    "dialog": 1 << 3,
-    "button": 1 << 5,
-    "a": 1 << 2,
+    "aside": 1 << 2,
+    "header": 1 << 3,
+    "footer": 1 << 2,
+    "nav": 1 << 2,
+    "form": 1 << 3,
+    "fieldset": 1 << 3,
+    "search": 1 << 3,
+    "table": 1 << 4,
+    "ul": 1 << 5,
+    "ol": 1 << 5,
+    "menu": 1 << 5,
+    "blockquote": 1 << 4,
+    "figure": 1 << 4,
+    "dl": 1 << 4,
+    "dialog": 1 << 2,
+    "button": 1 << 3,
 }
 _ROLES: Final = {
     "main": _FLAGS["main"],
@@ -64,15 +62,38 @@ _KINDS: Final = {
 _HEADINGS: Final = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+")
 _ENDS: Final = frozenset('.!?…。”’"')
-_BITS: Final = tuple(bytes(value >> bit & 1 for value in range(256)) for bit in range(8))
-_MONEY: Final = re.compile(r"[$€£¥₹]\s?\d|\d\s?[€£₽]")
+_BITS: Final = tuple(bytes(value >> bit & 1 for value in range(256)) for bit in range(6))
 _SIZES: Final = bytes(
     n if n < 16 else (n.bit_length() - 3) * 8 + ((n >> (n.bit_length() - 4)) & 7) for n in range(8192)
 )
 _LARGEST: Final = 8191
+_TOLD: Final = 120  # characters; a longer block is told by more than what it begins with
 _PROSE: Final = 80  # characters of a block that is more than a label
+_TITLES: Final = frozenset(("h1", "h2", "h3"))
+_NAMELESS: Final = 8  # characters; a shorter heading is in too many titles
 _REMEMBERED: Final = 10_000  # names
 _FEW: Final = 25  # blocks of a part that may be one of many alike
+
+
+class _JudgedNames(dict[str, int]):
+    """What whole names come to. The pages of a site share theirs, and looking again would give the same."""
+
+    def __init__(self, words: Mapping[str, int]) -> None:
+        super().__init__()
+        self._words = words
+
+    def __missing__(self, name: str) -> int:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[name] = judged(name_words(name), self._words)
+        return found
+
+
+class _Kinds(dict[str, int]):
+    """What a block stands in, by number."""
+
+    def __missing__(self, tag: str) -> int:
+        return 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +102,13 @@ class Lexicon:
 
     names: Mapping[str, int] = field(default_factory=dict)  # of class and id
     words: Mapping[str, int] = field(default_factory=dict)  # the first words of a block, and pairs of them
-    # What whole names came to, since the pages of a site share theirs. Never more than what looking again would give.
-    judged_names: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    judged_names: Mapping[str, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judged_names", _JudgedNames(self.names))
+
+
+_NUMBERS: Final = _Kinds(_KINDS)
 
 
 def name_words(names: str) -> list[str]:
@@ -91,24 +117,27 @@ def name_words(names: str) -> list[str]:
 
 
 def first_words(text: str) -> list[str]:
-    """What a block begins with: words, and the first two pairs of them."""
-    found = text[:60].lower().split()[:8]
+    """What a block begins with: words, and the first two of them together."""
+    found = text[:40].lower().split()
     if len(found) > 1:
         found.append(f"{found[0]} {found[1]}")
-        if len(found) > 3:
-            found.append(f"{found[1]} {found[2]}")
     return found
 
 
 def judged(keys: Sequence[str], lexicon: Mapping[str, int]) -> int:
     """What words say together, as a byte."""
-    total = NOTHING + sum(filter(None, map(lexicon.get, keys)))
+    total = sum(filter(None, map(lexicon.get, keys)), NOTHING)
     return 0 if total < 0 else 255 if total > 255 else total
 
 
 def size(number: int) -> int:
     """A length as a byte: itself while it is small, then eight steps a doubling."""
     return _SIZES[number if number < _LARGEST else _LARGEST]
+
+
+def _far(count: int) -> bytes:
+    """How far the blocks behind a place are from it."""
+    return _SIZES[1 : count + 1].ljust(count, b"\xff")
 
 
 class Parts:
@@ -159,7 +188,7 @@ class Parts:
 class Features:
     """The columns of one page, by name."""
 
-    __slots__ = ("_count", "_lengths", "_lexicon", "_parts", "_reading", "_tags", "columns")
+    __slots__ = ("_above", "_count", "_lengths", "_lexicon", "_parts", "_reading", "_tags", "columns")
 
     def __init__(self, reading: Reading, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
         self.columns: dict[str, bytes] = {}
@@ -167,20 +196,15 @@ class Features:
         self._count = len(reading.texts)
         self._lengths = list(map(len, reading.texts))
         self._tags = [reading.tags[owner] for owner in reading.owners]
+        # For each block the smallest part that holds more than it.
+        self._above: Sequence[int] = [
+            parts.parents[part] if parts.ends[part] - parts.starts[part] == 1 else part for part in parts.of_block
+        ]
         self._blocks()
         self._headings()
         self._names()
         self._sizes(hints)
         self._neighbours()
-
-    def _name(self, name: str) -> int:
-        known = self._lexicon.judged_names
-        found = known.get(name)
-        if found is None:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            found = known[name] = judged(name_words(name), self._lexicon.names)
-        return found
 
     def _blocks(self) -> None:
         """What each block says of itself."""
@@ -189,20 +213,21 @@ class Features:
         sizes = _SIZES
         columns["chars"] = bytes([sizes[n] if n < _LARGEST else 255 for n in lengths])
         columns["link"] = bytes([part * 255 // n for part, n in zip(reading.linked, lengths, strict=True)])
-        columns["kind"] = bytes([_KINDS.get(tag, 15) for tag in self._tags])
-        columns["ends"] = bytes([text[-1] in _ENDS for text in texts])
-        columns["money"] = bytes(
-            [n < 60 and _MONEY.search(text) is not None for n, text in zip(lengths, texts, strict=True)]
-        )
+        columns["kind"] = bytes(map(_NUMBERS.__getitem__, self._tags))
+        columns["ends"] = bytes(map(_ENDS.__contains__, map(itemgetter(-1), texts)))
         words = self._lexicon.words
-        columns["says"] = bytes([judged(first_words(text), words) for text in texts])
-        name = self._name
+        columns["says"] = bytes(
+            [judged(first_words(text), words) if n < _TOLD else NOTHING for text, n in zip(texts, lengths, strict=True)]
+        )
+        names = self._lexicon.judged_names
         columns["inline"] = bytes(
-            [NOTHING if element is None else name(element.attr("class") or "") for element in reading.first]
+            [NOTHING if element is None else names[element.attr("class") or ""] for element in reading.first]
         )
         same = Counter(texts)
-        columns["twice"] = bytes([min(255, same[text]) for text in texts])
-        columns["index"] = _SIZES[: self._count].ljust(self._count, b"\xff")
+        if len(same) == self._count:
+            columns["twice"] = b"\1" * self._count
+        else:
+            columns["twice"] = bytes([min(255, same[text]) for text in texts])
 
     def _headings(self) -> None:
         """Below which heading each block stands."""
@@ -224,11 +249,9 @@ class Features:
     def _names(self) -> None:
         """What the parts around each block are called, and how often there are others like them."""
         parts, columns, count = self._parts, self.columns, self._count
-        own = [self._name(name) for name in parts.names]
+        own = list(map(self._lexicon.judged_names.__getitem__, parts.names))
         low: list[int] = []
-        high: list[int] = []
         total: list[int] = []
-        depth: list[int] = []
         alike = Counter(parts.names)
         often: list[int] = []
         for score, parent, name, start, end in zip(
@@ -237,38 +260,29 @@ class Features:
             same = alike[name] if name and end - start <= _FEW else 0
             if low:
                 low.append(min(score, low[parent]))
-                high.append(max(score, high[parent]))
                 total.append(total[parent] + score - NOTHING)
-                depth.append(depth[parent] + 1)
                 often.append(max(same, often[parent]))
             else:
                 low.append(score)
-                high.append(score)
                 total.append(score - NOTHING)
-                depth.append(0)
                 often.append(same)
         repeats = [size(alike[name]) for name in parts.names]
         total = [0 if one < -256 else 255 if one > 254 else (one >> 1) + NOTHING for one in total]
         pick = itemgetter(*parts.of_block, 0, 0)  # at least two, or it would not be a tuple
-        for name, values in (("own", own), ("low", low), ("high", high), ("sum", total), ("repeats", repeats)):
+        for name, values in (("own", own), ("low", low), ("sum", total), ("repeats", repeats)):
             columns[name] = bytes(pick(values)[:count])
-        columns["depth"] = bytes([min(255, one) for one in pick(depth)[:count]])
         columns["often"] = bytes([size(one) for one in pick(often)[:count]])
         flags = bytes(pick(parts.flags)[:count])
         for bit, table in enumerate(_BITS):
             columns[f"in{bit}"] = flags.translate(table)
-        at = self._above()
+        at = self._above
         for level in (1, 2):
             pick = itemgetter(*at, 0, 0)
             columns[f"up{level}_own"] = bytes(pick(own)[:count])
-            columns[f"up{level}_repeats"] = bytes(pick(repeats)[:count])
-            at = pick(parts.parents)[:count]
+            if level == 1:
+                columns["up1_repeats"] = bytes(pick(repeats)[:count])
+                at = pick(parts.parents)[:count]
         columns["page_repeats"] = bytes((max(repeats),)) * count
-
-    def _above(self) -> Sequence[int]:
-        """For each block the smallest part that holds more than it."""
-        parts = self._parts
-        return [parts.parents[part] if parts.ends[part] - parts.starts[part] == 1 else part for part in parts.of_block]
 
     def _sizes(self, hints: Hints) -> None:
         """How much text there is before each block, in the parts around it and in the page, and of which kind."""
@@ -293,17 +307,67 @@ class Features:
             half.append(half[parent] + 1 if half and part * 2 < total_prose else 0)
         pick = itemgetter(*parts.of_block, 0, 0)
         columns["half"] = bytes([min(255, n) for n in pick(half)[:count]])
-        at = self._above()
+        at = self._above
         for level in (1, 2, 3, 4):
             pick = itemgetter(*at, 0, 0)
             columns[f"up{level}_share"] = bytes(pick(share)[:count])
+            if level == 1:
+                columns["up1_many"] = bytes(pick(many)[:count])
             if level < 3:
-                columns[f"up{level}_many"] = bytes(pick(many)[:count])
+                columns[f"up{level}_prose"] = bytes(pick(long)[:count])
             if level < 4:
                 columns[f"up{level}_link"] = bytes(pick(link)[:count])
-                columns[f"up{level}_prose"] = bytes(pick(long)[:count])
                 at = pick(parts.parents)[:count]
         self._page(total, links[-1], prose[-1], hints)
+        self._top(prose)
+        self._title(hints.titles)
+
+    def _top(self, prose: Sequence[int]) -> None:
+        """Where each block stands towards the part with the most prose of its own: an article's text."""
+        parts, columns, count, above = self._parts, self.columns, self._count, self._above
+        direct = [0] * len(parts.starts)
+        for block, part in enumerate(above):
+            direct[part] += prose[block + 1] - prose[block]
+        most = max(direct)
+        top = direct.index(most)
+        levels = {top: 0}
+        at = top
+        while at:
+            at = parts.parents[at]
+            levels[at] = len(levels)
+        up: list[int] = []
+        for part, parent in enumerate(parts.parents):
+            up.append(levels[part] if part in levels else up[parent])
+        pick = itemgetter(*above, 0, 0)
+        columns["top_up"] = bytes([min(n, 255) for n in pick(up)[:count]])
+        columns["rival"] = bytes([n * 255 // (most or 1) for n in pick(direct)[:count]])
+        # From its first prose to its last.
+        inside = [block for block in range(parts.starts[top], parts.ends[top]) if above[block] == top]
+        inside = [block for block in inside if prose[block + 1] > prose[block]] or [parts.starts[top]]
+        start, end = inside[0], inside[-1] + 1
+        columns["top_gap"] = _far(start)[::-1] + bytes(end - start) + _far(count - end)
+        columns["top_side"] = b"\0" * start + b"\1" * (end - start) + b"\2" * (count - end)
+        total = prose[-1] or 1
+        columns["page_top"] = bytes((most * 255 // total,)) * count
+        columns["page_after"] = bytes(((prose[-1] - prose[end]) * 255 // total,)) * count
+
+    def _title(self, titles: str) -> None:
+        """Where each block stands towards the heading that says what the page is called."""
+        columns, count, texts = self.columns, self._count, self._reading.texts
+        found, kind = -1, 0
+        for at, tag in enumerate(self._tags):
+            if tag in _TITLES:
+                text = texts[at]
+                if len(text) > _NAMELESS and " ".join(text.lower().split()) in titles:
+                    found, kind = at, 2
+                    break
+                if found < 0 and tag == "h1":
+                    found, kind = at, 1
+        if found < 0:
+            columns["title_gap"] = b"\xff" * count
+        else:
+            columns["title_gap"] = _far(found)[::-1] + b"\0" + _far(count - found - 1)
+        columns["page_title"] = bytes((kind,)) * count
 
     def _page(self, total: int, linked: int, prose: int, hints: Hints) -> None:
         """What is the same for all blocks: what kind of page it is."""
@@ -317,21 +381,21 @@ class Features:
             "page_li": kinds.count(_KINDS["li"]) * 255 // count,
             "page_p": kinds.count(_KINDS["p"]) * 255 // count,
             "page_h": sum(map(kinds.count, range(3, 9))) * 255 // count,
-            "page_money": columns["money"].count(1) * 255 // count,
+            "page_money": min(255, sum(map("\n".join(self._reading.texts).count, "$€£")) * 255 // count),
             "page_main": columns["in0"].count(1) * 255 // count,
             "page_article": columns["in1"].count(1) * 255 // count,
             "page_articles": min(255, tags.count("article")),
             "page_forms": min(255, tags.count("form")),
+            "hint0": hints.graph,
+            "hint1": hints.has_article,
+            "hint2": hints.has_product,
         }
-        for number, hint in enumerate((hints.graph, hints.has_article, hints.has_product)):
-            page[f"hint{number}"] = hint
         for name, value in page.items():
             columns[name] = bytes((value,)) * count
 
     def _neighbours(self) -> None:
         """What stands before and after each block."""
         columns, count = self.columns, self._count
+        columns["sum-1"] = (b"\0" + columns["sum"])[:count]
         for name in ("kind", "says", "sum"):
-            column = columns[name]
-            columns[f"{name}-1"] = (b"\0" + column)[:count]
-            columns[f"{name}+1"] = (column + b"\0")[1:]
+            columns[f"{name}+1"] = (columns[name] + b"\0")[1:]

@@ -79,29 +79,37 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
     """Keeps code, tables and headings that a choice of single blocks would tear out of the content.
 
     Code is content wherever it stands, a table is kept whole or not at all, and a heading is kept with anything of
-    what it is the heading of; in the part that the page marks as its main one, tables and headings always are.
+    what it is the heading of, and with headings of its rank beside it; in the part that the page marks as its main one,
+    tables and headings always are.
     """
-    tags = reading.tags
-    for place, tag in enumerate(tags):
-        if tag == "th":  # which only tables of data have
-            _complete_table(reading, kept, place)
+    tags, owners, parents = reading.tags, reading.owners, reading.parents
+    for table in {_table(reading, place) for place, tag in enumerate(tags) if tag == "th"}:  # so they hold data
+        start, end = reading.starts[table], reading.ends[table]
+        if table and (any(kept[start:end]) or _is_main(reading, table)):
+            kept[start:end] = [True] * (end - start)
+    missing: list[int] = []
+    ranks: set[tuple[int, str]] = set()  # of kept headings, with what they stand in
     for block in range(len(kept) - 1, -1, -1):
-        tag = tags[reading.owners[block]]
+        place = owners[block]
+        tag = tags[place]
         if tag == "pre":
             kept[block] = True
-        elif tag in _HEADINGS and not kept[block]:
-            is_link = reading.linked[block] >= len(reading.texts[block])
-            kept[block] = any(kept[block + 1 : _below(reading, block)]) or (
-                not is_link and _is_main(reading, reading.owners[block])
-            )
+        elif tag in _HEADINGS:
+            if kept[block] or any(kept[block + 1 : _below(reading, block)]) or _is_main_heading(reading, block):
+                kept[block] = True
+                ranks.add((parents[place], tag))
+            else:
+                missing.append(block)
+    for block in missing:
+        place = owners[block]
+        kept[block] = (parents[place], tags[place]) in ranks
 
 
-def _complete_table(reading: Reading, kept: list[bool], place: int) -> None:
+def _table(reading: Reading, place: int) -> int:
+    """The table that a cell is in; 0, which is the body, if it is in none."""
     while place and reading.tags[place] != "table":
         place = reading.parents[place]
-    start, end = reading.starts[place], reading.ends[place]
-    if place and not all(kept[start:end]) and (any(kept[start:end]) or _is_main(reading, place)):
-        kept[start:end] = [True] * (end - start)
+    return place
 
 
 def _below(reading: Reading, block: int) -> int:
@@ -113,6 +121,10 @@ def _below(reading: Reading, block: int) -> int:
         place = reading.parents[place]
     end = reading.ends[place]
     return next((at for at in range(block + 1, end) if _HEADINGS.get(tags[owners[at]], 7) <= rank), end)
+
+
+def _is_main_heading(reading: Reading, block: int) -> bool:
+    return reading.linked[block] < len(reading.texts[block]) and _is_main(reading, reading.owners[block])
 
 
 def _is_main(reading: Reading, place: int) -> bool:
