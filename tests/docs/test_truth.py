@@ -22,7 +22,7 @@ from tests.docs.blocks import PROSE, ROOT, blocks, prose
 SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
 OTHERS = {"--config", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
 # Of programs that the pages mention besides ours.
-FOREIGN = {"--strict", "--kills", "--nginx", "--steps"}
+FOREIGN = {"--strict", "--kills", "--kinds", "--nginx", "--seed", "--steps"}
 
 
 @pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))

@@ -259,7 +259,9 @@ def _difference(expected: Any, found: Any) -> str:
         )
     if isinstance(expected, list) and isinstance(found, list):
         missing = [one for one in expected if one not in found]
-        return f"missing {missing[:5]}, too much {[one for one in found if one not in expected][:5]}, or twice"
+        much = [one for one in found if one not in expected]
+        often = [one for one in found if found.count(one) != expected.count(one)]
+        return f"missing {missing[:5]}, too much {much[:5]}, not as often {often[:5]}"
     return f"{str(expected)[:500]} ≠ {str(found)[:500]}"
 
 

@@ -12,7 +12,10 @@ from tests.fuzz.targets import TARGETS
 _QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 # Target and input; each broke something once.
-FOUND: list[tuple[str, bytes]] = []
+FOUND: list[tuple[str, bytes]] = [
+    ("links", b"url('a\\s#\xc4')"),  # an escape and a byte that is no UTF-8 in one URL
+    ("links", "@import 'a\\s#\u0161';".encode()),  # the same with a character that is
+]
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -70,6 +70,7 @@ _SET_PART: Final = re.compile(
 )
 _BAD_URL: Final = re.compile(_REMNANTS)
 _ESCAPED: Final = re.compile(rf"\\(?:([0-9a-fA-F]{{1,6}}){_SPACE}?|\r\n|[\n\r\f]|([\s\S]?))")
+_WIDE: Final = re.compile(r"[^\x00-\x7f]")
 _SPECIAL: Final = {
     '"': re.compile(r'[\\<\x00-\x1f"\x7f]'),
     "'": re.compile(r"[\\<\x00-\x1f'\x7f]"),
@@ -107,6 +108,11 @@ def value(text: str) -> str:
 def spelled(url: str, quote: str) -> str:
     """`url` as it stands in a spot with `quote`, in a style element too."""
     return _SPECIAL[quote].sub(_escape, url)
+
+
+def in_ascii(spelling: str) -> str:
+    """The same in ASCII: what was decoded may say what the sheet's own bytes cannot."""
+    return spelling if spelling.isascii() else _WIDE.sub(lambda found: f"\\{ord(found[0]):x} ", spelling)
 
 
 def _image_set(css: str, here: int) -> tuple[list[Spot], int]:

@@ -32,7 +32,7 @@ def rewrite_style(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
 
 def css_edits(text: str, coding: Coding, rewrite: Rewrite) -> list[Edit]:
     """What has to change in `text`, which is CSS in a source's own characters."""
-    from sitemirror.convert.css_urls import find_urls, spelled, value  # Its patterns are slow to compile.
+    from sitemirror.convert.css_urls import find_urls, in_ascii, spelled, value  # Its patterns are slow to compile.
 
     edits: list[Edit] = []
     for start, end, quote in find_urls(coding.masked(text)):
@@ -41,5 +41,6 @@ def css_edits(text: str, coding: Coding, rewrite: Rewrite) -> list[Edit]:
         says = value(coding.decode(piece)) if "\\" in piece else piece
         new = rewrite_loaded(says, coding if says is piece else PLAIN, rewrite)
         if new is not None and new != says:
-            edits.append((start, end, spelled(new, quote)))
+            spelling = spelled(new, quote)
+            edits.append((start, end, spelling if says is piece else in_ascii(spelling)))
     return edits
