@@ -54,7 +54,7 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     here: Node | None = pre
     # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
     for _level in range(9):
-        if language is not None or not isinstance(here, Element) or (here is not pre and _holds_much(here)):
+        if language is not None or not isinstance(here, Element) or (here is not pre and len(here) > _IN_A_WRAPPER):
             break
         language = language_of(here, names)
         here = here.parent
@@ -63,14 +63,6 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             part.attrs["class"] = f"language-{language}" if language else ""
     if language == "diff":
         _show_changes(pre)
-
-
-def _holds_much(element: Element) -> bool:
-    try:
-        element[_IN_A_WRAPPER]  # Counting all that it holds may take long.
-    except IndexError:
-        return False
-    return True
 
 
 def _show_changes(pre: Element) -> None:
