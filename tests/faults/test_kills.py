@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import town
-from tests.faults.kills import Kind, at_random, through_every_step
+from tests.faults.kills import Kind, at_random, each_step_alone, through_every_step
 from tests.site import Site
 
 pytestmark = [
@@ -29,6 +29,13 @@ def place(site: Site) -> Site:
 def test_killed_at_every_step_of_the_crash_order(place: Site, kind: Kind, tmp_path: Path) -> None:
     """One copy is made by runs that die one after the other, each at another step: it is as if none had."""
     assert through_every_step(place, kind, tmp_path) >= 14
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+def test_killed_while_links_are_made_local(place: Site, format: str, tmp_path: Path) -> None:
+    """Files that were rewritten before anything was forced onto the disk are not taken for damaged by the next run."""
+    kind = Kind("crawl", 16, ("--format", format))
+    assert each_step_alone(place, kind, tmp_path, ("links-rewritten:1", "links-committed:1")) == 2
 
 
 @pytest.mark.parametrize("kind", [Kind("mirror", 1), Kind("crawl", 16)], ids=lambda kind: kind.command)
