@@ -12,7 +12,7 @@ from unicodedata import category
 from sitemirror.convert.markdown_code import CodeSpans, outside_code
 
 _STARS: Final = {"em": "*", "strong": "**", "s": "~~", "del": "~~", "strike": "~~"}
-_BEGINNINGS: Final = ("<em>", "<s", "<del>")  # of all their tags
+_TAGS: Final = tuple(f"<{name}>" for name in _STARS)
 # Emphasis that goes on past a hard break keeps its tags.
 _LINE: Final = re.compile(r"^.*<(?:em|strong|s|del|strike)>.*$", re.M)
 # An escape, backticks, a tag: nothing else can be one of these or hide one.
@@ -23,7 +23,7 @@ _ANY_TOKEN: Final = re.compile(r"[\\`<]").search  # where one may begin: ten tim
 def starred(text: str) -> str:
     """`text` with stars for tags, wherever they mean the same by CommonMark's rules. Escapes are still in place."""
     # One character is found ten times faster than four, and most pages do not have it.
-    if "<" not in text or not any(tag in text for tag in _BEGINNINGS):
+    if "<" not in text or not any(tag in text for tag in _TAGS):
         return text
     return outside_code(text, lambda piece: _LINE.sub(_starred_line, piece))
 
