@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sitemirror.convert import convert_html
 from sitemirror.convert.explain import explain
 
 PAGE = """<body><nav><ul><li><a href="/">Home</a></ul></nav>
@@ -32,3 +33,15 @@ def test_a_page_that_is_all_navigation_is_kept() -> None:
 def test_a_frameset_has_no_blocks() -> None:
     """Without a body there is nothing to tell."""
     assert explain("<frameset><frame src=a></frameset>", url="https://example.com/") == []
+
+
+def test_controls_are_not_shown_as_kept() -> None:
+    """What the Markdown will not have is not said to be in it; a button that is a title is."""
+    html = (
+        "<main><h1>T</h1><p>Text.</p><form><textarea>typed</textarea><select><option>one</option></select></form>"
+        "<button>Copy</button><button aria-controls=a>Question</button><div id=a>Answer</div></main>"
+    )
+    blocks = {block.text: block.is_kept for block in explain(html, url="https://example.com/")}
+    page = convert_html(html, url="https://example.com/")
+    assert {text for text, is_kept in blocks.items() if not is_kept} == {"typed", "one", "Copy"}
+    assert all((text in page.markdown) is is_kept for text, is_kept in blocks.items())

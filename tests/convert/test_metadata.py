@@ -142,7 +142,7 @@ def test_where_a_page_stands() -> None:
         f'<nav class="breadcrumb"><ul><li>Other</li></ul></nav><p>x</p>'
     )
     assert found.metadata == {
-        "language": "de_DE",
+        "language": "de-DE",
         "section": "Bees",
         "breadcrumbs": ["Guide", "Hives"],
         "previous": "https://example.com/docs/a.html",

@@ -68,6 +68,7 @@ def test_definitions_are_items() -> None:
         "- **a**\n\n  **b**\n\n  c\n\n  d\n\n- `-x`\n\n  e\n"
     )
     assert markdown("<dl><dt>a<dt>b</dl>") == "- **a**\n- **b**\n"
+    assert markdown("<dl><dt>a<dd>x<dt>b<dt>c</dl>") == "- **a**\n\n  x\n\n- **b**\n\n- **c**\n"
     contents = markdown("<dl><dt><a href=/1>1</a><dd><dl><dt><a href=/1.1>1.1</a></dl><dt><a href=/2>2</a><dt>3</dl>")
     assert [line.strip(" -") for line in contents.splitlines() if line.lstrip().startswith("-")] == [
         "[1](https://example.com/1)",

@@ -56,6 +56,8 @@ def _source(target: str, base: str, settings: Settings) -> Source:
     from sitemirror.engine.single import of_bytes, read_file
 
     url = api.start_of(base) if base else ""
+    if not target:
+        raise UsageError("no file and no URL is named", hint="give one, or - for standard input")
     if target == _STDIN:
         return of_bytes(sys.stdin.buffer.read(), "stdin", url=url)
     return read_file(Path(target), url=url)

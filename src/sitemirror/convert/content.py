@@ -32,12 +32,13 @@ class Reason(Enum):
     ASIDE = "beside the content"
     HIDDEN = "hidden: nobody sees it"
     OUTSIDE = "outside the main content"
+    CONTROL = "a control: to be used, not read"
 
 
 Cut = tuple[Element, Reason]
 
 _NO_CONTENT: Final = 'script:not([type^="math/tex"]), style, template'
-_BESIDE: Final = ("nav", "footer", "aside", "noscript")
+_BESIDE: Final = ("nav", "footer", "aside")
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
 
 _NOTE_ROLES: Final = frozenset(
@@ -71,6 +72,9 @@ _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
 # `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
 _SPARE_PROSE: Final = 300
 _SPARE_SHARE: Final = 0.5
+# and never what has its own shape: code, tables, and what stands under a heading.
+_NEVER_SPARED: Final = "pre, table:has(th)"
+_HEADINGS: Final = ("h2", "h3", "h4", "h5", "h6")
 
 
 def drop_no_content(body: Element) -> None:
@@ -82,10 +86,9 @@ def drop_no_content(body: Element) -> None:
 def drop_chrome(body: Element) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
     cut: list[Cut] = []
+    _open_noscript(body)
     for element in (*body.iter_elements(_BESIDE), *body.select("[role]")):
-        if element.tag == "noscript":
-            _open_noscript(element, body)
-        elif (reason := _chrome(element)) is not None:
+        if (reason := _chrome(element)) is not None:
             _cut(element, reason, cut)
     for element in hidden.unseen(body, (element for element, _ in cut)):
         _cut(element, Reason.HIDDEN, cut)
@@ -103,11 +106,13 @@ def hidden_texts(cut: Iterable[Cut]) -> int:
     return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
-def _open_noscript(noscript: Element, body: Element) -> None:
+def _open_noscript(body: Element) -> None:
     """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
-    length = len(noscript.text)
+    found = list(body.iter_elements("noscript"))
+    length = sum(len(noscript.text) for noscript in found)
     if length > _SPARE_PROSE and length * 2 > len(body.text):
-        noscript.unwrap()
+        for noscript in found:
+            noscript.unwrap()
 
 
 def _chrome(element: Element) -> Reason | None:
@@ -227,9 +232,18 @@ def _is_all(found: list[Element], body: Element) -> bool:
     for element, holder in zip(found, holders, strict=True):
         element.replace_with(holder)
     prose = _length(body) - sum(_length(anchor) for anchor in body.find_all("a"))
+    has_more = body.select_one(_NEVER_SPARED) is not None or any(map(_is_heading, body.iter_elements(_HEADINGS)))
     for element, holder in zip(found, holders, strict=True):
         holder.replace_with(element)
-    return prose <= _SPARE_PROSE or prose <= _SPARE_SHARE * sum(_length(element) for element in found)
+    return not has_more and (
+        prose <= _SPARE_PROSE or prose <= _SPARE_SHARE * sum(_length(element) for element in found)
+    )
+
+
+def _is_heading(element: Element) -> bool:
+    """Whether it heads something, and is not just a link."""
+    text = element.text.strip()
+    return bool(text) and all(anchor.text.strip() != text for anchor in element.find_all("a"))
 
 
 def _with_title(found: list[Element], body: Element) -> list[Element]:

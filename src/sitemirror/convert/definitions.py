@@ -31,10 +31,10 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     item: Element | None = None
     before: Element | None = None
     # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
-    is_plain = len(terms) == len(parts)
-    for part in parts:
+    last = max((number for number, part in enumerate(parts) if part.tag == "dd"), default=-1)
+    for number, part in enumerate(parts):
         is_term = part.tag == "dt"
-        if item is None or (is_term and (is_plain or before is None or _is_link(before))):
+        if item is None or (is_term and (number > last or before is None or _is_link(before))):
             item = Element("li")
             dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
         before = part if is_term else None

@@ -3,7 +3,7 @@ visible."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from turbohtml import Element, Node
@@ -11,6 +11,7 @@ from turbohtml import Element, Node
 from sitemirror.choices import Content
 from sitemirror.convert import content as parts
 from sitemirror.convert.blocks import Reading
+from sitemirror.convert.controls import says_nothing
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import recognise
 from sitemirror.convert.metadata import read_metadata
@@ -44,7 +45,7 @@ def explain(
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []
     for (text, tag), nodes in zip(blocks, reading.nodes, strict=True):
-        is_kept, reason = _verdict(nodes[0], cut, kept)
+        is_kept, reason = _verdict(nodes[0], cut, kept, lambda name: body.find(attrs={"id": name}))
         explained.append(_explained(text, tag, is_kept, reason))
     return explained
 
@@ -53,10 +54,17 @@ def _explained(text: str, tag: str, is_kept: bool, reason: str) -> Explained:
     return Explained(" ".join(text.split()), tag, is_kept, reason)
 
 
-def _verdict(node: Node, cut: Mapping[Element, parts.Reason], kept: Sequence[Element]) -> tuple[bool, str]:
+def _verdict(
+    node: Node,
+    cut: Mapping[Element, parts.Reason],
+    kept: Sequence[Element],
+    named: Callable[[str], Element | None],
+) -> tuple[bool, str]:
     at: Node | None = node
     while at is not None:
         if isinstance(at, Element):
+            if says_nothing(at, named):
+                return False, parts.Reason.CONTROL.value
             if at in cut:
                 return False, cut[at].value
             if at in kept:

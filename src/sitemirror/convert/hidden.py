@@ -6,7 +6,7 @@ What the page's own controls show (a tab, a folded section) is content, hidden o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -25,11 +25,11 @@ _STYLE: Final = re.compile(
     rf"|font-size\s*:\s*{_ZERO}|opacity\s*:\s*{_ZERO}|color\s*:\s*transparent|transform\s*:\s*scale\(\s*0\s*\)"
     # So far away that no screen is large enough; a little is a layout.
     r"|(?:left|top|right|bottom|text-indent|margin-left|margin-top)\s*:\s*-\d{3,}(?:px|r?em|%|vw|vh)?"
-    r"|clip\s*:\s*rect\(\s*(?:0|1px)[\s,]|clip-path\s*:\s*inset\(\s*(?:50|100)%"
-    r"|(?:max-)?(?:width|height)\s*:\s*[01]px\s*;(?:.*;)?\s*overflow\s*:\s*hidden"
-    r"|overflow\s*:\s*hidden\s*;(?:.*;)?\s*(?:max-)?(?:width|height)\s*:\s*[01]px)",
-    re.IGNORECASE | re.DOTALL,
+    r"|transform\s*:\s*translate[xy]?\(\s*-9\d{3,}px"
+    r"|font-size\s*:\s*1px|clip\s*:\s*rect\(\s*(?:0|1px)[\s,]|clip-path\s*:\s*inset\(\s*(?:50|100)%)"
 )
+_SIZES: Final = ("width", "height", "max-width", "max-height")
+_NO_SIZE: Final = re.compile(r"(?:0(?:\.0*)?(?:[a-z]+|%)?|1px)\b")
 _PROSE: Final = 4  # words that are not yet a sentence
 # Starlight has the title of a note read out from elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
@@ -42,13 +42,15 @@ _REVEALED_CLASS: Final = re.compile(
 _PAGE: Final = ("main", "article", "h1", "math")
 
 
-def unseen(body: Element, menus: Iterable[Element]) -> list[Element]:
-    """Whatever nobody sees, and nothing on the page shows, nor in its menus. One may stand in another."""
+def unseen(body: Element, menus: Iterable[Element]) -> Iterator[Element]:
+    """Whatever nobody sees, and nothing on the page shows, nor in its menus; skips what has gone meanwhile."""
     found = _hidden(body)
     # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
-    has_names = any(one.attr("id") and one.text for one in found)
+    has_names = any(one.attr("id") and next(one.stripped_strings, None) for one in found)
     controlled = _controlled_ids((body, *menus)) if has_names else frozenset[str]()
-    return [one for one in found if not _is_revealed(one, controlled)]
+    for one in found:
+        if one.closest("body") is not None and not _is_revealed(one, controlled):
+            yield one
 
 
 def _hidden(body: Element) -> list[Element]:
@@ -62,7 +64,7 @@ def _hidden(body: Element) -> list[Element]:
 
 
 def _is_styled_away(style: str) -> bool:
-    return _hides(style) if len(style) < _MAX_STYLE else _STYLE.search(style) is not None
+    return _known_to_hide(style) if len(style) < _MAX_STYLE else _hides(style)
 
 
 def _is_unspoken_prose(element: Element) -> bool:
@@ -70,9 +72,20 @@ def _is_unspoken_prose(element: Element) -> bool:
     return len(element.text.split(None, _PROSE)) > _PROSE and _FORMULA.search(element.attr("class") or "") is None
 
 
-@lru_cache(maxsize=1024)  # A page has few styles, and many elements of each.
 def _hides(style: str) -> bool:
-    return _STYLE.search(style) is not None
+    declared: dict[str, str] = {}
+    for declaration in style.lower().split(";"):
+        name, _, value = declaration.partition(":")
+        declared[name.strip()] = value.strip()  # The last of a name counts.
+    if _STYLE.search(";".join(f"{name}:{value}" for name, value in declared.items())):
+        return True
+    if "hidden" in declared.get("overflow", "") and any(_NO_SIZE.match(declared.get(name, "")) for name in _SIZES):
+        return True
+    ground = declared.get("background-color") or declared.get("background")
+    return bool(ground) and ground == declared.get("color")
+
+
+_known_to_hide = lru_cache(maxsize=1024)(_hides)  # A page has few styles, and many elements of each.
 
 
 def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:

@@ -15,6 +15,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}", re.ASCII)
 _MAX_JSON: Final = 512 * 1024
 _MAX_CRUMBS: Final = 20
+_MAX_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,14 @@ def _trail(items: object) -> tuple[str, ...]:
         name = item.get("name") or (page.get("name") if isinstance(page, dict) else None)
         position = item.get("position")
         if isinstance(name, str) and (text := one_line(name)):
-            steps.append((position if isinstance(position, int | float) else number, text))
+            steps.append((_number(position, number), text))
     return tuple(name for _, name in sorted(steps, key=lambda step: step[0]))
+
+
+def _number(position: object, otherwise: int) -> float:
+    if isinstance(position, str) and position.strip().isdecimal() and len(position) < _MAX_DIGITS:
+        return int(position)
+    return position if isinstance(position, int | float) else otherwise
 
 
 def _section(value: object) -> object:

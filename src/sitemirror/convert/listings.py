@@ -19,8 +19,12 @@ _NO_LANGUAGE: Final = frozenset(
     ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
 )
 _LINE_NUMBERS: Final = "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln)"
-_MORE_THAN_COLOUR: Final = ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-']"
+_MAYBE_NUMBERED: Final = "[class^=lin], .ln"
+_MORE_THAN_COLOUR: Final = (
+    ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
+)
 _OTHER_NAMES: Final = {"html-basic": "html", "html-erb": "erb", "xml-svg": "svg"}  # GitHub's, for what others shorten
+_SHORT_NAMES: Final = frozenset(("c", "r", "js", "ts", "go", "py", "rb", "rs", "cs", "sh", "kt", "hs", "md"))
 _IN_A_WRAPPER: Final = 5  # elements and texts, at most
 _CHANGED_LINES: Final = ".ec-line"
 _CHANGED: Final = ".ins, .del"
@@ -44,9 +48,11 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     """Tells the renderer the language of a code block; `names` are class names that mean one."""
     if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
         return  # Its text is that of the one around it.
-    # Looking for line numbers in every code block costs more than rendering it; those that have them begin with one.
-    if pre.text.lstrip()[:1].isdigit():
+    text = pre.text
+    if text.lstrip()[:1].isdigit() or pre.select_one(_MAYBE_NUMBERED) is not None:
         pre.remove(_LINE_NUMBERS)
+    if "\n" not in text:
+        _part_lines(pre)
     for button in list(pre.iter_elements(_BUTTONS)):
         button.decompose()
     code = pre.find("code")
@@ -63,6 +69,13 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             part.attrs["class"] = f"language-{language}" if language else ""
     if language == "diff":
         _show_changes(pre)
+
+
+def _part_lines(pre: Element) -> None:
+    """Ends the lines of code that only their elements part."""
+    lines = pre.select("span.line")
+    for line in lines[1:]:
+        line.insert_before(Text("\n"))
 
 
 def _show_changes(pre: Element) -> None:
@@ -104,8 +117,9 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
     named = None
     if len(element.attrs) > (classes is not None):  # Most have nothing but a class; looking for each name takes longer.
         named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
-        if named is None and element.tag == "pre" and (spoken := element.attr("lang")) and len(spoken) > 2:
-            named = spoken if "-" not in spoken else None  # `lang` is for what people speak; some renderers misuse it.
+        if named is None and element.tag == "pre" and (spoken := element.attr("lang")):
+            # `lang` is for what people speak; some renderers misuse it.
+            named = spoken if ("-" not in spoken and len(spoken) > 2) or spoken in _SHORT_NAMES else None
     if not named:
         if not classes:
             return None

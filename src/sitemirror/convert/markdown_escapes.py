@@ -48,13 +48,11 @@ _FENCE_LENGTH: Final = 6  # of three escaped signs
 _TASK: Final = (" ", "x", "X")
 
 
-def unescaped(text: str, said: str) -> str:
-    """`text` without the escapes that change nothing. `said` is what the page itself says, before it was rendered."""
-    if "\\" not in text:
-        return text
-    # Nothing is escaped in code. Where the page has no backslash of its own there is none in its code either, and no
-    # need to know where that is.
-    has_own = "\\" in said
+def unescaped(text: str, source: str) -> str:
+    """`text` without the escapes that change nothing. `source` is the text that it was rendered from."""
+    # Nothing is escaped in code. Where the source has no backslash there is none in its code either, and no need to
+    # know where that is.
+    has_own = "\\" in source
     blocks = list(fences(text)) if has_own else []
     is_code = LineOfCode(text).is_code if has_own else _is_no_code
     text, is_settled = _at_sight(text, blocks, is_code)

@@ -137,7 +137,7 @@ def _language(document: Document, meta: dict[str, str]) -> str | None:
     named = (root.attr("lang") or root.attr("xml:lang") or "").strip() if root is not None else ""
     for language in (named, *(meta.get(name, "").strip() for name in _LANGUAGES)):
         if _LANGUAGE.fullmatch(language):
-            return language
+            return language.replace("_", "-")  # OpenGraph's way
     return None
 
 

@@ -100,7 +100,7 @@ def shape_media(media: Element, urls: Resolver) -> None:
     shown: Node | None = None
     if poster.startswith("http"):
         shown = Element("img", {"src": poster, "alt": label})
-    if source.startswith("http"):
+    if source and not source.startswith(_NO_PICTURE):
         shown = Element("a", {"href": source}, [shown or Text(label)])
     if shown is None:
         media.unwrap()
@@ -109,9 +109,12 @@ def shape_media(media: Element, urls: Resolver) -> None:
 
 
 def shape_frame(frame: Element) -> None:
-    """An embedded page becomes a link to it."""
-    source = frame.attr("src") or frame.attr("data-src") or ""
-    if not source.startswith("http") or _is_pixel(frame):
+    """An embedded page or document becomes a link to it."""
+    source = frame.attr("src") or frame.attr("data") or frame.attr("data-src") or ""
+    if frame.tag == "object" and frame.text.strip():
+        frame.unwrap()  # It says what to read instead.
+        return
+    if not source or source.startswith(_NO_PICTURE) or _is_pixel(frame):
         frame.decompose()
         return
     label = " ".join((frame.attr("title") or frame.attr("name") or source).split())

@@ -14,6 +14,7 @@ from typing import Final
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.admonitions import shape_admonition
+from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
 from sitemirror.convert.definitions import shape_definitions, shape_members, shape_signature
 from sitemirror.convert.footnotes import shape_footnotes, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_math, shape_script, shape_text
@@ -29,21 +30,28 @@ from sitemirror.convert.tasks import shape_checklist
 _MAX_KEY: Final = 20  # characters
 _MAX_CLASSES: Final = 200  # characters of them that are worth remembering
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_IN_NO_BUTTON: Final = (*_HEADINGS, "pre", "table", "ul", "ol", "blockquote")
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
     """What the rules of one page have in common."""
 
+    root: Element
     urls: Resolver
     names: Vocabulary
     notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
+    places: dict[str, Element] = field(default_factory=dict)  # by id, as soon as somebody asks
+
+    def named(self, name: str) -> Element | None:
+        """What has the id `name`."""
+        if not self.places:
+            self.places.update((place.attr("id") or "", place) for place in (self.root, *self.root.select("[id]")))
+        return self.places.get(name)
 
 
 def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     """Shapes everything under `element`, in place."""
-    page = _Page(urls, names)
+    page = _Page(element, urls, names)
     if names.noise:
         element.remove(names.noise)
     if names.unwrap:
@@ -171,6 +179,27 @@ def _headline(element: Element, _: _Page) -> bool:
     return True
 
 
+def _verse(box: Element, _: _Page) -> bool:
+    """Lines that end where the page ends them, each in an element of its own; an empty one parts two stanzas."""
+    if box.tag != "div":
+        return False  # In a cell its lines are parted already.
+    stanza: Element | None = None
+    for line in box.select(".line"):
+        if not line.text.strip() and line.find("img") is None:
+            stanza = None
+            continue
+        if stanza is None:
+            stanza = Element("p")
+            box.append(stanza)
+        else:
+            stanza.append(Element("br"))
+        stanza.append(line)
+        line.tag = "span"
+    for rest in box.select(":scope > div"):
+        rest.decompose()  # What was further in, or empty.
+    return True
+
+
 def _signature(element: Element, _: _Page) -> bool:
     if element.tag == "pre":
         return False
@@ -234,23 +263,26 @@ def _frame(frame: Element, _: _Page) -> None:
     shape_frame(frame)
 
 
+def _preformatted(element: Element, page: _Page) -> None:
+    """Code, as pages of the nineties have it."""
+    element.tag = "pre"
+    _code_block(element, page)
+
+
 def _drawing(svg: Element, _: _Page) -> None:
     shape_drawing(svg)
 
 
 def _control(element: Element, _: _Page) -> None:
-    """What a person would fill in or open says nothing in a file."""
-    if element.attr("type") == "checkbox":
-        # The box of a task list; the renderer knows it as the first thing in its item only.
-        if isinstance(element.parent, Element) and element.parent.tag == "label":
-            element.parent.unwrap()
-    elif element.attr("open") is None:
-        element.decompose()
+    shape_control(element)
 
 
 def _label(label: Element, _: _Page) -> None:
-    """Labels stand apart on the page, by nothing but their style."""
-    label.insert_before(Text(" "))
+    shape_label(label)
+
+
+def _button(button: Element, page: _Page) -> None:
+    shape_button(button, page.named)
 
 
 def _heading(heading: Element, _: _Page) -> None:
@@ -277,19 +309,6 @@ def _heading(heading: Element, _: _Page) -> None:
         heading.wrap_children(Element("a", {"href": href}))
     if link.parent is not None:
         link.unwrap()
-
-
-def _button(button: Element, _: _Page) -> None:
-    """Buttons are controls, except those that carry a heading or the name of a tab."""
-    parent = button.parent
-    if isinstance(parent, Element) and parent.tag in (*_HEADINGS, "summary", "dt"):
-        button.unwrap()
-    elif button.attr("role") == "tab":
-        button.tag = "p"
-    elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
-        button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
-    else:
-        button.decompose()
 
 
 def _table(table: Element, _: _Page) -> None:
@@ -338,10 +357,15 @@ _RULES: Final[dict[str, Callable[[Element, _Page], None]]] = {
     "video": _media,
     "audio": _media,
     "iframe": _frame,
+    "embed": _frame,
+    "object": _frame,
+    "xmp": _preformatted,
+    "listing": _preformatted,
+    "plaintext": _preformatted,
     "svg": _drawing,
     "math": _formula,
     "button": _button,
-    **dict.fromkeys(("input", "select", "datalist", "textarea", "canvas", "dialog"), _control),
+    **dict.fromkeys(FIELDS, _control),
     "label": _label,
     "table": _table,
     "sub": _raised,
@@ -374,4 +398,5 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "listing": _lines,
     "numbered": _numbered,
     "signature": _signature,
+    "verse": _verse,
 }

@@ -78,7 +78,9 @@ def _put_on_line(block: Element) -> None:
     if block.tag == "pre":
         _split_code(block)
     elif block.tag == "ol":
-        for number, item in enumerate(block.find_all("li"), 1):
+        start = block.attr("start") or ""
+        items = [item for item in block if isinstance(item, Element) and item.tag == "li"]
+        for number, item in enumerate(items, int(start) if start.isascii() and start.isdigit() else 1):
             item.attrs["value"] = str(number)
     if before is not None:
         block.insert_before(Text(LINE_BREAK))
@@ -99,12 +101,15 @@ def _neighbour(siblings: Iterable[Node]) -> Element | Text | None:
 
 
 def _split_code(pre: Element) -> None:
-    lines = [line for line in pre.text.split("\n") if line.strip()]
+    lines = pre.text.expandtabs(4).strip("\n").split("\n")
     pre.clear()
     for number, line in enumerate(lines):
         if number:
             pre.append(Text(LINE_BREAK))
-        pre.append(Element("code", None, [Text(line)]))
+        if code := line.strip():
+            # A blank would be one of many that a renderer makes one of.
+            blanks = "\xa0" * (len(line) - len(line.lstrip()))
+            pre.append(Element("code", None, [Text(blanks + code)]))
 
 
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
@@ -137,6 +142,16 @@ def _cells(row: Element) -> list[Element]:
     return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in ("td", "th")]
 
 
+def _without_numbers(cells: list[Element]) -> list[Element]:
+    """The cells of a row without the one that numbers the lines of the code beside it."""
+    if len(cells) == 2 and cells[1].find("pre") is not None:
+        numbers = cells[0].text.split()
+        if len(numbers) > 1 and all(number.isdigit() for number in numbers):
+            cells[0].decompose()
+            return cells[1:]
+    return cells
+
+
 def _span(cell: Element, name: str, limit: int) -> int:
     value = cell.attr(name)
     if value is None:
@@ -162,6 +177,6 @@ def flatten(table: Element) -> None:
     """Leaves what is in the cells, one after the other, without the line numbers of code."""
     table.remove(_GUTTERS)
     rows = table.select(_ROWS)
-    cells = [cell for row in rows for cell in _cells(row)]
+    cells = [cell for row in rows for cell in _without_numbers(_cells(row))]
     for part in (*table.select(":scope > *"), *rows, *cells, table):
         part.tag = "div"

@@ -1,0 +1,134 @@
+"""Markup that is easily dropped or mangled on the way: what a reader of the page sees is in the Markdown, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitemirror.convert import convert_html
+from tests.convert.pages import markdown
+
+URL = "https://example.com/page"
+
+
+@pytest.mark.parametrize("holder", ["article", "main"])
+@pytest.mark.parametrize("is_before", [True, False])
+def test_auto_keeps_what_has_its_own_shape_beside_the_content(holder: str, is_before: bool) -> None:
+    """Little text may be spared beside what a page marks as its content, but no code, table or section."""
+    beside = "<h2>Install</h2><pre>pip install x</pre><table><tr><th>k</th></tr><tr><td>v</td></tr></table>"
+    content = f"<{holder}><h2>Note</h2><p>Short.</p></{holder}>"
+    parts = (beside, content) if is_before else (content, beside)
+    page = convert_html(f"<title>T</title><body><h1>Manual</h1>{''.join(parts)}</body>", url=URL)
+    for expected in ("# Manual", "## Install", "pip install x", "| k |", "## Note", "Short."):
+        assert expected in page.markdown
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<button aria-expanded="false" aria-controls="a">Question?</button><div id="a" hidden><p>Answer.</p></div>',
+        '<button class="accordion">Question?</button><div class="panel"><p>Answer.</p></div>',
+        '<button aria-expanded="false"><div><p>Question?</p></div></button><div class="panel"><p>Answer.</p></div>',
+        '<button data-bs-target="#a"><span>Question?</span></button><p>Between.</p><div id="a"><p>Answer.</p></div>',
+    ],
+)
+def test_a_button_names_what_it_opens(html: str) -> None:
+    """An answer says little without its question."""
+    text = markdown(html)
+    assert text.startswith("**Question?**\n\n")
+    assert text.endswith("Answer.\n")
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<button>Copy</button><pre>x</pre>",
+        '<button aria-expanded="false" aria-controls="menu">Menu</button><p>x</p>',
+        '<button class="accordion"></button><div>x</div>',
+    ],
+)
+def test_other_buttons_say_nothing(html: str) -> None:
+    """A control that opens no part of the page has no place in a file."""
+    assert "**" not in markdown(html)
+    assert "Copy" not in markdown(html)
+    assert "Menu" not in markdown(html)
+
+
+def test_code_in_a_cell_keeps_its_indentation() -> None:
+    """Python without it is another program; a cell has no line of its own, but the blanks can stay."""
+    code = "def f():\n    if x:\n\n\treturn 1"
+    text = markdown(f"<table><tr><th>Code<tr><td><pre><code>{code}</code></pre></table>")
+    assert text.splitlines()[2] == "| `def f():`<br>`\xa0\xa0\xa0\xa0if x:`<br><br>`\xa0\xa0\xa0\xa0return 1` |"
+
+
+def test_lists_in_a_cell_keep_their_numbers() -> None:
+    """Items of a list within are not counted with those around them, and a list may begin anywhere."""
+    cell = "<ol><li>one<ul><li>a<li>b</ul><li>two</ol><ol start=5><li>five</ol>"
+    assert markdown(f"<table><tr><th>h<tr><td>{cell}</table>").splitlines()[2] == (
+        "| 1. one<br>- a<br>- b<br>2. two<br>5. five |"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pre", "code"),
+    [
+        (
+            '<pre><span class="linenos"> </span><span class="n">a</span>\n<span class="linenos">2</span>'
+            '<span class="n">b</span>\n</pre>',
+            "a\nb",
+        ),
+        ('<pre><code><span class="line">a</span><span class="line">b</span></code></pre>', "a\nb"),
+        ('<pre><code><span class="line">a</span>\n<span class="line">b</span></code></pre>', "a\nb"),
+        ("<table><tr><td><pre>1\n2</pre></td><td><pre>a\nb</pre></td></tr></table>", "a\nb"),
+        ("<xmp>a <b>\nb</xmp>", "a <b>\nb"),
+    ],
+)
+def test_code_is_its_lines_and_no_more(pre: str, code: str) -> None:
+    """Numbers beside lines are no code, wherever they begin, and lines end where the page ends them."""
+    assert markdown(f"<p>x</p>{pre}") == f"x\n\n```\n{code}\n```\n"
+
+
+def test_lines_of_verse_are_not_joined() -> None:
+    """Sphinx has each line in a box, boxes for those that stand further in, and an empty one between stanzas."""
+    lines = [f"<div class=line>{text}</div>" for text in ("Roses", "red", "<br>", "<br>", "Violets", "<b>blue</b>")]
+    html = f"<div class=line-block>{lines[0]}<div class=line-block>{lines[1]}</div>{''.join(lines[2:])}</div>"
+    assert markdown(f"<h1>T</h1>{html}") == "# T\n\nRoses\\\nred\n\nViolets\\\n**blue**\n"
+
+
+@pytest.mark.parametrize(("lang", "fence"), [("go", "go"), ("js", "js"), ("rust", "rust"), ("en", ""), ("en-GB", "")])
+def test_what_pre_says_of_its_language(lang: str, fence: str) -> None:
+    """`lang` is for what people speak, but some renderers use it for what machines do."""
+    assert markdown(f'<pre lang="{lang}"><code>x</code></pre>') == f"```{fence}\nx\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "target"),
+    [
+        ('<video src="v.mp4" controls></video>', "v.mp4"),
+        ('<video controls><source src="w.webm"></video>', "w.webm"),
+        ('<audio src="a.mp3"></audio>', "a.mp3"),
+        ('<embed src="e.pdf">', "e.pdf"),
+        ('<object data="o.pdf"></object>', "o.pdf"),
+    ],
+)
+@pytest.mark.parametrize("url", ["", URL])
+def test_what_is_embedded_is_linked(html: str, target: str, url: str) -> None:
+    """Also in a page whose address is not known."""
+    page = convert_html(f"<p>See</p>{html}", url=url)
+    assert f"{'https://example.com/' if url else ''}{target}" in page.markdown
+
+
+@pytest.mark.parametrize(
+    ("kind", "alert"), [("info", "NOTE"), ("success", "TIP"), ("warning", "WARNING"), ("danger", "CAUTION")]
+)
+def test_gitbooks_hints(kind: str, alert: str) -> None:
+    """Its newer pages say the kind in nothing but a colour."""
+    head = '<meta name="generator" content="GitBook (1.0)">'
+    box = f'<div class="hint rounded-md bg-{kind} border-{kind} text-sm grid"><div></div><div><p>Text.</p></div></div>'
+    assert markdown(f"{head}<h1>T</h1>{box}").endswith(f"> [!{alert}]\n> Text.\n")
+
+
+def test_text_for_readers_without_scripts_in_many_pieces() -> None:
+    """Where that is the page, all of it is."""
+    pieces = "".join(f"<noscript><p>Piece {number} of what there is to read.</p></noscript>" for number in range(40))
+    text = markdown(f"<div id=app></div>{pieces}")
+    assert all(f"Piece {number} of" in text for number in range(40))
