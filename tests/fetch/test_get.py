@@ -116,7 +116,7 @@ async def test_redirects_are_reported_not_followed(
             ["Location: javascript:alert(1)"],
             "redirect that cannot be followed: javascript: scheme: javascript:alert(1)",
         ),
-        (["Location: http://u:p@x/"], "redirect that cannot be followed: credentials in the URL: http://u:p@x/"),
+        (["Location: http://u:p@x/"], "redirect that cannot be followed: credentials in the URL: http://***@x/"),
         (["Location: http://[bad/"], "redirect that cannot be followed: not a valid URL: http://[bad/"),
     ],
 )
