@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.fetch.client import Stream
+from sitemirror.fetch.stream import Stream
 from sitemirror.model import Lane, Skipped
 from tests.fetch.conftest import MakeClient
 from tests.fetch.raw import RawServer, reply

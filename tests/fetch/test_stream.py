@@ -7,7 +7,7 @@ import gzip
 
 import pytest
 
-from sitemirror.fetch.client import Stream
+from sitemirror.fetch.stream import Stream
 from sitemirror.model import Failed, Lane, Redirect
 from tests.fetch.conftest import LIMIT, Client, MakeClient
 from tests.fetch.raw import RawServer, Visit, page, reply, saying, saying_then_silence

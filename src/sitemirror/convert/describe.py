@@ -8,7 +8,6 @@ from turbohtml import Namespace
 
 from sitemirror.convert.document import Document
 from sitemirror.convert.one_line import one_line
-from sitemirror.urls import InvalidUrl, normalize
 
 
 class Description(NamedTuple):
@@ -33,9 +32,7 @@ def describe(document: Document) -> Description:
                 canonical = element.attr("href") or None
         elif tag == "meta" and "refresh" in (element.attr("http-equiv") or "").lower():
             return _from_everything(document)
-    return (
-        _from_everything(document) if title is None else Description(title, _absolute(canonical, document.base), None)
-    )
+    return _from_everything(document) if title is None else Description(title, document.absolute(canonical), None)
 
 
 def _from_everything(document: Document) -> Description:
@@ -44,12 +41,3 @@ def _from_everything(document: Document) -> Description:
 
     page = describe_document(document)
     return Description(page.title, page.canonical, page.refresh)
-
-
-def _absolute(href: str | None, base: str) -> str | None:
-    if href is None or not href.strip():
-        return None
-    try:
-        return normalize(href, base)
-    except InvalidUrl:
-        return None

@@ -28,6 +28,15 @@ class Document:
         """`None` for a frameset."""
         return self.tree.find("body")
 
+    def absolute(self, href: str | None) -> str | None:
+        """A URL that the page names, normalised; `None` if it names none."""
+        if href is None or not href.strip():
+            return None
+        try:
+            return normalize(href, self.base)
+        except InvalidUrl:
+            return None
+
 
 def parse(html: bytes | str, *, url: str, charset: str | None = None) -> Document:
     """Parses `html` as a browser does: the BOM decides the charset, then `charset` (the header's), meta, detection."""

@@ -19,7 +19,6 @@ from sitemirror.convert.generators import Generator
 from sitemirror.convert.linked_data import LinkedData, date_of, read_linked_data
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.one_line import one_line
-from sitemirror.urls import InvalidUrl, normalize
 
 _DESCRIPTION: Final = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
 _TITLE: Final = ("og:title", "twitter:title", "dc.title", "dcterms.title")
@@ -83,7 +82,7 @@ def read_metadata(document: Document) -> Metadata:
     linked = read_linked_data(json_ld) if json_ld else LinkedData()
     return Metadata(
         title=title or _first(meta, _TITLE) or linked.texts.get("title"),
-        canonical=_absolute(canonical, document.base),
+        canonical=document.absolute(canonical),
         fields=_fields(document, meta, linked, neighbours),
         signature=" ".join(signature),
     )
@@ -98,7 +97,7 @@ def with_neighbours(metadata: Metadata, document: Document, generators: Sequence
             if not selector or way in metadata.fields or way in found:
                 continue
             anchor = body.select_one(selector) if body is not None else None
-            if anchor is not None and (url := _absolute(anchor.attr("href"), document.base)):
+            if anchor is not None and (url := document.absolute(anchor.attr("href"))):
                 found[way] = url
     return replace(metadata, fields={**metadata.fields, **found}) if found else metadata
 
@@ -153,12 +152,3 @@ def _first_date(meta: dict[str, str], names: Iterable[str]) -> str | None:
         if (value := meta.get(name)) and (date := date_of(value)):
             return date
     return None
-
-
-def _absolute(href: str | None, base: str) -> str | None:
-    if href is None or not href.strip():
-        return None
-    try:
-        return normalize(href, base)
-    except InvalidUrl:
-        return None

@@ -17,7 +17,7 @@ from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import EmptySitemap, NoSitemap
 from sitemirror.events import PageSkipped, SitemapRead
-from sitemirror.fetch.client import Stream
+from sitemirror.fetch.stream import Stream
 from sitemirror.frontier.scope import DOMAIN_LOCK, OUTSIDE_START, Scope
 from sitemirror.model import Entry, Failed, Fetched, Lane, NotModified, Problem, Redirect, SitemapRef, Skipped
 from sitemirror.store.intake import Listed

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
 from sitemirror.engine.plan import Plan
-from sitemirror.fetch.client import TOO_LARGE
+from sitemirror.fetch.stream import TOO_LARGE
 from sitemirror.frontier.chains import TENTH, WHOLE, WINDOW, Way
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session

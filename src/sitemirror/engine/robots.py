@@ -8,7 +8,7 @@ from typing import Final
 from sitemirror import urls
 from sitemirror.discover.robots import Robots
 from sitemirror.engine.session import Session
-from sitemirror.fetch.client import Stream
+from sitemirror.fetch.stream import Stream
 from sitemirror.frontier.scope import ROBOTS, Scope
 from sitemirror.model import Failed, Lane, Redirect, Skipped
 

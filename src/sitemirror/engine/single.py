@@ -12,9 +12,10 @@ from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
 from sitemirror.convert.explain import Explained, explain
 from sitemirror.engine.arrival import MAX_HOPS, unreachable
 from sitemirror.errors import NoPage, UsageError
-from sitemirror.fetch.client import TOO_LARGE, Fetcher
+from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import sniff
+from sitemirror.fetch.stream import TOO_LARGE
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")

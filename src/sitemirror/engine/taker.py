@@ -13,9 +13,9 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
 from sitemirror.engine.turns import Turn
-from sitemirror.fetch.client import TOO_LARGE, Stream
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import sniff
+from sitemirror.fetch.stream import TOO_LARGE, Stream
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known

@@ -16,7 +16,7 @@ from yarl import URL
 
 from sitemirror.events import Listener, nobody
 from sitemirror.fetch.credentials import Credentials
-from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
+from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, UnknownEncoding
 from sitemirror.fetch.exchange import Exchange, Head
 from sitemirror.fetch.guard import AddressGuard, AddressRefused
 from sitemirror.fetch.lookup import Lookup
@@ -25,6 +25,7 @@ from sitemirror.fetch.outage import says_down
 from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.proxy import Proxies
 from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
+from sitemirror.fetch.stream import STREAM_TIMEOUTS, TOO_LARGE, Stream
 from sitemirror.fetch.trouble import explain
 from sitemirror.fetch.trust import Trust
 from sitemirror.fetch.wire import Dropped, Response, Wires
@@ -33,10 +34,6 @@ from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.text import printable
 from sitemirror.urls import InvalidUrl, normalize, parts, without_credentials
-
-TOO_LARGE: Final = "exceeds size limit"
-STREAM_TIMEOUTS: Final = 10
-"""A streamed body may take this many times the timeout in total: sitemaps are large and read as they come."""
 
 KEEP_ALIVE: Final = 240.0
 """Seconds an idle connection is kept; just under what firewalls on the way commonly forget one after."""
@@ -56,41 +53,6 @@ Wanted = Callable[[Head], Skipped | None]
 
 class GivenUp(Exception):
     """Nothing is sent to this host any more."""
-
-
-class Stream:
-    """A 2xx answer whose body is read as it comes. What arrived before an error is good."""
-
-    def __init__(self, exchange: Exchange, decoder: Decoder, *, timeout: float) -> None:
-        self.url = exchange.head.url
-        self.head = exchange.head
-        self.error: str | None = None
-        self._exchange = exchange
-        self._decoder = decoder
-        self._timeout = timeout
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The decoded body. Ends early where it must; then `error` says why."""
-        async with aclosing(self._exchange.body(self._decoder)) as body:
-            while True:
-                try:
-                    piece = await anext(body)
-                except StopAsyncIteration:
-                    return
-                except Exception as error:
-                    self.error = self._explain(error)
-                    return
-                yield piece
-
-    def _explain(self, error: Exception) -> str:
-        match error:
-            case BodyTooLarge():
-                return TOO_LARGE
-            case CorruptBody():
-                return str(error)
-            case aiohttp.ServerTimeoutError():
-                return explain(error, timeout=self._timeout / STREAM_TIMEOUTS).reason
-        return explain(error, timeout=self._timeout).reason
 
 
 class Fetcher:

@@ -13,10 +13,8 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 import orjson
 
@@ -37,7 +35,7 @@ from sitemirror.workers.jobs import (
     reading_from,
     reading_wanted,
 )
-from sitemirror.workers.process import HEADER, framed
+from sitemirror.workers.worker import Job, Worker
 
 LOOK_EVERY: Final = 24
 """Jobs after which this process asks itself whether it should go on alone."""
@@ -80,26 +78,6 @@ _REWRITING: Final = "sitemirror.convert.localize"
 T = TypeVar("T")
 
 
-@dataclass(slots=True, eq=False)
-class _Job:
-    """A job on its way."""
-
-    message: Message
-    result: asyncio.Future[Message | str]
-    watch: Stopwatch
-    deaths: int = 0
-
-    @property
-    def size(self) -> int:
-        told, body = self.message
-        return len(told) + len(body)
-
-    def answer(self, answer: Message | str) -> None:
-        """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
-        if not self.result.done():
-            self.result.set_result(answer)
-
-
 class Pool:
     """Reads pages for one run, or for several at once. `close` ends its workers."""
 
@@ -108,8 +86,8 @@ class Pool:
         self._asked_for = workers
         self.count = workers or suitable_workers()  # at most
         self._warn = warn
-        self._workers: list[_Worker] = []
-        self._waiting: deque[_Job] = deque()  # for a worker that is up
+        self._workers: list[Worker] = []
+        self._waiting: deque[Job] = deque()  # for a worker that is up
         self._starting: set[asyncio.Task[None]] = set()
         self._alone = False  # no worker can be had
         self._closed = False
@@ -187,7 +165,7 @@ class Pool:
             self._busy += time.perf_counter() - begun
 
     async def _ask(self, message: Message, watch: Stopwatch) -> Message:
-        job = _Job(message, asyncio.get_running_loop().create_future(), watch)
+        job = Job(message, asyncio.get_running_loop().create_future(), watch)
         self._give(job)
         answer = await job.result
         if isinstance(answer, str):
@@ -195,7 +173,7 @@ class Pool:
         check(answer)
         return answer
 
-    def _give(self, job: _Job) -> None:
+    def _give(self, job: Job) -> None:
         """To the worker with the least before it."""
         up = [worker for worker in self._workers if worker.is_up]
         if not up:
@@ -219,7 +197,7 @@ class Pool:
             self._tick()
 
     async def _start_one(self) -> None:
-        worker = _Worker(self)
+        worker = Worker(self)
         self._workers.append(worker)
         command = (sys.executable, "-S", "-c", _BOOT, self._loads, *sys.path)
         quiet = asyncio.subprocess.DEVNULL
@@ -229,13 +207,13 @@ class Pool:
             self._workers.remove(worker)
             self._not_started(str(error) or type(error).__name__)
 
-    def up(self, worker: _Worker) -> None:
+    def up(self, worker: Worker) -> None:
         """A worker has said that it is there."""
         self._false_starts = 0
         while self._waiting:
             worker.do(self._waiting.popleft())
 
-    def lost(self, worker: _Worker) -> None:
+    def lost(self, worker: Worker) -> None:
         """A worker has ended. What it was doing is done by another, unless that is what it died of."""
         if worker not in self._workers:
             return
@@ -281,7 +259,7 @@ class Pool:
         for worker in list(self._workers):
             if stood_still:
                 worker.begin_again()
-            worker.check()
+            worker.check(LONGEST)
         self._ticking = asyncio.get_running_loop().call_later(_TICK, self._tick)
 
     async def close(self) -> None:
@@ -304,96 +282,7 @@ class Pool:
             job.result.cancel()
 
 
-@dataclass(slots=True, eq=False)
-class _Worker(asyncio.SubprocessProtocol):
-    """One worker process, seen from here. It does its jobs in the order they are given."""
-
-    pool: Pool
-    jobs: deque[_Job] = field(default_factory=deque)
-    is_up: bool = False
-    timed_out: bool = False
-    load: int = 0  # bytes it has been given and not answered
-    ended: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    _transport: asyncio.SubprocessTransport | None = None
-    _received: bytearray = field(default_factory=bytearray)
-    _began: float = 0.0
-
-    def do(self, job: _Job) -> None:
-        if not self.jobs:
-            self._began = time.monotonic()
-        self.jobs.append(job)
-        self.load += job.size
-        assert self._transport is not None
-        cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0)).write(framed(job.message))
-
-    @property
-    def pid(self) -> int:
-        return 0 if self._transport is None else self._transport.get_pid() or 0
-
-    def begin_again(self) -> None:
-        """Its job has all its time again."""
-        self._began = time.monotonic()
-
-    def check(self) -> None:
-        """Ends the process if it is stuck; `lost` hears of it."""
-        if self.jobs and not self.timed_out and time.monotonic() - self._began > LONGEST:
-            self.timed_out = True
-            self.kill()
-
-    def end(self) -> None:
-        """Asks the process to end: it does when nothing more can come."""
-        if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
-            pipe.close()
-
-    def kill(self) -> None:
-        if self._transport is not None:
-            with suppress(ProcessLookupError):
-                self._transport.kill()
-            self._transport.close()
-
-    # --- what asyncio tells ------------------------------------------------------------------------------------
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.SubprocessTransport, transport)
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        received = self._received
-        received += data
-        start = 0
-        while len(received) - start >= HEADER.size:
-            told, body, seconds = HEADER.unpack_from(received, start)
-            begin = start + HEADER.size
-            end = begin + told + body
-            if end > len(received):
-                break
-            self._answered((bytes(received[begin : begin + told]), bytes(received[begin + told : end])), seconds)
-            start = end
-        del received[:start]
-
-    def _answered(self, answer: Message, seconds: float) -> None:
-        if not self.is_up:  # The first word only says that it is there.
-            self.is_up = True
-            self.pool.up(self)
-            return
-        job = self.jobs.popleft()
-        self.load -= job.size
-        self._began = time.monotonic()
-        job.watch.worked(seconds)
-        job.answer(answer)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1:  # It answers no more, whatever else it does.
-            self.kill()
-
-    def process_exited(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
-        if not self.ended.done():
-            self.ended.set_result(None)
-        self.pool.lost(self)
-
-
-async def _all_ended(workers: list[_Worker]) -> None:
+async def _all_ended(workers: list[Worker]) -> None:
     if waiting := [worker.ended for worker in workers if not worker.ended.done()]:
         await asyncio.wait(waiting, timeout=_GRACE)
 

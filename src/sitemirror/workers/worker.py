@@ -1,0 +1,133 @@
+"""One worker process, seen from the run that has it: what it was given, what it says, and when it has to go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from sitemirror.stopwatch import Stopwatch
+from sitemirror.workers.jobs import Message
+from sitemirror.workers.process import HEADER, framed
+
+
+class Owner(Protocol):
+    """Whoever gives a worker its jobs, and hears how it fares."""
+
+    def up(self, worker: Worker) -> None:
+        """It has said that it is there."""
+
+    def lost(self, worker: Worker) -> None:
+        """It has ended, with what it was doing undone."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A job on its way."""
+
+    message: Message
+    result: asyncio.Future[Message | str]
+    watch: Stopwatch
+    deaths: int = 0
+
+    @property
+    def size(self) -> int:
+        told, body = self.message
+        return len(told) + len(body)
+
+    def answer(self, answer: Message | str) -> None:
+        """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
+        if not self.result.done():
+            self.result.set_result(answer)
+
+
+@dataclass(slots=True, eq=False)
+class Worker(asyncio.SubprocessProtocol):
+    """It does its jobs in the order they are given."""
+
+    owner: Owner
+    jobs: deque[Job] = field(default_factory=deque)
+    is_up: bool = False
+    timed_out: bool = False
+    load: int = 0  # bytes it has been given and not answered
+    ended: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    _transport: asyncio.SubprocessTransport | None = None
+    _received: bytearray = field(default_factory=bytearray)
+    _began: float = 0.0
+
+    def do(self, job: Job) -> None:
+        if not self.jobs:
+            self._began = time.monotonic()
+        self.jobs.append(job)
+        self.load += job.size
+        assert self._transport is not None
+        cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0)).write(framed(job.message))
+
+    @property
+    def pid(self) -> int:
+        return 0 if self._transport is None else self._transport.get_pid() or 0
+
+    def begin_again(self) -> None:
+        """Its job has all its time again."""
+        self._began = time.monotonic()
+
+    def check(self, longest: float) -> None:
+        """Ends the process if a job takes longer than that many seconds; `lost` hears of it."""
+        if self.jobs and not self.timed_out and time.monotonic() - self._began > longest:
+            self.timed_out = True
+            self.kill()
+
+    def end(self) -> None:
+        """Asks the process to end: it does when nothing more can come."""
+        if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
+            pipe.close()
+
+    def kill(self) -> None:
+        if self._transport is not None:
+            with suppress(ProcessLookupError):
+                self._transport.kill()
+            self._transport.close()
+
+    # --- what asyncio tells ------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        received = self._received
+        received += data
+        start = 0
+        while len(received) - start >= HEADER.size:
+            told, body, seconds = HEADER.unpack_from(received, start)
+            begin = start + HEADER.size
+            end = begin + told + body
+            if end > len(received):
+                break
+            self._answered((bytes(received[begin : begin + told]), bytes(received[begin + told : end])), seconds)
+            start = end
+        del received[:start]
+
+    def _answered(self, answer: Message, seconds: float) -> None:
+        if not self.is_up:  # The first word only says that it is there.
+            self.is_up = True
+            self.owner.up(self)
+            return
+        job = self.jobs.popleft()
+        self.load -= job.size
+        self._began = time.monotonic()
+        job.watch.worked(seconds)
+        job.answer(answer)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:  # It answers no more, whatever else it does.
+            self.kill()
+
+    def process_exited(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+        if not self.ended.done():
+            self.ended.set_result(None)
+        self.owner.lost(self)
