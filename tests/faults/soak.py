@@ -60,7 +60,7 @@ def soak(command: str, pages: int, settled: int, output: Path) -> str:
     grown = max(one.megabytes for one in late) - max(one.megabytes for one in early)
     assert grown < 16, f"{grown:.1f} MB more after {settled} pages"
     more = max(one.files for one in late) - max(one.files for one in early)
-    assert more <= 4, f"{more} more files open"
+    assert more <= 8, f"{more} more files open"  # At the end, rows are sorted in a few files that have no name.
     peak = max(one.megabytes for one in samples)
     return f"{command}, {pages:,} pages: {peak:.0f} MB at most, {grown:+.1f} MB and {more:+d} files after {settled:,}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import Row, in_order
 from sitemirror.store.state import State
 
 _SAVED = f"url.status IN ({Row.SAVED}, {Row.GONE})"  # The file of a page that is gone stays.
@@ -45,15 +45,16 @@ class Graph:
 
     def files(self) -> Iterator[tuple[Any, ...]]:
         """One row a file: whose URL it is, and what its answer said. Columns as in `_FILES`."""
-        yield from self._db.execute(_FILES)
+        yield from in_order(self._db, _FILES)
 
     def sizes(self) -> Iterator[tuple[str, int]]:
         """(path, size) of the same files."""
-        return self._db.execute(_SIZES)
+        return in_order(self._db, _SIZES)
 
     def urls(self) -> Iterator[tuple[Any, ...]]:
         """(id, url, path, kind, http_status, headers, not_modified, fetched_at, depth, final_url) of names of files."""
-        yield from self._db.execute(
+        yield from in_order(
+            self._db,
             f"""
             SELECT url.id, url.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
                    page.not_modified, page.fetched_at, url.depth, url.url FROM page JOIN url USING (id) WHERE {_SAVED}
@@ -63,7 +64,7 @@ class Graph:
             FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
             JOIN page ON page.id = final WHERE {_SAVED}
             ORDER BY 2
-            """
+            """,
         )
 
     def hops(self, id: int) -> Iterator[str]:
@@ -93,25 +94,28 @@ class Graph:
         return self._edges("s.url, CASE attribute WHEN 1 THEN 'src' ELSE 'href' END, d.url", "1, 2, 3")
 
     def _edges(self, columns: str, order: str) -> Iterator[Any]:
-        return self._db.execute(
+        return in_order(
+            self._db,
             f"SELECT {columns} FROM edge JOIN url AS s ON s.id = edge.src JOIN url AS d ON d.id = edge.dst"
-            f" ORDER BY {order}"
+            f" ORDER BY {order}",
         )
 
     def skipped(self) -> Iterator[tuple[str, str, str, str | None]]:
         """(at, url, reason, found on) of links that were not fetched."""
-        yield from self._db.execute(
+        yield from in_order(
+            self._db,
             f"""
             SELECT coalesce(url.at, ''), url.url, coalesce(url.reason, ''),
                    (SELECT source.url FROM edge JOIN url AS source ON source.id = edge.src WHERE edge.dst = url.id
                     ORDER BY source.depth, source.url LIMIT 1) FROM url
             WHERE url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) ORDER BY url.url
-            """
+            """,
         )
 
     def errors(self) -> Iterator[tuple[str, str, int | None, str]]:
         """(at, url, kind, reason) of what could not be had, and of what redirects to it."""
-        yield from self._db.execute(
+        yield from in_order(
+            self._db,
             f"""
             SELECT coalesce(at, ''), url, kind, coalesce(reason, '') FROM url WHERE status = {Row.FAILED}
             UNION ALL
@@ -121,5 +125,5 @@ class Graph:
             FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
             WHERE url.status = {Row.FAILED}
             ORDER BY 2
-            """
+            """,
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sitemirror.store.schema import CACHE, LITTLE_CACHE, Row
+from sitemirror.store.schema import Row, in_order
 from sitemirror.store.state import State
 
 # Where each alias ends. A chain that never ends (a redirect loop) has no row here.
@@ -142,7 +142,7 @@ class Survey:
                        WHERE resolved.final = url.id ORDER BY other.url) AS a)
             FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
         """
-        for row in self._ordered(query):
+        for row in in_order(self._db, query):
             yield dict(zip(names, row, strict=True))
 
     def contents(self) -> Callable[[int], Iterator[tuple[str, str, str | None]]]:
@@ -168,35 +168,28 @@ class Survey:
     def _sorted(self, name: str, query: str) -> Callable[[int], Iterator[Any]]:
         """Sorts once, on disk; the rows are then read in that order, from any of them on."""
         self._db.execute(f"DROP TABLE IF EXISTS temp.{name}")
-        self._ordered(f"CREATE TEMP TABLE {name} AS {query}")
+        in_order(self._db, f"CREATE TEMP TABLE {name} AS {query}")
         return lambda start: self._db.execute(f"SELECT * FROM temp.{name} WHERE rowid > ? ORDER BY rowid", (start,))
-
-    def _ordered(self, query: str) -> Iterator[Any]:
-        """Runs a query that sorts. SQLite does that in as much memory as its cache may take, and no faster for more."""
-        self._db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
-        try:
-            return self._db.execute(query)  # which is when it sorts
-        finally:
-            self._db.execute(f"PRAGMA cache_size={CACHE}")
 
     def failures(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        yield from self._ordered(_ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
+        yield from in_order(self._db, _ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
 
     def skips(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        yield from self._ordered(_ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
+        yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
         """(url, path, since). Other names of a page that is gone are gone with it."""
-        yield from self._ordered(
+        yield from in_order(
+            self._db,
             f"""
             SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id WHERE url.status = {Row.GONE}
             UNION ALL
             SELECT a.url, NULL, f.at FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
             WHERE f.status = {Row.GONE}
             ORDER BY 1
-            """
+            """,
         )
 
     def not_reached(self) -> Iterator[str]:
@@ -207,7 +200,7 @@ class Survey:
             WHERE f.status = {Row.QUEUED}
             ORDER BY 1
         """
-        for row in self._ordered(query):
+        for row in in_order(self._db, query):
             yield row[0]
 
     def fail_loops(self, at: str) -> int:
