@@ -19,12 +19,12 @@ _CONTROLS: Final = {
     "href": "a[href^='#']",
     "for": "label[for]",
 }
-_ZERO: Final = r"[+-]?0*\.?0*(?:[a-z%]*)\s*(?:!|;|$)"
+_ZERO: Final = r"[+-]?(?:0+(?:\.0*)?|\.0+)[a-z%]*\s*(?:!|;|$)"
 _STYLE: Final = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
     rf"|font-size\s*:\s*{_ZERO}|opacity\s*:\s*{_ZERO}|color\s*:\s*transparent|transform\s*:\s*scale\(\s*0\s*\)"
     # So far away that no screen is large enough; a little is a layout.
-    r"|(?:left|top|right|bottom|text-indent|margin-left|margin-top)\s*:\s*-\d{3,}(?:px|r?em|%|vw|vh)?"
+    r"|(?:left|top|right|bottom|text-indent)\s*:\s*-\d{3,}(?:px|r?em|%|vw|vh)?|margin-(?:left|top)\s*:\s*-\d{4,}"
     r"|transform\s*:\s*translate[xy]?\(\s*-9\d{3,}px"
     r"|font-size\s*:\s*1px|clip\s*:\s*rect\(\s*(?:0|1px)[\s,]|clip-path\s*:\s*inset\(\s*(?:50|100)%)"
 )
@@ -77,6 +77,8 @@ def _hides(style: str) -> bool:
     for declaration in style.lower().split(";"):
         name, _, value = declaration.partition(":")
         declared[name.strip()] = value.strip()  # The last of a name counts.
+    if declared.get("background-clip", declared.get("-webkit-background-clip")) == "text":
+        declared.pop("color", None)  # The background is the colour of the letters.
     if _STYLE.search(";".join(f"{name}:{value}" for name, value in declared.items())):
         return True
     if "hidden" in declared.get("overflow", "") and any(_NO_SIZE.match(declared.get(name, "")) for name in _SIZES):
