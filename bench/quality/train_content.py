@@ -1,7 +1,7 @@
 """Trains the model that judges blocks, and says how good it is on sites that it has not seen.
 
-Data: WCXB, the Web Content Extraction Benchmark (Murrough Foley, 2026), licensed under CC-BY-4.0. Needs catboost and
-numpy, which the program itself does not:
+Data: WCXB, the Web Content Extraction Benchmark (Murrough Foley, 2026), licensed under CC-BY-4.0, and the
+article-extraction-benchmark (Zyte, MIT). Needs catboost and numpy, which the program itself does not:
 
     pip install catboost
     SITEMIRROR_VECTORS=... python -m bench.quality.train_content            # cross-validation by domain
@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import md5
+from itertools import chain, compress
 from math import floor, log
 from pathlib import Path
 from typing import Any, Final, cast
@@ -24,6 +25,7 @@ from typing import Any, Final, cast
 from tldextract import TLDExtract
 from turbohtml import Element
 
+from bench.quality import aeb
 from bench.quality.labels import labels, words
 from bench.quality.said import said
 from bench.quality.wcxb import KINDS, Sample, Score, folder, mean, samples, score
@@ -40,6 +42,7 @@ from sitemirror.convert.keep import keep
 from sitemirror.convert.metadata import read_metadata
 
 FOLDS: Final = 5
+NEWS: Final = "article-extraction-benchmark"  # a kind of page of its own: its score is another one
 _DOMAINS: Final = TLDExtract(suffix_list_urls=())  # the list that comes with it; nothing is fetched
 MODEL: Final = Path(judge.__file__).with_name("content_model.json")
 _SHORT: Final = 12  # words of a block whose first words are worth learning
@@ -103,7 +106,11 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     reading.elements = cast("list[Element]", named)
     reading.first = cast("list[Element | None]", [None if one is None else Named(one, False) for one in reading.first])
     reading.nodes = []
-    return (reading, hints(document.head), bool(parts.own_content(body, generators))) if reading.texts else None
+    return (
+        (reading, hints(document.head, sample.url), bool(parts.own_content(body, generators)))
+        if reading.texts
+        else None
+    )
 
 
 def fold_of(url: str) -> int:
@@ -239,7 +246,7 @@ def write(made: Any, names: Sequence[str], lexicon: Lexicon, path: Path) -> None
     used = sorted({column for column, _ in questions})
     head = {
         "credit": "Learnt by bench/quality/train_content.py from WCXB, the Web Content Extraction Benchmark "
-        "(Murrough Foley, 2026), licensed under CC-BY-4.0.",
+        "(Murrough Foley, 2026), licensed under CC-BY-4.0, and the article-extraction-benchmark (Zyte), under MIT.",
         "start": round(start, 6),
         "step": round(step, 9),
         "columns": [names[column] for column in used],
@@ -254,28 +261,22 @@ def write(made: Any, names: Sequence[str], lexicon: Lexicon, path: Path) -> None
 
 def pages_of(every: int) -> Iterator[Page]:
     """The pages that have something to teach."""
-    for sample in samples(folder(), every):
+    news = (Sample(name, url, NEWS, html, wanted) for name, url, html, wanted in aeb.samples(aeb.folder(), every))
+    for sample in chain(samples(folder(), every), news):
         found = read(sample) if sample.wanted else None
         if found is not None:
             yield learn_page(sample, *found)
 
 
-def judged(made: Any, table: Table, page: Page, start: int) -> dict[Content, Score]:
-    """How a page fares with a model that has not seen its domain, if it comes to a model."""
-    wanted = Counter(words(page.sample.wanted))
+def judged(made: Any, table: Table, page: Page, start: int) -> dict[Content, str]:
+    """What is kept of a page by a model that has not seen its domain, if it comes to a model."""
+    sizes = (Content.MAIN, Content.AUTO)
     if page.is_ruled:
-        return {
-            content: score(Counter(words(said(_converted(page.sample, content)))), wanted)
-            for content in (Content.MAIN, Content.AUTO)
-        }
+        return {content: said(_converted(page.sample, content)) for content in sizes}
     rows = table.rows[start : start + len(page.blocks)]
     odds = [float(one) for one in made.predict(rows, prediction_type="RawFormulaVal")]
-    scores = {}
-    for content in (Content.MAIN, Content.AUTO):
-        kept = keep(page.reading, odds, content, page.hinted)
-        text = Counter(word for block, is_kept in zip(page.blocks, kept, strict=True) if is_kept for word in block)
-        scores[content] = score(text, wanted)
-    return scores
+    texts = page.reading.texts
+    return {content: "\n".join(compress(texts, keep(page.reading, odds, content, page.hinted))) for content in sizes}
 
 
 def _converted(sample: Sample, content: Content) -> str:
@@ -294,14 +295,19 @@ def measure(options: argparse.Namespace) -> Record:
         write(train(table, None, options), table.names, learn_words(pages, set()), MODEL)
         record.add(Figure("size of the model's file", MODEL.stat().st_size / 1000, "kB"))
     scores: dict[Content, dict[str, list[Score]]] = {Content.MAIN: defaultdict(list), Content.AUTO: defaultdict(list)}
+    news: dict[Content, list[aeb.Counts]] = defaultdict(list)
     for fold in range(FOLDS):
         table = Table(pages, fold)
         made = train(table, fold, options)
         start = 0
         for page in pages:
             if page.fold == fold:
-                for content, found in judged(made, table, page, start).items():
-                    scores[content][page.sample.kind].append(found)
+                for content, text in judged(made, table, page, start).items():
+                    if page.sample.kind == NEWS:
+                        news[content].append(aeb.compare(text, page.sample.wanted))
+                    else:
+                        wanted = Counter(words(page.sample.wanted))
+                        scores[content][page.sample.kind].append(score(Counter(words(text)), wanted))
             start += len(page.blocks)
     for content, by_kind in scores.items():
         every = mean([one for found in by_kind.values() for one in found])
@@ -311,6 +317,11 @@ def measure(options: argparse.Namespace) -> Record:
         for kind in KINDS:
             if by_kind[kind]:
                 record.add(Figure(f"{content.value}: F1, {len(by_kind[kind])} × {kind}", mean(by_kind[kind]).f1, ""))
+    for content, counts in news.items():
+        precision, recall, f1 = aeb.total(counts)
+        name = f"{content.value}: {len(counts)} pages of the {NEWS}"
+        record.add(at_least(f"{name}, F1", f1, "", 0.96) if content is Content.MAIN else Figure(f"{name}, F1", f1, ""))
+        record.add(Figure(f"{name}, precision", precision, ""), Figure(f"{name}, recall", recall, ""))
     return record
 
 
@@ -318,7 +329,7 @@ if __name__ == "__main__":
     command = argparse.ArgumentParser(prog="python -m bench.quality.train_content", description=__doc__)
     command.add_argument("--write", action="store_true", help="first train on all pages and write the model's file")
     command.add_argument("--every", type=int, default=1, help="use every N-th page only (default: %(default)s)")
-    command.add_argument("--trees", type=int, default=80, help="trees of the model (default: %(default)s)")
+    command.add_argument("--trees", type=int, default=160, help="trees of the model (default: %(default)s)")
     command.add_argument("--depth", type=int, default=6, help="questions a tree asks, at most 8 (default: %(default)s)")
     command.add_argument(
         "--sample", type=float, default=0.35, help="how many of the light blocks count (default: %(default)s)"

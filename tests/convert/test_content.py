@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.convert.pages import markdown
+from tests.convert.pages import markdown, page
 
 PROSE = "The quick brown fox jumps over the lazy dog and thinks nothing of it. " * 8
 
@@ -155,11 +155,12 @@ def test_all_articles_of_a_page_are_kept() -> None:
 
 
 def test_an_unmarked_page_is_kept_by_auto_and_guessed_by_main() -> None:
-    """Without landmarks auto cuts nothing, main looks for the densest part."""
+    """Without landmarks auto cuts nothing, main looks for the densest part; of documentation it cuts nothing."""
     menu = "".join(f"<li><a href=/{number}>Item {number}</a>" for number in range(30))
     html = f"<div><ul>{menu}</ul></div><div><h1>Title</h1><p>{PROSE}</p><p>{PROSE}</p></div>"
     assert "Item 7" in markdown(html, content="auto")
-    guessed = markdown(html, content="main")
+    assert "Item 7" in markdown(html, content="main")  # below /docs/
+    guessed = page(html, url="https://example.com/page.html", content="main").markdown
     assert "Item 7" not in guessed
     assert PROSE.strip() in guessed
 

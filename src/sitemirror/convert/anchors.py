@@ -103,7 +103,7 @@ def fragment_map(
     parts.drop_chrome(body)
     generators = recognise(signature)
     names = vocabulary(generators)
-    elements = parts.choose(body, Content(content), generators, document.head)
+    elements = parts.choose(body, Content(content), generators, document)
     slugs = _numbered(elements, urls, names)
     if slugs is None:
         # As the conversion does with a page that is all navigation.

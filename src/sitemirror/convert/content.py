@@ -16,6 +16,7 @@ from turbohtml import Element, Text
 from sitemirror.choices import Content
 from sitemirror.convert import hidden
 from sitemirror.convert.blocks import Reading
+from sitemirror.convert.document import Document
 from sitemirror.convert.features import Features, Parts
 from sitemirror.convert.generators import Generator
 from sitemirror.convert.hints import Hints, hints
@@ -125,10 +126,8 @@ def _chrome(element: Element) -> Reason | None:
     return None
 
 
-def choose(
-    body: Element, content: Content, generators: Sequence[Generator], head: Iterable[Element] = ()
-) -> list[Element]:
-    """The elements that together are the page, in order. `drop_chrome` comes first; `head` is what the page has there.
+def choose(body: Element, content: Content, generators: Sequence[Generator], document: Document) -> list[Element]:
+    """The elements of a document's body that together are the page, in order. `drop_chrome` comes first.
 
     The names of a documentation generator and, on pages that are too small for anything else, landmarks decide; on all
     other pages each block is judged by itself.
@@ -145,7 +144,7 @@ def choose(
     if not any(generator.name not in _ANYTHING for generator in generators):
         reading = Reading(body)
         if reading.is_whole and len(reading.texts) >= _ENOUGH:
-            said = hints(head)
+            said = hints(document.head, document.url)
             prune(reading, keep(reading, _judge(reading, said), content, said))
             return [body]
     found = _landmarks(body)

@@ -40,7 +40,7 @@ def explain(
     reading = Reading(body)
     blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
     cut = dict(parts.drop_chrome(body))
-    kept = parts.choose(body, Content(content), recognise(signature), document.head)
+    kept = parts.choose(body, Content(content), recognise(signature), document)
     if not any(element.text.strip() for element in kept):
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []

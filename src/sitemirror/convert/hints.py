@@ -1,4 +1,4 @@
-"""What a page's own head says of it, as far as that helps to judge its blocks."""
+"""What a page's own head and address say of it, as far as that helps to judge its blocks."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ _TYPES: Final = {
     "Recipe": 1, "HowTo": 1, "Product": 2, "ProductGroup": 2, "Offer": 2, "AggregateOffer": 2,
 }  # fmt: skip
 
+# Parts of an address, or of its host's name, that documentation has.
+_DOCUMENTATION: Final = frozenset(
+    (
+        "docs", "doc", "documentation", "reference", "manual", "manuals", "guide", "guides", "handbook", "tutorial",
+        "tutorials", "learn", "api",
+    )
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Hints:
@@ -26,6 +34,7 @@ class Hints:
     has_article: bool = False  # whether schema.org's data name an article, or something else that is read
     has_product: bool = False  # or something that is sold
     titles: str = ""  # what the page is called, in small letters and one line, each way that it is
+    is_documentation: bool = False  # whether its address says so
 
     @property
     def is_article(self) -> bool:
@@ -33,8 +42,8 @@ class Hints:
         return self.graph == _OG["article"] or (self.has_article and not self.has_product)
 
 
-def hints(head: Iterable[Element]) -> Hints:
-    """Reads what is in a page's head."""
+def hints(head: Iterable[Element], url: str) -> Hints:
+    """Reads what is in a page's head, and in its address."""
     graph = found = 0
     titles: list[str] = []
     for element in head:
@@ -50,4 +59,11 @@ def hints(head: Iterable[Element]) -> Hints:
         elif tag == "script" and element.attr("type") == "application/ld+json":
             for name in _TYPE.findall(element.text):
                 found |= _TYPES.get(name, 0)
-    return Hints(graph, bool(found & 1), bool(found & 2), " ".join(" | ".join(titles).lower().split()))
+    called = " ".join(" | ".join(titles).lower().split())
+    return Hints(graph, bool(found & 1), bool(found & 2), called, _speaks_of_documentation(url))
+
+
+def _speaks_of_documentation(url: str) -> bool:
+    host, _, path = url.partition("://")[2].lower().partition("/")
+    names = (*host.split(".")[:-2], *path.partition("?")[0].partition("#")[0].split("/"))
+    return not _DOCUMENTATION.isdisjoint(names)

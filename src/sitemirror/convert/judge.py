@@ -4,7 +4,8 @@ Each tree asks a few questions (is this column over that number?) and the answer
 name its leaf. Python's integers and `bytes.translate` then work on a whole column at a time, which is what makes
 hundreds of trees affordable without a library: the cost hardly grows with the number of blocks.
 
-`content_model.json` is made by `bench/quality/train_content.py` from WCXB (Murrough Foley, 2026, CC-BY-4.0).
+`content_model.json` is made by `bench/quality/train_content.py` from WCXB (Murrough Foley, 2026, CC-BY-4.0) and the
+article-extraction-benchmark (Zyte, MIT).
 """
 
 from __future__ import annotations

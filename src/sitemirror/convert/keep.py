@@ -10,8 +10,13 @@ from sitemirror.choices import Content
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.hints import Hints
 from sitemirror.convert.judge import probability
+from sitemirror.convert.places import by_place, main_part
 
 _AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no block
+_LIKELY: Final = 0.5
+_BRIDGED: Final = 2  # blocks
+_ENOUGH_OF_LIST: Final = 0.3
+_LISTS: Final = frozenset(("ul", "ol"))
 # The surest block of a page is about this sure (the logarithm of its odds), and how far a page's blocks are moved
 # towards that: a page that is unlike the ones that were learnt from is judged by its own measure.
 _SUREST: Final = 3.0
@@ -46,14 +51,24 @@ def threshold(probabilities: Sequence[float], lengths: Sequence[int]) -> float:
 
 def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints) -> list[bool]:
     """For each block whether it is kept, given the logarithms of the odds that it is content. At least one is."""
+    if content is Content.MAIN and not hints.is_documentation:
+        odds = by_place(reading, odds, hints)
     moved = _MOVED * (max(odds) - _SUREST)
     odds = [one - moved for one in odds]
     probabilities = [probability(one) for one in odds]
     lengths = [len(text) for text in reading.texts]
     least = threshold(probabilities, lengths)
-    if content is Content.AUTO:
+    if content is Content.AUTO or hints.is_documentation:
         least = min(least, _AUTO)
         kept = [p >= least for p in probabilities]
+        if (marked := main_part(reading, odds)) is not None:
+            # To `main` nothing else is content, to `auto` most of it; but menus are made of links.
+            for block in range(len(kept)):
+                is_link = reading.linked[block] == len(reading.texts[block])
+                if block not in marked and (content is Content.MAIN or (is_link and probabilities[block] < _LIKELY)):
+                    kept[block] = False
+        _bridge(reading, kept)
+        _join_lists(reading, kept)
         _complete(reading, kept)
         return kept
     least *= _STRICT
@@ -105,6 +120,29 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
         kept[block] = (parents[place], tags[place]) in ranks
 
 
+def _bridge(reading: Reading, kept: list[bool]) -> None:
+    """Keeps the one or two blocks between others that are kept and stand beside them: a caption, who is quoted."""
+    owners, parents = reading.owners, reading.parents
+    last, around = -1, (0, 0)
+    for block, is_kept in enumerate(kept):
+        if is_kept:
+            place = parents[owners[block]]
+            before, around = around, (place, parents[place])
+            if 0 <= last < block - 1 <= last + _BRIDGED and any(place and place in before for place in around):
+                kept[last + 1 : block] = [True] * (block - 1 - last)
+            last = block
+
+
+def _join_lists(reading: Reading, kept: list[bool]) -> None:
+    """Keeps a list of single lines whole or not at all."""
+    for place, tag in enumerate(reading.tags):
+        start, end = reading.starts[place], reading.ends[place]
+        if tag not in _LISTS or not any(kept[start:end]):
+            continue
+        if all(reading.tags[owner] == "li" for owner in reading.owners[start:end]):
+            kept[start:end] = [sum(kept[start:end]) >= _ENOUGH_OF_LIST * (end - start)] * (end - start)
+
+
 def _table(reading: Reading, place: int) -> int:
     """The table that a cell is in; 0, which is the body, if it is in none."""
     while place and reading.tags[place] != "table":
@@ -132,12 +170,16 @@ def _is_main(reading: Reading, place: int) -> bool:
 
 
 def _once(reading: Reading, kept: list[bool]) -> None:
-    """Keeps a text once that a page has several times, as those do that have a version for every screen."""
-    seen: set[str] = set()
+    """Keeps a text once that a page has several times, as those do that have a version for every screen.
+
+    What is said again in one and the same place is said again on purpose.
+    """
+    seen: dict[str, int] = {}
     for block, text in enumerate(reading.texts):
-        if kept[block] and len(text) >= _SAID and reading.tags[reading.owners[block]] not in _SAID_AGAIN:
-            kept[block] = text not in seen
-            seen.add(text)
+        owner = reading.owners[block]
+        if kept[block] and len(text) >= _SAID and reading.tags[owner] not in _SAID_AGAIN:
+            place = reading.parents[owner]
+            kept[block] = seen.setdefault(text, place) == place
 
 
 def prune(reading: Reading, kept: Sequence[bool]) -> None:

@@ -64,7 +64,7 @@ def _converted(document: Document, html: bytes | str, content: Content, charset:
     title = metadata.title or _heading(body, urls)
     hidden_texts = parts.hidden_texts(parts.drop_chrome(body))
     names = vocabulary(generators)
-    markdown = _markdown(parts.choose(body, content, generators, document.head), urls, names)
+    markdown = _markdown(parts.choose(body, content, generators, document), urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
         markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
