@@ -37,6 +37,7 @@ def test_redirects_are_recognised(html: str) -> None:
         '<meta http-equiv="refresh" content="0; url=/new"><pre>code</pre>',
         '<noscript><meta http-equiv="refresh" content="0; url=/nojs"></noscript><p>App</p>',
         "<p>0; url=/new</p>",
+        '<meta http-equiv="refresh" content=".com; url=/new"><p>A dot is no number.</p>',
     ],
 )
 def test_pages_are_not_redirects(html: str) -> None:

@@ -14,6 +14,7 @@ _QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(Hea
 # Target and input; each broke something once.
 FOUND: list[tuple[str, bytes]] = [
     ("links", b"url('a\\s#\xc4')"),  # an escape and a byte that is no UTF-8 in one URL
+    ("links", b'<meta http-equiv=refresh content=".com">'),  # a number of seconds that is a dot
     ("links", "@import 'a\\s#\u0161';".encode()),  # the same with a character that is
 ]
 

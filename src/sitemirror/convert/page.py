@@ -18,7 +18,7 @@ from sitemirror.convert.links import Resolver, make_absolute, read_links, tidy_l
 from sitemirror.convert.markdown import render
 from sitemirror.convert.metadata import Metadata, read_metadata, with_neighbours
 from sitemirror.convert.one_line import one_line
-from sitemirror.convert.refresh import refresh_target
+from sitemirror.convert.refresh import declared_refresh, refresh_target
 from sitemirror.convert.shape import shape
 from sitemirror.convert.tables import square
 from sitemirror.model import Link, Page
@@ -79,7 +79,7 @@ def describe_document(document: Document) -> Page:
     if title is None and body is not None:
         title = _heading(body, Resolver(document.base))
     refresh = None
-    if document.tree.meta_refresh(document.base) is not None:
+    if declared_refresh(document) is not None:
         if body is not None:
             parts.drop_no_content(body)
         refresh = refresh_target(document)

@@ -24,7 +24,7 @@ def refresh_target(document: Document) -> str | None:
     meta = (element.attr("http-equiv") or "" for element in document.head if element.tag == "meta")
     if not any("refresh" in name.lower() for name in meta):
         return None  # Nearly every page, and the parser would look through all of it.
-    found = document.tree.meta_refresh(document.base)
+    found = declared_refresh(document)
     if found is None or found[0] > _IMMEDIATE:
         return None
     try:
@@ -35,6 +35,14 @@ def refresh_target(document: Document) -> str | None:
         return None
     body = document.body
     return None if body is not None and _says_more(body, document.base, target) else target
+
+
+def declared_refresh(document: Document) -> tuple[float, str] | None:
+    """After how many seconds the page sends its readers where, if it does."""
+    try:
+        return document.tree.meta_refresh(document.base)
+    except ValueError:  # The parser takes a dot for a number, and Python does not.
+        return None
 
 
 def _says_more(body: turbohtml.Element, base: str, target: str) -> bool:
