@@ -6,11 +6,11 @@ What the page's own controls show (a tab, a folded section) is content, hidden o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from turbohtml import Element
+from turbohtml import Element, Text
 
 _CONTROLS: Final = {
     "aria-controls": "[aria-controls]",
@@ -19,15 +19,25 @@ _CONTROLS: Final = {
     "href": "a[href^='#']",
     "for": "label[for]",
 }
-_ZERO: Final = r"[+-]?(?:0+(?:\.0*)?|\.0+)[a-z%]*\s*(?:!|;|$)"
+_ZERO: Final = r"[+-]?(?:0+(?:\.0\d*)?|\.0\d*)[a-z%]*\s*(?:;|$)"  # or so little that nobody sees it
+_CLEAR: Final = r"(?:transparent|rgba\([^)]*,\s*0(?:\.0*)?\s*\)|#(?:[0-9a-f]{3}){1,2}00?\b)"
 _STYLE: Final = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
-    rf"|font-size\s*:\s*{_ZERO}|opacity\s*:\s*{_ZERO}|color\s*:\s*transparent|transform\s*:\s*scale\(\s*0\s*\)"
+    rf"|font-size\s*:\s*{_ZERO}|font\s*:\s*0[a-z%]*/|opacity\s*:\s*{_ZERO}"
+    rf"|(?:color|-webkit-text-fill-color)\s*:\s*{_CLEAR}|transform\s*:\s*scale\(\s*0\s*\)"
     # So far away that no screen is large enough; a little is a layout.
-    r"|(?:left|top|right|bottom|text-indent)\s*:\s*-\d{3,}(?:px|r?em|%|vw|vh)?|margin-(?:left|top)\s*:\s*-\d{4,}"
+    r"|(?:left|top|right|bottom|text-indent|margin-left|margin-top)\s*:\s*"
+    r"-(?:(?:[5-9]\d\d|\d{4,})(?:\.\d+)?(?:px)?\s*(?:;|$)|\d{3,}(?:r?em|%|vw|vh))"
     r"|transform\s*:\s*translate[xy]?\(\s*-9\d{3,}px"
     r"|font-size\s*:\s*1px|clip\s*:\s*rect\(\s*(?:0|1px)[\s,]|clip-path\s*:\s*inset\(\s*(?:50|100)%)"
 )
+# What children do not have to inherit: blanks between boxes are made to vanish by letters without a size.
+_SHOWS: Final = {
+    "font-size": re.compile(r"font-size\s*:\s*(?:[1-9]|0?\.[1-9]|[a-hj-z])", re.I).search,
+    "visibility": re.compile(r"visibility\s*:\s*visible", re.I).search,
+}
+_CLIPS: Final = ("background-clip", "-webkit-background-clip")
+_TEXT: Final = re.compile(r"\btext\b")
 _SIZES: Final = ("width", "height", "max-width", "max-height")
 _NO_SIZE: Final = re.compile(r"(?:0(?:\.0*)?(?:[a-z]+|%)?|1px)\b")
 _PROSE: Final = 4  # words that are not yet a sentence
@@ -58,13 +68,35 @@ def _hidden(body: Element) -> list[Element]:
     # Each way of hiding by itself: one look over the tree with a plain selector is quicker than judging what a wider
     # selector has found.
     found = body.select("[hidden]")
-    found += [one for one in body.select("[style]") if _is_styled_away(one.attr("style") or "")]
+    for one in body.select("[style]"):
+        if _is_styled_away(one.attr("style") or ""):
+            found += _unseen_of(one)
     found += [one for one in body.select("[aria-hidden=true]") if _is_unspoken_prose(one)]
     return found + body.select(_UNSEEN)
 
 
 def _is_styled_away(style: str) -> bool:
     return _known_to_hide(style) if len(style) < _MAX_STYLE else _hides(style)
+
+
+def _unseen_of(element: Element) -> list[Element]:
+    """An element that a style hides; where parts of it are shown by a style of theirs, all the others."""
+    style = (element.attr("style") or "").lower()
+    shows = next((shows for name, shows in _SHOWS.items() if name in style), None)
+    if shows is None or not any(shows(one.attr("style") or "") for one in element.select("[style]")):
+        return [element]
+    found = []
+    waiting = [element]
+    while waiting:
+        one = waiting.pop()
+        if one is not element and shows(one.attr("style") or ""):
+            continue
+        says_something = any(isinstance(child, Text) and not child.data.isspace() for child in one.children)
+        if says_something or not any(shows(part.attr("style") or "") for part in one.select("[style]")):
+            found.append(one)
+        else:
+            waiting += [child for child in one.children if isinstance(child, Element)]
+    return found
 
 
 def _is_unspoken_prose(element: Element) -> bool:
@@ -76,15 +108,28 @@ def _hides(style: str) -> bool:
     declared: dict[str, str] = {}
     for declaration in style.lower().split(";"):
         name, _, value = declaration.partition(":")
-        declared[name.strip()] = value.strip()  # The last of a name counts.
-    if declared.get("background-clip", declared.get("-webkit-background-clip")) == "text":
-        declared.pop("color", None)  # The background is the colour of the letters.
+        declared[name.strip()] = value.partition("!")[0].strip()  # The last of a name counts.
+    for name in _shown_otherwise(declared):
+        declared.pop(name, None)
     if _STYLE.search(";".join(f"{name}:{value}" for name, value in declared.items())):
         return True
     if "hidden" in declared.get("overflow", "") and any(_NO_SIZE.match(declared.get(name, "")) for name in _SIZES):
         return True
     ground = declared.get("background-color") or declared.get("background")
     return bool(ground) and ground == declared.get("color")
+
+
+def _shown_otherwise(declared: Mapping[str, str]) -> Iterator[str]:
+    """What hides nothing, given what else is declared."""
+    ground = f"{declared.get('background', '')} {declared.get('background-image', '')}"
+    clips = (*_CLIPS, "background")
+    is_picture = "gradient(" in ground or "url(" in ground
+    if "text-shadow" in declared or (is_picture and any(_TEXT.search(declared.get(name, "")) for name in clips)):
+        yield from ("color", "-webkit-text-fill-color")  # What the letters show is their shadow, or a picture.
+    if "translate" in declared.get("transform", "") or "transition" in declared or "animation" in declared:
+        yield "opacity"  # It fades in, as soon as somebody comes to it.
+    if declared.get("position") in ("relative", "static", "sticky"):
+        yield from ("left", "top", "right", "bottom")
 
 
 _known_to_hide = lru_cache(maxsize=1024)(_hides)  # A page has few styles, and many elements of each.
