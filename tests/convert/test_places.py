@@ -24,19 +24,27 @@ def kept(html: str, said: Hints, *, unlikely: str = "", at: float = -1.5, conten
     return " ".join(text.split()[0] for text, is_kept in zip(reading.texts, chosen, strict=True) if is_kept)
 
 
-@pytest.mark.parametrize("name", ["comments", "comment-list", "post-comments clearfix", "disqus_thread"])
+@pytest.mark.parametrize("name", ["comment", "comment-body", "post-comment clearfix", "userComment", "CommentsItem"])
 def test_what_people_say_of_an_article_is_not_the_article(name: str) -> None:
-    """Comments are left out, also where they are longer than what they are about."""
-    page = f"<div><h1>The long way home</h1><p>One {TEXT}</p></div><div class='{name}'><p>Two {TEXT}</p></div>"
+    """Comments are left out, also where they are longer than what they are about; `auto` keeps them."""
+    comments = "".join(f"<div class='{name}'><p>{word} {TEXT}</p></div>" for word in ("Two", "Three"))
+    page = f"<div><h1>The long way home</h1><p>One {TEXT}</p></div><div>{comments}</div>"
     assert kept(page, ARTICLE) == "The One"
-    assert kept(page, Hints()) == "The One"
-    assert kept(page, ARTICLE, content=Content.AUTO) == "The One Two"
+    assert kept(page, Hints()) == "The One Two Three"  # It may be a thread.
+    assert kept(page, ARTICLE, content=Content.AUTO) == "The One Two Three"
+
+
+@pytest.mark.parametrize("name", ["comments", "discussion", "responses"])
+def test_a_section_about_comments_is_no_comment(name: str) -> None:
+    """One part of that name may be a chapter: of a tutorial, of a paper, of an interface's description."""
+    page = f"<h1>The long way home</h1><p>One {TEXT}</p><section id='{name}'><h2>Two</h2><p>Three {TEXT}</p></section>"
+    assert kept(page, ARTICLE) == "The One Two Three"
 
 
 def test_a_page_of_comments_is_its_comments() -> None:
-    """Where nothing else is there, what is called comments is the page."""
+    """Where hardly anything else is there, what is called comments is the page."""
     posts = "".join(f"<div class='comment'><p>{number} {TEXT}</p></div>" for number in ("One", "Two", "Three"))
-    assert kept(f"<h1>What do you think?</h1>{posts}", Hints()) == "What One Two Three"
+    assert kept(f"<h1>The long way home</h1>{posts}", ARTICLE) == "The One Two Three"
 
 
 def test_the_article_is_the_one_with_the_title() -> None:
@@ -47,6 +55,15 @@ def test_the_article_is_the_one_with_the_title() -> None:
     )
     assert kept(page, ARTICLE) == "The One"
     assert kept(page, Hints()) == "The One Another Two"  # It does not say that it is an article.
+
+
+def test_a_site_that_is_called_by_a_heading_hides_no_article() -> None:
+    """Of the headings that the title has, the one in an article counts; in Japanese four characters are a name."""
+    page = (
+        f"<header><h1>The daily walk</h1></header><article><h2>谷の洪水</h2><p>One {TEXT * 3}</p></article>"
+        f"<article><h2>Another walk</h2><p>Two {TEXT * 3}</p></article>"
+    )
+    assert kept(page, Hints(graph=1, titles="谷の洪水 | the daily walk")) == "谷の洪水 One"
 
 
 def test_an_article_with_little_in_it_is_a_teaser() -> None:
@@ -65,6 +82,9 @@ def test_an_article_with_little_in_it_is_a_teaser() -> None:
         ("https://example.com/blog/docs-are-fun", False),
         ("https://docs.com/", False),
         ("https://example.com/?page=docs", False),
+        ("https://example.com?next=/docs/a", False),
+        ("https://example.com#/docs/a", False),
+        ("https://example.com/blog/guides/a", False),
         ("", False),
     ],
 )
@@ -79,6 +99,19 @@ def test_documentation_keeps_what_its_main_part_has() -> None:
     assert kept(page, Hints(), unlikely="Unsure") == "Title One Beside"
     assert kept(page, Hints(is_documentation=True), unlikely="Unsure") == "Title One Unsure"
     assert kept(page.replace("main>", "div>"), Hints(is_documentation=True), unlikely="Unsure").endswith("Beside")
+
+
+def test_documentation_keeps_the_title_above_its_main_part() -> None:
+    """A heading above the main part is the page's title if that has none; code and tables there are something else."""
+    page = f"<div><h1>Title</h1><pre>curl</pre></div><main><h2>Part</h2><p>One {TEXT}</p></main>"
+    assert kept(page, Hints(is_documentation=True)) == "Title Part One"
+    assert kept(page.replace("h2", "h1"), Hints(is_documentation=True)) == "Part One"
+
+
+def test_at_least_one_block_is_kept() -> None:
+    """Also where the main part has many blocks, none of them likely, and the likely one stands elsewhere."""
+    page = f"<p>Sure {TEXT}</p><main>{f'<p>Unsure {TEXT}</p>' * 30}</main>"
+    assert kept(page, Hints(is_documentation=True), unlikely="Unsure", at=-2.6)
 
 
 def test_a_text_is_said_twice_only_where_it_stands_twice() -> None:
@@ -98,19 +131,20 @@ def test_what_stands_between_kept_blocks_is_kept() -> None:
 
 
 def test_a_list_is_not_torn() -> None:
-    """A list of single lines is kept whole if enough of it is likely, else not at all."""
+    """A list of single lines is kept whole if enough of it is likely; what is likely is kept in any case."""
     text = f"<p>Text {TEXT * 3}</p>"
     items = "".join(f"<li>{word}</li>" for word in ("Yes", "Yes", "No", "No", "No", "No"))
-    assert (
-        kept(f"<div>{text}</div><ul>{items}</ul>", Hints(), unlikely="No", at=-4, content=Content.AUTO).count("No") == 4
-    )
-    fewer = items.replace("<li>Yes</li>", "", 1)
-    assert kept(f"<div>{text}</div><ul>{fewer}</ul>", Hints(), unlikely="No", at=-4, content=Content.AUTO) == "Text"
+    page = f"<div>{text}</div><ul>{items}</ul>"
+    assert kept(page, Hints(), unlikely="No", at=-4, content=Content.AUTO).count("No") == 4
+    fewer = page.replace("<li>Yes</li>", "", 1)
+    assert kept(fewer, Hints(), unlikely="No", at=-4, content=Content.AUTO) == "Text Yes"
 
 
-def test_menus_beside_the_main_part_go() -> None:
-    """Where a page marks its main part, links alone outside of it have to be likely."""
-    link = "<a href='/x'>Link</a>"
-    page = f"<main><p>Text {TEXT * 3}</p></main><div><p>{link}</p><p>Aside {TEXT}</p></div>"
-    assert kept(page, Hints(), unlikely="Link", content=Content.AUTO) == "Text Aside"
-    assert "Link" in kept(page.replace("main>", "div>"), Hints(), unlikely="Link", content=Content.AUTO)
+def test_menus_above_the_main_part_go() -> None:
+    """Where a page marks its main part, links alone above it have to be likely; those below may be what it leads to."""
+    link = "<div><p><a href='/x'>Link</a></p></div>"
+    page = f"{link}<div><p>Aside {TEXT}</p></div><main><p>Text {TEXT * 3}</p></main>"
+    assert kept(page, Hints(), unlikely="Link", content=Content.AUTO) == "Aside Text"
+    assert kept(page + link, Hints(), unlikely="Link", content=Content.AUTO) == "Aside Text Link"
+    unmarked = page.replace("main>", "div>")
+    assert kept(unmarked, Hints(), unlikely="Link", content=Content.AUTO) == "Link Aside Text"

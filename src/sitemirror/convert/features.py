@@ -69,7 +69,7 @@ _SIZES: Final = bytes(
 _LARGEST: Final = 8191
 _TOLD: Final = 120  # characters; a longer block is told by more than what it begins with
 _PROSE: Final = 80  # characters of a block that is more than a label
-_TITLES: Final = frozenset(("h1", "h2", "h3"))
+TITLES: Final = frozenset(("h1", "h2", "h3"))
 _NAMELESS: Final = 8  # characters; a shorter heading is in too many titles
 _REMEMBERED: Final = 10_000  # names
 _FEW: Final = 25  # blocks of a part that may be one of many alike
@@ -356,7 +356,7 @@ class Features:
         columns, count, texts = self.columns, self._count, self._reading.texts
         found, kind = -1, 0
         for at, tag in enumerate(self._tags):
-            if tag in _TITLES:
+            if tag in TITLES:
                 text = texts[at]
                 if len(text) > _NAMELESS and " ".join(text.lower().split()) in titles:
                     found, kind = at, 2

@@ -24,11 +24,12 @@ _DOCUMENTATION: Final = frozenset(
         "tutorials", "learn", "api",
     )
 )  # fmt: skip
+_ARTICLES: Final = frozenset(("blog", "blogs", "news"))  # which are articles about anything
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the head says."""
+    """What the head and the address say."""
 
     graph: int = 0  # the page's OpenGraph type, by number
     has_article: bool = False  # whether schema.org's data name an article, or something else that is read
@@ -64,6 +65,7 @@ def hints(head: Iterable[Element], url: str) -> Hints:
 
 
 def _speaks_of_documentation(url: str) -> bool:
-    host, _, path = url.partition("://")[2].lower().partition("/")
-    names = (*host.split(".")[:-2], *path.partition("?")[0].partition("#")[0].split("/"))
-    return not _DOCUMENTATION.isdisjoint(names)
+    address = url.partition("://")[2].partition("?")[0].partition("#")[0].lower()
+    host, _, path = address.partition("/")
+    names = {*host.split(".")[:-2], *path.split("/")}
+    return not _DOCUMENTATION.isdisjoint(names) and _ARTICLES.isdisjoint(names)

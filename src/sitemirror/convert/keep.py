@@ -10,10 +10,9 @@ from sitemirror.choices import Content
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.hints import Hints
 from sitemirror.convert.judge import probability
-from sitemirror.convert.places import by_place, main_part
+from sitemirror.convert.places import Places, by_place
 
 _AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no block
-_LIKELY: Final = 0.5
 _BRIDGED: Final = 2  # blocks
 _ENOUGH_OF_LIST: Final = 0.3
 _LISTS: Final = frozenset(("ul", "ol"))
@@ -51,7 +50,7 @@ def threshold(probabilities: Sequence[float], lengths: Sequence[int]) -> float:
 
 def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints) -> list[bool]:
     """For each block whether it is kept, given the logarithms of the odds that it is content. At least one is."""
-    if content is Content.MAIN and not hints.is_documentation:
+    if content is Content.MAIN:
         odds = by_place(reading, odds, hints)
     moved = _MOVED * (max(odds) - _SUREST)
     odds = [one - moved for one in odds]
@@ -59,17 +58,17 @@ def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints
     lengths = [len(text) for text in reading.texts]
     least = threshold(probabilities, lengths)
     if content is Content.AUTO or hints.is_documentation:
-        least = min(least, _AUTO)
-        kept = [p >= least for p in probabilities]
-        if (marked := main_part(reading, odds)) is not None:
-            # To `main` nothing else is content, to `auto` most of it; but menus are made of links.
-            for block in range(len(kept)):
-                is_link = reading.linked[block] == len(reading.texts[block])
-                if block not in marked and (content is Content.MAIN or (is_link and probabilities[block] < _LIKELY)):
-                    kept[block] = False
+        kept = [p >= min(least, _AUTO) for p in probabilities]
+        marked = Places(reading, odds).main_part()
+        if marked is not None and content is Content.AUTO:
+            _drop_menus(reading, [p >= least for p in probabilities], kept, min(marked))
         _bridge(reading, kept)
         _join_lists(reading, kept)
         _complete(reading, kept)
+        if marked is not None and content is Content.MAIN:
+            _cut_to(reading, marked, kept)
+        if not any(kept):
+            kept[probabilities.index(max(probabilities))] = True
         return kept
     least *= _STRICT
     if hints.is_article:
@@ -78,6 +77,22 @@ def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints
     kept = [p >= least for p in probabilities]
     _once(reading, kept)
     return kept
+
+
+def _drop_menus(reading: Reading, likely: Sequence[bool], kept: list[bool], before: int) -> None:
+    """Lets go of links alone that stand before the main part, unless they are likely to be content."""
+    for block in range(before):
+        if reading.linked[block] == len(reading.texts[block]) and not likely[block]:
+            kept[block] = False
+
+
+def _cut_to(reading: Reading, marked: set[int], kept: list[bool]) -> None:
+    """Keeps nothing but the main part, and the title above it where that has none."""
+    titles = [block for block, owner in enumerate(reading.owners) if reading.tags[owner] == "h1" and kept[block]]
+    has_title = any(block in marked for block in titles)
+    for block in range(len(kept)):
+        if block not in marked and (has_title or block not in titles[:1]):
+            kept[block] = False
 
 
 def _middle(odds: Sequence[float], probabilities: Sequence[float], lengths: Sequence[int]) -> float:
@@ -128,19 +143,19 @@ def _bridge(reading: Reading, kept: list[bool]) -> None:
         if is_kept:
             place = parents[owners[block]]
             before, around = around, (place, parents[place])
-            if 0 <= last < block - 1 <= last + _BRIDGED and any(place and place in before for place in around):
+            if 0 <= last < block - 1 <= last + _BRIDGED and any(one and one in before for one in around):
                 kept[last + 1 : block] = [True] * (block - 1 - last)
             last = block
 
 
 def _join_lists(reading: Reading, kept: list[bool]) -> None:
-    """Keeps a list of single lines whole or not at all."""
+    """Keeps a list of single lines whole if enough of it is kept."""
     for place, tag in enumerate(reading.tags):
         start, end = reading.starts[place], reading.ends[place]
-        if tag not in _LISTS or not any(kept[start:end]):
+        if tag not in _LISTS or not sum(kept[start:end]) > _ENOUGH_OF_LIST * (end - start):
             continue
         if all(reading.tags[owner] == "li" for owner in reading.owners[start:end]):
-            kept[start:end] = [sum(kept[start:end]) >= _ENOUGH_OF_LIST * (end - start)] * (end - start)
+            kept[start:end] = [True] * (end - start)
 
 
 def _table(reading: Reading, place: int) -> int:
