@@ -88,3 +88,25 @@ def test_a_docbook_page_is_content_but_for_its_menus() -> None:
     )
     assert page.markdown.startswith("## 53.57. A catalog\n\nIt stores things.\n\n| A | B |")
     assert "Prev" not in page.markdown
+
+
+def test_the_title_of_a_wiki_stands_outside_its_content() -> None:
+    """Also where the content has headings of the first rank, as many manuals have."""
+    html = (
+        '<meta name=generator content="MediaWiki 1.43"><h1 id=firstHeading>Lamps</h1>'
+        "<div id=bodyContent><p>Two kinds.</p><h1>Oil</h1><p>Smoky.</p></div>"
+    )
+    page = convert_html(html, url="https://example.com/")
+    assert page.markdown == "# Lamps\n\nTwo kinds.\n\n# Oil\n\nSmoky.\n"
+
+
+def test_a_function_may_be_called_source() -> None:
+    """The name of what is declared stays in the signature; a link to where it is written stands beside it."""
+    html = (
+        '<meta name=generator content=rustdoc><section id=main-content><h1>Error</h1><h4 class="code-header">fn '
+        '<a href="#method.source" class="fn">source</a>(&amp;self)</h4><h4 class="code-header">fn '
+        '<a href="#method.cause" class="fn">cause</a>(&amp;self) <a href="/src/e.html">source</a></h4></section>'
+    )
+    page = convert_html(html, url="https://example.com/")
+    assert "#### `fn source(&self)`\n" in page.markdown
+    assert "#### `fn cause(&self)` [source](https://example.com/src/e.html)" in page.markdown

@@ -136,7 +136,7 @@ def choose(body: Element, content: Content, generators: Sequence[Generator], doc
         return [body]
     own = own_content(body, generators)
     # With the content at hand it is quicker to look for menus there than in the whole page.
-    has_title = any(element.find("h1") is not None for element in own)
+    has_title = any(element.tag == "h1" or element.find("h1") is not None for element in own)
     _drop_parts(own if has_title else [body], generators)
     if own:
         _take_in_notes(own[-1])
@@ -192,7 +192,8 @@ def own_content(body: Element, generators: Sequence[Generator]) -> list[Element]
     """Where the page's generator is known to have all of its content."""
     for generator in generators:
         if generator.content and (element := body.select_one(generator.content)) is not None and element.text.strip():
-            return [element]
+            heading = body.select_one(generator.heading) if generator.heading else None
+            return [element] if heading is None or element in heading.ancestors else [heading, element]
         if generator.is_body:
             return [body]
     return []

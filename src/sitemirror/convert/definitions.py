@@ -14,6 +14,8 @@ _BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table")
 _LINES: Final = ("br", "div", "p", "tr", "dd", "li")
 _MARKED: Final = ("a", "code", "kbd", "strong", "b")
 _NOT_IN_A_LIST: Final = "td, th, a"
+_BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
+_AFTER_NAME: Final = frozenset("(<:=")
 
 
 def shape_definitions(dl: Element, names: Vocabulary) -> None:
@@ -53,7 +55,7 @@ def _is_link(term: Element) -> bool:
 
 def shape_signature(element: Element) -> None:
     """Writes what declares a function or a class as code. Links to its source stay beside it."""
-    links = [link for link in element.find_all("a") if link.text.strip("[] \n") in ("source", "docs", "src")]
+    links = [link for link in element.find_all("a") if link.text.strip("[] \n") in _BESIDE and not _is_declared(link)]
     for link in links:
         link.extract()
     for line in list(element.iter_elements(_LINES)):
@@ -66,6 +68,12 @@ def shape_signature(element: Element) -> None:
         kept += [Text(" "), link]
     element.clear()
     element.extend(kept)
+
+
+def _is_declared(link: Element) -> bool:
+    """Whether a link is the name of what is declared: `source` may be one."""
+    after = link.next_sibling
+    return isinstance(after, Text) and after.data.lstrip()[:1] in _AFTER_NAME
 
 
 def shape_members(table: Element) -> bool:

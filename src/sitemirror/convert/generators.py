@@ -63,6 +63,7 @@ class Generator:
     marks: tuple[str, ...] = ()
     content: str = ""
     is_body: bool = False  # what is left of the body without the chrome is content
+    heading: str = ""  # the page's title, where it stands outside the content
     chrome: Chrome = Chrome()
     noise: str = ""
     unwrap: str = ""
@@ -144,6 +145,7 @@ def read_generator(text: str) -> Generator:
         marks=tuple(data.pop("recognised_by", ())),
         content=any_of([selector for selector in content if selector != "body"]),
         is_body="body" in content,
+        heading=any_of(data.pop("heading", ())),
         chrome=_chrome(data.pop("chrome", ())),
         noise=any_of(data.pop("noise", ())),
         unwrap=any_of(data.pop("unwrap", ())),

@@ -17,6 +17,7 @@ _COMMENTS: Final = re.compile(
     r"(?<![A-Za-z])[Cc]omments?(?![a-z])|[a-z]Comments?(?![a-z])|disqus"
     r"|[Cc]omments?[-_]?(?:list|body|content|area|text|thread|section)"
 )
+_NAMES: Final = 1000  # characters that are looked at
 _COMMENTS_AT_MOST: Final = 0.7  # of what is likely to be content; an article may be shorter than what people say of it
 _ARTICLE_AT_LEAST: Final = 0.3
 _MAIN_AT_LEAST: Final = 0.5
@@ -71,7 +72,8 @@ class Places:
         parts = 0
         for place, element in enumerate(reading.elements):
             start, end = reading.starts[place], reading.ends[place]
-            if place and start < end and _COMMENTS.search(f"{element.attr('class') or ''} {element.attr('id') or ''}"):
+            names = f"{element.attr('class') or ''} {element.attr('id') or ''}"
+            if place and start < end and _COMMENTS.search(names, 0, _NAMES):
                 parts += 1
                 found.update(range(start, end))
         return found if parts > 1 and self._share(found) <= _COMMENTS_AT_MOST else set()
