@@ -18,6 +18,8 @@ from tests.convert.trees import to_html, tree
         ("__init__ and _x_", "\\_\\_init__ and \\_x_"),
         ("void*() and char *argv and 2 * 3", "void*() and char *argv and 2 * 3"),
         ("a *b* c", "a \\*b* c"),
+        ("rebind<const value_type>::x", "rebind\\<const value_type>::x"),  # a tag once the underscore is bare
+        ("vector<value_type> a_b", "vector<value_type> a_b"),
         ("* item", "\\* item"),
         ("- item", "\\- item"),
         ("-5 degrees", "-5 degrees"),

@@ -32,6 +32,8 @@ _MAYBE_TAG: Final = re.compile(
     r"template|frame|frameset)\b",
     re.I,
 )
+_ESCAPE: Final = re.compile(r"\\(.)")
+_LONGEST_TAG: Final = 1000  # characters, of what is text and looks like one
 _OPENS_BLOCK: Final = re.compile(r"<[A-Za-z/]")
 # What follows a sign at the beginning of a line where it makes the line a heading, an underline or an item.
 _FIRST: Final = {
@@ -96,7 +98,7 @@ def _at_sight(text: str, blocks: Sequence[tuple[int, int]], is_code: Callable[[i
         if sign == "_":
             is_idle = _is_within_word(text, start, here)
         elif sign == "<":
-            is_idle = not _MAYBE_TAG.match(text, start + 1) and not _opens_block(text, start)
+            is_idle = not _may_be_tag(text, start + 1) and not _opens_block(text, start)
         else:
             is_idle = False
         if is_idle and not is_code(start):
@@ -109,6 +111,14 @@ def _at_sight(text: str, blocks: Sequence[tuple[int, int]], is_code: Callable[[i
 def _is_within_word(text: str, start: int, end: int) -> bool:
     """Whether an underscore stands between two letters or digits, where it marks nothing."""
     return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
+
+
+def _may_be_tag(text: str, start: int) -> bool:
+    """Whether the `<` at `start` would begin a tag, also when the escapes in what follows are gone."""
+    if _MAYBE_TAG.match(text, start):
+        return True
+    end = text.find(">", start, start + _LONGEST_TAG) + 1
+    return "\\" in text[start:end] and _MAYBE_TAG.match(_ESCAPE.sub(r"\1", text[start:end])) is not None
 
 
 def _opens_block(text: str, start: int) -> bool:
