@@ -15,6 +15,7 @@ from contextlib import suppress
 from struct import Struct
 from typing import BinaryIO, Final
 
+from sitemirror.memory import give_back
 from sitemirror.workers.jobs import Message, do
 
 HEADER: Final = Struct("<IIf")
@@ -46,7 +47,7 @@ def main() -> None:
             send(results, answer, seconds=time.perf_counter() - begun)
             if len(job[1]) > _LARGE:
                 job, answer = _NO_JOB, _NO_JOB
-                _give_back_memory()
+                give_back()
 
 
 def _bound_memory() -> None:
@@ -59,16 +60,6 @@ def _bound_memory() -> None:
     most = MOST_MEMORY if hard == resource.RLIM_INFINITY else min(MOST_MEMORY, hard)
     with suppress(ValueError, OSError):  # macOS knows the limit and refuses to set it
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-
-
-def _give_back_memory() -> None:
-    """The C library would keep what a large page took for the next one, in every worker, for hours."""
-    if sys.platform != "linux":
-        return
-    import ctypes  # Most workers never come here.
-
-    with suppress(OSError, AttributeError):  # musl has none
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def framed(message: Message, *, seconds: float = 0.0) -> bytes:
