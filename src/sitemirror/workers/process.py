@@ -27,6 +27,7 @@ few bytes are an element takes a third of it."""
 
 _BUFFER: Final = 1 << 18
 _LARGE: Final = 1 << 18  # bytes of a page whose tree is worth giving back
+_MANY: Final = 1 << 24  # bytes of pages whose trees have come and gone, and left memory in pieces
 _NO_JOB: Final[Message] = (b"", b"")
 
 
@@ -41,11 +42,14 @@ def main() -> None:
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)
         send(results, (b"", b""))
+        read = 0
         while (job := receive(jobs)) is not None:
             begun = time.perf_counter()
             answer = do(job)
             send(results, answer, seconds=time.perf_counter() - begun)
-            if len(job[1]) > _LARGE:
+            read += len(job[1])
+            if len(job[1]) > _LARGE or read > _MANY:
+                read = 0
                 job, answer = _NO_JOB, _NO_JOB
                 give_back()
 
