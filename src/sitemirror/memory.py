@@ -7,10 +7,10 @@ from contextlib import suppress
 
 
 def give_back() -> None:
-    """Gives back what large pages took, where the system has a way to say so. Takes milliseconds."""
+    """Gives back what pages took, where the system has a way to say so. Takes milliseconds."""
     if sys.platform != "linux":
         return
-    import ctypes  # Short runs and most workers never come here.
+    import ctypes  # Short runs never come here.
 
     with suppress(OSError, AttributeError):  # musl has none
         ctypes.CDLL(None).malloc_trim(0)

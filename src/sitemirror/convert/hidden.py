@@ -38,6 +38,7 @@ _SHOWS: Final = {
 }
 _CLIPS: Final = ("background-clip", "-webkit-background-clip")
 _TEXT: Final = re.compile(r"\btext\b")
+_MOTIONS: Final = ("transition", "animation")
 _SIZES: Final = ("width", "height", "max-width", "max-height")
 _NO_SIZE: Final = re.compile(r"(?:0(?:\.0*)?(?:[a-z]+|%)?|1px)\b")
 _PROSE: Final = 4  # words that are not yet a sentence
@@ -80,23 +81,16 @@ def _is_styled_away(style: str) -> bool:
 
 
 def _unseen_of(element: Element) -> list[Element]:
-    """An element that a style hides; where parts of it are shown by a style of theirs, all the others."""
+    """An element that a style hides; where that style alone does, and some of its children have another, the others."""
     style = (element.attr("style") or "").lower()
-    shows = next((shows for name, shows in _SHOWS.items() if name in style), None)
-    if shows is None or not any(shows(one.attr("style") or "") for one in element.select("[style]")):
-        return [element]
-    found = []
-    waiting = [element]
-    while waiting:
-        one = waiting.pop()
-        if one is not element and shows(one.attr("style") or ""):
-            continue
-        says_something = any(isinstance(child, Text) and not child.data.isspace() for child in one.children)
-        if says_something or not any(shows(part.attr("style") or "") for part in one.select("[style]")):
-            found.append(one)
-        else:
-            waiting += [child for child in one.children if isinstance(child, Element)]
-    return found
+    for name, shows in _SHOWS.items():
+        others = [one for one in style.split(";") if one.partition(":")[0].strip() != name]
+        children = [child for child in element.children if isinstance(child, Element)]
+        shown = [child for child in children if shows(child.attr("style") or "")]
+        says_something = any(isinstance(child, Text) and not child.data.isspace() for child in element.children)
+        if shown and not says_something and not _is_styled_away(";".join(others)):
+            return [child for child in children if child not in shown]
+    return [element]
 
 
 def _is_unspoken_prose(element: Element) -> bool:
@@ -124,12 +118,16 @@ def _shown_otherwise(declared: Mapping[str, str]) -> Iterator[str]:
     ground = f"{declared.get('background', '')} {declared.get('background-image', '')}"
     clips = (*_CLIPS, "background")
     is_picture = "gradient(" in ground or "url(" in ground
-    if "text-shadow" in declared or (is_picture and any(_TEXT.search(declared.get(name, "")) for name in clips)):
+    if _is_set(declared, "text-shadow") or (is_picture and any(_TEXT.search(declared.get(name, "")) for name in clips)):
         yield from ("color", "-webkit-text-fill-color")  # What the letters show is their shadow, or a picture.
-    if "translate" in declared.get("transform", "") or "transition" in declared or "animation" in declared:
+    if "translate" in declared.get("transform", "") or any(_is_set(declared, name) for name in _MOTIONS):
         yield "opacity"  # It fades in, as soon as somebody comes to it.
     if declared.get("position") in ("relative", "static", "sticky"):
         yield from ("left", "top", "right", "bottom")
+
+
+def _is_set(declared: Mapping[str, str], name: str) -> bool:
+    return declared.get(name, "none") not in ("none", "initial", "unset", "")
 
 
 _known_to_hide = lru_cache(maxsize=1024)(_hides)  # A page has few styles, and many elements of each.
