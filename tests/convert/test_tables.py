@@ -71,3 +71,10 @@ def test_layout_tables_are_flattened() -> None:
 def test_a_caption_is_kept() -> None:
     """The caption stands above the table."""
     assert markdown("<table><caption>Sizes</caption><tr><th>a</table>") == "Sizes\n\n| a |\n| --- |\n"
+
+
+@pytest.mark.parametrize(("start", "first"), [("5", "5"), ("x", "1"), ("9" * 10, "1"), ("9" * 5000, "1")])
+def test_numbers_of_a_list_in_a_cell(start: str, first: str) -> None:
+    """They begin where the page has them begin, unless that is a number that Markdown does not have."""
+    html = f"<table><tr><th>A<th>B<tr><td><ol start={start}><li>one<li>two</ol><td>x</table>"
+    assert f"| {first}. one<br>{int(first) + 1}. two | x |" in markdown(html)

@@ -85,11 +85,13 @@ def _unseen_of(element: Element) -> list[Element]:
     style = (element.attr("style") or "").lower()
     for name, shows in _SHOWS.items():
         others = [one for one in style.split(";") if one.partition(":")[0].strip() != name]
+        if _is_styled_away(";".join(others)):
+            continue
+        if any(isinstance(child, Text) and not child.data.isspace() for child in element.children):
+            break
         children = [child for child in element.children if isinstance(child, Element)]
-        shown = [child for child in children if shows(child.attr("style") or "")]
-        says_something = any(isinstance(child, Text) and not child.data.isspace() for child in element.children)
-        if shown and not says_something and not _is_styled_away(";".join(others)):
-            return [child for child in children if child not in shown]
+        unshown = [child for child in children if not shows(child.attr("style") or "")]
+        return unshown if len(unshown) < len(children) else [element]
     return [element]
 
 

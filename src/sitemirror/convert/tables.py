@@ -22,6 +22,7 @@ _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
+_DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
 def shape_table(table: Element) -> None:
@@ -79,8 +80,9 @@ def _put_on_line(block: Element) -> None:
         _split_code(block)
     elif block.tag == "ol":
         start = block.attr("start") or ""
+        is_number = start.isascii() and start.isdigit() and len(start) < _DIGITS
         items = [item for item in block if isinstance(item, Element) and item.tag == "li"]
-        for number, item in enumerate(items, int(start) if start.isascii() and start.isdigit() else 1):
+        for number, item in enumerate(items, int(start) if is_number else 1):
             item.attrs["value"] = str(number)
     if before is not None:
         block.insert_before(Text(LINE_BREAK))
