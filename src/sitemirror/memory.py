@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from contextlib import suppress
+from typing import Final
+
+_M_MMAP_THRESHOLD: Final = -3  # glibc's name for it
+_LARGE: Final = 1 << 17  # bytes; what glibc begins with
+
+
+def return_large_blocks() -> None:
+    """From now on, what is large goes back as soon as it is freed.
+
+    The library starts out like that, but with every large block that it frees it keeps larger ones for itself.
+    """
+    _tell_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE)
 
 
 def give_back() -> None:
-    """Gives back what pages took, where the system has a way to say so. Takes milliseconds."""
+    """Gives back what pages took and left in pieces. Takes milliseconds."""
+    gc.collect()  # Python's own stock of freed objects lies among those pieces.
+    _tell_malloc("malloc_trim", 0)
+
+
+def _tell_malloc(name: str, *values: int) -> None:
     if sys.platform != "linux":
         return
-    import ctypes  # Short runs never come here.
+    import ctypes  # Not what a list of sitemaps has to wait for.
 
     with suppress(OSError, AttributeError):  # musl has none
-        ctypes.CDLL(None).malloc_trim(0)
+        getattr(ctypes.CDLL(None), name)(*values)

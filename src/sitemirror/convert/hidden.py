@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from turbohtml import Element, Text
@@ -45,7 +44,6 @@ _PROSE: Final = 4  # words that are not yet a sentence
 # Starlight has the title of a note read out from elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
 _UNSEEN: Final = "[class]:is(.sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text)"
-_MAX_STYLE: Final = 200  # characters of one that is worth remembering
 _REVEALED_CLASS: Final = re.compile(
     r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
 )
@@ -69,23 +67,28 @@ def _hidden(body: Element) -> list[Element]:
     # Each way of hiding by itself: one look over the tree with a plain selector is quicker than judging what a wider
     # selector has found.
     found = body.select("[hidden]")
+    hiding = _Hiding()
     for one in body.select("[style]"):
-        if _is_styled_away(one.attr("style") or ""):
-            found += _unseen_of(one)
+        if hiding[one.attr("style") or ""]:
+            found += _unseen_of(one, hiding)
     found += [one for one in body.select("[aria-hidden=true]") if _is_unspoken_prose(one)]
     return found + body.select(_UNSEEN)
 
 
-def _is_styled_away(style: str) -> bool:
-    return _known_to_hide(style) if len(style) < _MAX_STYLE else _hides(style)
+class _Hiding(dict[str, bool]):
+    """Whether styles hide what has them. A page has few, and many elements of each."""
+
+    def __missing__(self, style: str) -> bool:
+        found = self[style] = _hides(style)
+        return found
 
 
-def _unseen_of(element: Element) -> list[Element]:
+def _unseen_of(element: Element, hiding: _Hiding) -> list[Element]:
     """An element that a style hides; where that style alone does, and some of its children have another, the others."""
     style = (element.attr("style") or "").lower()
     for name, shows in _SHOWS.items():
         others = [one for one in style.split(";") if one.partition(":")[0].strip() != name]
-        if _is_styled_away(";".join(others)):
+        if hiding[";".join(others)]:
             continue
         if any(isinstance(child, Text) and not child.data.isspace() for child in element.children):
             break
@@ -130,9 +133,6 @@ def _shown_otherwise(declared: Mapping[str, str]) -> Iterator[str]:
 
 def _is_set(declared: Mapping[str, str], name: str) -> bool:
     return declared.get(name, "none") not in ("none", "initial", "unset", "")
-
-
-_known_to_hide = lru_cache(maxsize=1024)(_hides)  # A page has few styles, and many elements of each.
 
 
 def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:

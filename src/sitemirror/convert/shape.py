@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from textwrap import dedent
 from typing import Final
 
@@ -28,8 +27,20 @@ from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 
 _MAX_KEY: Final = 20  # characters
-_MAX_CLASSES: Final = 200  # characters of them that are worth remembering
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+class _Roles(dict[str, str | None]):
+    """What an element is by its classes. A page has few, and many elements of each."""
+
+    def __init__(self, names: Vocabulary) -> None:
+        super().__init__()
+        self._roles = names.roles
+
+    def __missing__(self, classes: str) -> str | None:
+        roles = self._roles
+        found = self[classes] = next((roles[name] for name in classes.split() if name in roles), None)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +76,13 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
         for found in element.select(names.formulas):
             shape_delimited(found)
         shape_text(element)
+    roles = _Roles(names)
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         if found.parent is None and found is not element:
             continue
         try:
-            if (classes := found.attr("class")) and (role := _role(names, classes)) and ROLES[role](found, page):
+            if (classes := found.attr("class")) and (role := roles[classes]) and ROLES[role](found, page):
                 continue
             if rule := _RULES.get(found.tag):
                 rule(found, page)
@@ -79,17 +91,6 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
             continue
     if page.notes:
         shape_footnotes(element, page.notes)
-
-
-def _role(names: Vocabulary, classes: str) -> str | None:
-    return _known_role(names, classes) if len(classes) < _MAX_CLASSES else _found_role(names, classes)
-
-
-def _found_role(names: Vocabulary, classes: str) -> str | None:
-    return next((names.roles[name] for name in classes.split() if name in names.roles), None)
-
-
-_known_role = lru_cache(maxsize=4096)(_found_role)  # The pages of a site have few classes, and many elements of each.
 
 
 # What an element is by its class. `False` where the name was all it had of it: then its tag decides.

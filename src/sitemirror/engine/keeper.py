@@ -36,7 +36,7 @@ class Kept:
     changed: bool
 
 
-_FOLDERS: Final = 20_000
+_FOLDERS: Final = 4_000
 
 
 class _Discarded(Exception):

@@ -20,7 +20,7 @@ from sitemirror.errors import Aborted
 from sitemirror.events import PageFailed, PageStarted, Progress
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
-from sitemirror.memory import give_back
+from sitemirror.memory import return_large_blocks
 from sitemirror.model import Failed
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
@@ -266,6 +266,7 @@ class Rounds:
         """Commits what the slots leave, writes progress, and forces pages onto the disk."""
         clock, watch = self._session.clock, self._session.watch
         noted = synced = clock.monotonic()
+        return_large_blocks()
         while True:
             await asyncio.sleep(TICK)
             watch.look_at(len(self._session.pool.pids))
@@ -284,4 +285,3 @@ class Rounds:
         with self._session.watch.waiting(Stage.FLUSH):
             synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
         self._ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})
-        await asyncio.to_thread(give_back)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from struct import Struct
 from typing import BinaryIO, Final
 
-from sitemirror.memory import give_back
+from sitemirror.memory import give_back, return_large_blocks
 from sitemirror.workers.jobs import Message, do
 
 HEADER: Final = Struct("<IIf")
@@ -39,6 +39,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(2, 1)
         _bound_memory()
+        return_large_blocks()
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)
         send(results, (b"", b""))
