@@ -95,7 +95,7 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     body = document.body
     if body is None:
         return None
-    generators = recognise(read_metadata(document).signature)
+    generators = recognise(read_metadata(document).signature, body)
     parts.drop_no_content(body)
     parts.drop_chrome(body)
     reading = Reading(body)

@@ -15,6 +15,7 @@ from tests.convert.pages import markdown
 
 FILES = Path(__file__).parents[2] / "src" / "sitemirror" / "convert" / "adapters"
 GOLDEN = Path(__file__).parents[1] / "golden"
+BODY = turbohtml.parse("<p>x</p>").select("body")[0]
 ALERTS = {"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"}
 
 
@@ -28,11 +29,11 @@ def test_selectors_and_roles_are_known(generator: Generator) -> None:
     """A slip in a file is found here, not on a page."""
     tree = turbohtml.parse("<p>x</p>")
     selectors = [generator.content, generator.chrome.others, generator.noise, generator.unwrap, generator.formulas]
-    selectors += [generator.previous, generator.next, *generator.titles]
+    selectors += [generator.sign, generator.heading, generator.previous, generator.next, *generator.titles]
     selectors += [part for tabs in (generator.tabs or {}).values() for part in (tabs.labels, tabs.panels)]
     for selector in filter(None, selectors):
         tree.select(selector)
-    assert generator.marks
+    assert generator.marks or generator.sign
     assert {*(generator.roles or {}).values(), *(generator.everywhere or {}).values()} <= set(ROLES)
     assert set((generator.alerts or {}).values()) <= ALERTS
 
@@ -53,15 +54,16 @@ def test_a_new_generator_needs_a_file_only() -> None:
     assert names.roles["heads-up"] == "admonition"
     assert names.alerts["heads-up"] == "IMPORTANT"
     assert names.noise.endswith(".copy")
-    assert not recognise("")
+    assert not recognise("", BODY)
 
 
 def test_every_generator_has_a_golden_page() -> None:
     """For each file there is a page that is recognised by it."""
     seen = set[str]()
     for page in GOLDEN.glob("*.html"):
-        head = " ".join(re.findall(r'(?:href|src|content)="?([^" >]+)', page.read_text(encoding="utf-8")))
-        seen.update(generator.name for generator in recognise(head))
+        text = page.read_text(encoding="utf-8")
+        head = " ".join(re.findall(r'(?:href|src|content)="?([^" >]+)', text))
+        seen.update(generator.name for generator in recognise(head, turbohtml.parse(text).select("body")[0]))
     assert {generator.name for generator in generators()} - seen <= {"Antora"}
 
 
@@ -110,3 +112,17 @@ def test_a_function_may_be_called_source() -> None:
     page = convert_html(html, url="https://example.com/")
     assert "#### `fn source(&self)`\n" in page.markdown
     assert "#### `fn cause(&self)` [source](https://example.com/src/e.html)" in page.markdown
+
+
+def test_pages_in_a_frame_are_recognised_by_what_only_they_have() -> None:
+    """Several sections side by side are all content, and a site's own words around them are not."""
+    section = '<div class="sect1"><div class="titlepage"><h2>{0}</h2></div><p>All about {0}.</p></div>'
+    html = (
+        "<title>Lamps</title><div class=news>Version 3 is out</div><div id=docs><div class=navheader>Prev Next</div>"
+        f"{section.format('oil')}{section.format('gas')}</div><div><h2>Submit correction</h2><p>Write to us.</p></div>"
+    )
+    for content in ("auto", "main"):
+        page = convert_html(html, url="https://example.com/", content=content)
+        assert page.markdown == "## oil\n\nAll about oil.\n\n## gas\n\nAll about gas.\n"
+    page = convert_html(f"<body>{section.format('oil')}<p>More.</p>", url="https://example.com/")
+    assert page.markdown == "## oil\n\nAll about oil.\n\nMore.\n"

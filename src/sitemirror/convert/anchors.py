@@ -98,10 +98,9 @@ def fragment_map(
     if not pins or _MARK in body.text:
         return {}
     urls = Resolver(document.base)
-    signature = read_metadata(document).signature
+    generators = recognise(read_metadata(document).signature, body)
     parts.drop_no_content(body)
     parts.drop_chrome(body)
-    generators = recognise(signature)
     names = vocabulary(generators)
     elements = parts.choose(body, Content(content), generators, document)
     slugs = _numbered(elements, urls, names)

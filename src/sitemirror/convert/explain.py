@@ -35,12 +35,12 @@ def explain(
     body = document.body
     if body is None:
         return []
-    signature = read_metadata(document).signature
+    generators = recognise(read_metadata(document).signature, body)
     parts.drop_no_content(body)
     reading = Reading(body)
     blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
     cut = dict(parts.drop_chrome(body))
-    kept = parts.choose(body, Content(content), recognise(signature), document)
+    kept = parts.choose(body, Content(content), generators, document)
     if not any(element.text.strip() for element in kept):
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []

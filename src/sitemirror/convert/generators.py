@@ -2,7 +2,8 @@
 
 `adapters/` holds those files, and adding one is all that adding a generator takes. Matching dozens of class names on
 every page costs more than parsing it, so a generator's names are used only on pages whose head names it: in its
-generator meta element, or by the style sheets and scripts that it loads. `common.toml` holds for every page.
+generator meta element, or by the style sheets and scripts that it loads. A few are also looked for in the page itself,
+where no head names any: their pages are often put into a site's own frame. `common.toml` holds for every page.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Generator:
 
     name: str
     marks: tuple[str, ...] = ()
+    sign: str = ""  # an element that only its pages have
     content: str = ""
     is_body: bool = False  # what is left of the body without the chrome is content
     heading: str = ""  # the page's title, where it stands outside the content
@@ -96,9 +98,15 @@ class Vocabulary:
     tags: tuple[str, ...]
 
 
+def recognise(signature: str, body: Element) -> tuple[Generator, ...]:
+    """The generators that made a page. More than one is common: themes are built on one another."""
+    found = _named(signature)
+    return found or tuple(one for one in generators() if one.sign and body.select_one(one.sign) is not None)
+
+
 @lru_cache(maxsize=64)  # The pages of a site load the same style sheets.
-def recognise(signature: str) -> tuple[Generator, ...]:
-    """The generators that a page's head names. More than one is common: themes are built on one another."""
+def _named(signature: str) -> tuple[Generator, ...]:
+    """The generators that a page's head names."""
     return tuple(one for one in generators() if any(mark in signature for mark in one.marks))
 
 
@@ -143,6 +151,7 @@ def read_generator(text: str) -> Generator:
     generator = Generator(
         name=data.pop("name"),
         marks=tuple(data.pop("recognised_by", ())),
+        sign=any_of(data.pop("recognised_in", ())),
         content=any_of([selector for selector in content if selector != "body"]),
         is_body="body" in content,
         heading=any_of(data.pop("heading", ())),

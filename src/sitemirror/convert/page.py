@@ -58,7 +58,7 @@ def _converted(document: Document, html: bytes | str, content: Content, charset:
     body = document.body
     if body is None:
         return _frameset(document, metadata)
-    generators = recognise(metadata.signature)
+    generators = recognise(metadata.signature, body)
     metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
