@@ -37,6 +37,8 @@ MONSTERS: Final = {
     "nested terms": "<dl><dt>t" * 20_000 + "end",
     "nested formulas": "<math><mrow>x" * 20_000 + "</math>" * 20_000 + "end",
     "nested code": "<pre>x" * 40_000 + "end",
+    "nested code blocks": "<div class=highlight><pre><code>" * 20_000 + "end",
+    "blocks of code": "<pre><code>x</code></pre>" * 20_000 + "end",
     "nested tabs": "<div role=tablist><div role=tab>x</div><div role=tabpanel>y" * 3_000 + "end",
     "nested notes": "<aside class=footnote id=f>x" * 8_000 + "end",
     "nested headings": "<div><h2>x</h2>" * 10_000 + "end",

@@ -60,7 +60,7 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     here: Node | None = pre
     # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
     for _level in range(9):
-        if language is not None or not isinstance(here, Element) or (here is not pre and len(here) > _IN_A_WRAPPER):
+        if language is not None or not isinstance(here, Element) or (here is not pre and not _wraps_little(here)):
             break
         language = language_of(here, names)
         here = here.parent
@@ -69,6 +69,14 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             part.attrs["class"] = f"language-{language}" if language else ""
     if language == "diff":
         _show_changes(pre)
+
+
+def _wraps_little(element: Element) -> bool:
+    try:
+        element[_IN_A_WRAPPER]  # Counting all that is in it would take as long as there is.
+    except IndexError:
+        return True
+    return False
 
 
 def _part_lines(pre: Element) -> None:
