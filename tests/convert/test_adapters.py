@@ -126,3 +126,17 @@ def test_pages_in_a_frame_are_recognised_by_what_only_they_have() -> None:
         assert page.markdown == "## oil\n\nAll about oil.\n\n## gas\n\nAll about gas.\n"
     page = convert_html(f"<body>{section.format('oil')}<p>More.</p>", url="https://example.com/")
     assert page.markdown == "## oil\n\nAll about oil.\n\nMore.\n"
+
+
+def test_a_session_that_a_script_would_play_has_no_tags() -> None:
+    """What is shown is the text that they would colour, and code that is no such session keeps all of its own."""
+    html = (
+        '<meta name=generator content="mkdocs-1.6, mkdocs-material-9.5"><div class="md-content__inner"><h1>Run</h1>'
+        '<div class="termy"><div class="language-console"><pre><code>'
+        '$ &lt;font color="#4E9A06"&gt;lamp&lt;/font&gt; dev\n'
+        "  &lt;b&gt;&amp;apos;on&amp;apos;&lt;/b&gt; (Press CTRL+C to quit)\n</code></pre></div></div>"
+        "<pre><code>&lt;b&gt;bold&lt;/b&gt;\n</code></pre></div>"
+    )
+    page = convert_html(html, url="https://example.com/")
+    assert "```console\n$ lamp dev\n  'on' (Press CTRL+C to quit)\n```" in page.markdown
+    assert "```\n<b>bold</b>\n```" in page.markdown

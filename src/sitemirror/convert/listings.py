@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from turbohtml import Comment, Element, Node, Text
+from turbohtml import Comment, Element, Node, Text, parse_fragment
 
 _LANGUAGE_CLASS: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight)"
@@ -103,6 +103,14 @@ def shape_lines(element: Element) -> None:
     element.clear()
     element.tag = "pre"
     element.append(Text(text.replace("\xa0", " ")))
+
+
+def shape_terminal(box: Element) -> None:
+    """Takes the tags out of a session's text, which are there for a script to play it in colour."""
+    for pre in box.iter_elements("pre"):
+        code = pre.find("code") or pre
+        if "</" in (text := code.text):
+            code.set_text(parse_fragment(text).text)
 
 
 def shape_callouts(box: Element) -> bool:

@@ -19,7 +19,7 @@ from sitemirror.convert.footnotes import shape_footnotes, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_math, shape_script, shape_text
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.links import Resolver
-from sitemirror.convert.listings import shape_callouts, shape_lines, shape_listing
+from sitemirror.convert.listings import shape_callouts, shape_lines, shape_listing, shape_terminal
 from sitemirror.convert.marks import MARKS, end_of_details, folded, pins, unfolded
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
 from sitemirror.convert.tables import flatten, shape_grid, shape_table
@@ -161,6 +161,11 @@ def _numbered(table: Element, _: _Page) -> bool:
         return False
     flatten(table)
     return True
+
+
+def _terminal(box: Element, _: _Page) -> bool:
+    shape_terminal(box)
+    return False
 
 
 def _callouts(box: Element, _: _Page) -> bool:
@@ -393,6 +398,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "checklist": _checklist,
     "struck": _struck,
     "callouts": _callouts,
+    "terminal": _terminal,
     "grid": _grid,
     "members": _members,
     "headline": _headline,
