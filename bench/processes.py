@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 _PROC: Final = Path("/proc")
-_PERIOD: Final = 0.1  # seconds
+_PERIOD: Final = 0.25  # seconds
 _STRAGGLERS: Final = 3.0  # seconds that what a program left behind may take to end
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -35,7 +35,7 @@ class Sample:
 
 
 class MemoryWatch:
-    """Samples a session's memory ten times a second, from a thread of its own, while a block lasts."""
+    """Samples a session's memory four times a second, from a thread of its own, while a block lasts."""
 
     def __init__(self, session: int) -> None:
         self._session = session

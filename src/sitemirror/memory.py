@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from contextlib import suppress
 from typing import Final
@@ -21,7 +20,6 @@ def return_large_blocks() -> None:
 
 def give_back() -> None:
     """Gives back what pages took and left in pieces. Takes milliseconds."""
-    gc.collect()  # Python's own stock of freed objects lies among those pieces.
     _tell_malloc("malloc_trim", 0)
 
 

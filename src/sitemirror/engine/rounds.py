@@ -20,7 +20,7 @@ from sitemirror.errors import Aborted
 from sitemirror.events import PageFailed, PageStarted, Progress
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
-from sitemirror.memory import return_large_blocks
+from sitemirror.memory import give_back, return_large_blocks
 from sitemirror.model import Failed
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
@@ -285,3 +285,4 @@ class Rounds:
         with self._session.watch.waiting(Stage.FLUSH):
             synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
         self._ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})
+        await asyncio.to_thread(give_back)

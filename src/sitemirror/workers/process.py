@@ -52,6 +52,7 @@ def main() -> None:
             if len(job[1]) > _LARGE or read > _MANY:
                 read = 0
                 job, answer = _NO_JOB, _NO_JOB
+                gc.collect()  # Python's own stock of freed objects lies among what pages leave.
                 give_back()
 
 
