@@ -102,6 +102,33 @@ def test_no_row_is_durable_before_its_file_is(site: Site, out: Path, tmp_path: P
         assert 0 <= renamed < synced, path
 
 
+@pytest.mark.timeout(120)
+def test_what_a_killed_run_left_is_synced_before_it_counts_as_durable(
+    site: Site, run_cli: RunCli, out: Path, tmp_path: Path
+) -> None:
+    """That the next run can read a page says nothing of the disk."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace shows what is synced, and is not here")
+    site.sitemap(urls=site.fill(60))
+    _killed(run_cli, site, out, "lines-appended:2")
+    log = tmp_path / "strace"
+    traced = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", "trace=fsync,fdatasync,syncfs"]
+    run = [sys.executable, "-m", "sitemirror", "mirror", site.url, "--rate-limit", "0", "--output", str(out)]
+    subprocess.run(
+        [*traced, *run], capture_output=True, cwd=tmp_path, timeout=60, check=False,
+        env=clean_environment({"SITEMIRROR_FAILPOINT": "lines-appended:1"}),
+    )  # fmt: skip
+    calls_seen = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
+    if not calls_seen:
+        pytest.skip("strace may not trace here")
+    with closing(sqlite3.connect(out / f"127.0.0.1_{site.port}" / "_state.sqlite3")) as db:
+        durable = [path for (path,) in db.execute("SELECT path FROM page WHERE durable = 1")]
+    assert len(durable) >= 16
+    together = _last(calls_seen, r"syncfs\(.*= 0|syncfs resumed.*= 0")
+    for path in durable:
+        assert together >= 0 or _last(calls_seen, rf"fsync\(\d+<{re.escape(str(out / path))}>") >= 0, path
+
+
 def _last(lines: list[str], wanted: str) -> int:
     """The number of the last line that has it; -1 for none."""
     return max((number for number, line in enumerate(lines) if re.search(wanted, line)), default=-1)

@@ -186,6 +186,7 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
             lost.add(id)
     for id in lost:
         ledger.requeue(id)
+    space.tree.sync([path for id, path, _ in files if id not in lost])
     ledger.durable(files, but=lost)
     ledger.commit()
     if lost:

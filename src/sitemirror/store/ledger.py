@@ -374,13 +374,20 @@ class Ledger:
         self._lines.clear()
         self._pending = 0
 
-    def not_yet_durable(self) -> Iterator[tuple[int, str, str | None]]:
-        """(id, path, sha256) of files whose bytes may still be in the system's cache only; some pages have two."""
-        fresh = "FROM page JOIN url USING (id) WHERE page.durable = 0 AND url.status = 1"
-        yield from self._db.execute(
-            f"SELECT page.id, path, sha256 {fresh}"
-            f" UNION ALL SELECT page.id, html_path, html_sha256 {fresh} AND html_path != path"
+    def not_yet_durable(self, after: int = -1, pages: int = -1) -> Iterator[tuple[int, str, str | None]]:
+        """(id, path, sha256) of files whose bytes may still be in the system's cache only; some pages have two.
+
+        In the order of ids, from `after` on, of so many pages at most.
+        """
+        rows = self._db.execute(
+            "SELECT page.id, path, sha256, html_path, html_sha256 FROM page JOIN url USING (id)"
+            " WHERE page.durable = 0 AND url.status = 1 AND page.id > ? ORDER BY page.id LIMIT ?",
+            (after, pages),
         )
+        for id, path, digest, html_path, html_digest in rows:
+            yield id, path, digest
+            if html_path is not None and html_path != path:
+                yield id, html_path, html_digest
 
     def durable(self, files: Iterable[tuple[int, str, str | None]], but: Container[int] = ()) -> None:
         """These files are on the disk itself, `but` for those of some pages, and for what was written since."""
