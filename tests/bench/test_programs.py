@@ -46,7 +46,7 @@ def test_memory_is_the_sum_over_all_processes() -> None:
     """Two children with 40 MB each show up in the peak, though the parent has none of it."""
     ended = run_other(python(HOLDS_MEMORY))
     assert 80 < ended.peak_pss_mb < 200
-    assert len(ended.memory) > 5
+    assert len(ended.memory) > 1
 
 
 @linux
