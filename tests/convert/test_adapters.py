@@ -116,7 +116,8 @@ def test_a_function_may_be_called_source() -> None:
 
 def test_pages_in_a_frame_are_recognised_by_what_only_they_have() -> None:
     """Several sections side by side are all content, and a site's own words around them are not."""
-    section = '<div class="sect1"><div class="titlepage"><h2>{0}</h2></div><p>All about {0}.</p></div>'
+    title = '<div class="titlepage"><div><div><h2 class="title">{0}</h2></div></div></div>'
+    section = f'<div class="sect1">{title}<p>All about {{0}}.</p></div>'
     html = (
         "<title>Lamps</title><div class=news>Version 3 is out</div><div id=docs><div class=navheader>Prev Next</div>"
         f"{section.format('oil')}{section.format('gas')}</div><div><h2>Submit correction</h2><p>Write to us.</p></div>"
@@ -128,15 +129,36 @@ def test_pages_in_a_frame_are_recognised_by_what_only_they_have() -> None:
     assert page.markdown == "## oil\n\nAll about oil.\n\nMore.\n"
 
 
+def test_a_title_page_alone_makes_no_docbook() -> None:
+    """Books for reading have one as well, and their text behind it."""
+    html = (
+        "<div><div><div class=titlepage><h1>The Lamp</h1><p>by A. Writer</p></div></div></div>"
+        "<div class=chapter><h2>One</h2><p>It was dark.</p></div>"
+    )
+    page = convert_html(html, url="https://example.com/")
+    assert "by A. Writer" in page.markdown
+    assert page.markdown.endswith("## One\n\nIt was dark.\n")
+
+
 def test_a_session_that_a_script_would_play_has_no_tags() -> None:
     """What is shown is the text that they would colour, and code that is no such session keeps all of its own."""
     html = (
         '<meta name=generator content="mkdocs-1.6, mkdocs-material-9.5"><div class="md-content__inner"><h1>Run</h1>'
         '<div class="termy"><div class="language-console"><pre><code>'
         '$ &lt;font color="#4E9A06"&gt;lamp&lt;/font&gt; dev\n'
-        "  &lt;b&gt;&amp;apos;on&amp;apos;&lt;/b&gt; (Press CTRL+C to quit)\n</code></pre></div></div>"
+        "  &lt;b&gt;&amp;apos;on&amp;apos;&lt;/b&gt; (Press CTRL+C to quit), if 1 &lt; List&lt;int&gt;\n"
+        "</code></pre></div></div>"
         "<pre><code>&lt;b&gt;bold&lt;/b&gt;\n</code></pre></div>"
     )
     page = convert_html(html, url="https://example.com/")
-    assert "```console\n$ lamp dev\n  'on' (Press CTRL+C to quit)\n```" in page.markdown
+    assert "```console\n$ lamp dev\n  'on' (Press CTRL+C to quit), if 1 < List<int>\n```" in page.markdown
     assert "```\n<b>bold</b>\n```" in page.markdown
+
+
+def test_the_manual_page_of_a_command_is_recognised_in_a_frame() -> None:
+    """Its title page is empty, and what it is called stands behind it."""
+    html = (
+        "<div class=news>Version 3 is out</div><div id=docs><div class=refentry><div class=titlepage></div><a id=x></a>"
+        "<div class=refnamediv><h2>WIND</h2><p>WIND — turns a spring</p></div></div></div><div>Write to us.</div>"
+    )
+    assert convert_html(html, url="https://example.com/").markdown == "## WIND\n\nWIND — turns a spring\n"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from html import unescape
 from typing import Final
 
-from turbohtml import Comment, Element, Node, Text, parse_fragment
+from turbohtml import Comment, Element, Node, Text
 
 _LANGUAGE_CLASS: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight)"
@@ -29,6 +30,7 @@ _IN_A_WRAPPER: Final = 5  # elements and texts, at most
 _CHANGED_LINES: Final = ".ec-line"
 _CHANGED: Final = ".ins, .del"
 _CODE_OF_LINE: Final = ".code"
+_COLOURING: Final = re.compile(r"</?(?:font|span|b|strong|i|em|u|a)(?: [^<>]*)?>")
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 
@@ -109,8 +111,9 @@ def shape_terminal(box: Element) -> None:
     """Takes the tags out of a session's text, which are there for a script to play it in colour."""
     for pre in box.iter_elements("pre"):
         code = pre.find("code") or pre
-        if "</" in (text := code.text):
-            code.set_text(parse_fragment(text).text)
+        text, tags = _COLOURING.subn("", code.text)
+        if tags:
+            code.set_text(unescape(text))
 
 
 def shape_callouts(box: Element) -> bool:
