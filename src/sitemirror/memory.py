@@ -13,7 +13,8 @@ _LARGE: Final = 1 << 17  # bytes; what glibc begins with
 def return_large_blocks() -> None:
     """From now on, what is large goes back as soon as it is freed.
 
-    The library starts out like that, but with every large block that it frees it keeps larger ones for itself.
+    The library starts out like that, but with every large block that it frees it keeps larger ones for itself. This holds
+    for the whole process, also for what else it does.
     """
     _tell_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE)
 
@@ -26,7 +27,7 @@ def give_back() -> None:
 def _tell_malloc(name: str, *values: int) -> None:
     if sys.platform != "linux":
         return
-    import ctypes  # Not what a list of sitemaps has to wait for.
+    import ctypes  # When it is needed: `--version` and `list` do without.
 
     with suppress(OSError, AttributeError):  # musl has none
         getattr(ctypes.CDLL(None), name)(*values)

@@ -162,3 +162,23 @@ def test_the_manual_page_of_a_command_is_recognised_in_a_frame() -> None:
         "<div class=refnamediv><h2>WIND</h2><p>WIND — turns a spring</p></div></div></div><div>Write to us.</div>"
     )
     assert convert_html(html, url="https://example.com/").markdown == "## WIND\n\nWIND — turns a spring\n"
+
+
+def test_sections_in_a_frame_may_be_of_any_depth_and_in_any_element() -> None:
+    """What holds the first and the last of them is the content; where that is the page itself, no frame is left out."""
+    title = '<div class="titlepage"><div><div><h2 class="title">{0}</h2></div></div></div>'
+    alpha = f'<div class="sect1">{title.format("alpha")}<p>About alpha.</p></div>'
+    inner = f'<div class="sect2">{title.format("inner")}<p>About inner.</p></div>'
+    beta = f'<div class="sect1">{title.format("beta")}<p>About beta.</p>{inner}</div>'
+    texts = ["About alpha.", "About beta.", "About inner."]
+    for html in (
+        f"<div>Menu</div><main>{alpha}{beta}</main>",
+        f"<div>Menu</div><div><div class=part>{alpha}</div><div class=part>{beta}</div></div>",
+        f"<table><tr><td>Menu</td><td>{alpha}{beta}</td></tr></table>",
+        f"{alpha}{beta}",
+    ):
+        found = convert_html(html, url="https://example.com/", content="auto").markdown
+        assert [text for text in texts if text in found] == texts, html
+    story = "".join(f"<p>The {number}th thing that happened was this, and it was long.</p>" for number in range(20))
+    html = f"<article><h1>News</h1>{story}</article><div><div>{alpha}</div></div>"
+    assert "The 7th thing" in convert_html(html, url="https://example.com/", content="auto").markdown

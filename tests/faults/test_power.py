@@ -103,7 +103,7 @@ def test_no_row_is_durable_before_its_file_is(site: Site, out: Path, tmp_path: P
 
 
 @pytest.mark.timeout(120)
-def test_what_a_killed_run_left_is_synced_before_it_counts_as_durable(
+def test_what_a_killed_run_left_is_synced_where_it_counts_as_durable(
     site: Site, run_cli: RunCli, out: Path, tmp_path: Path
 ) -> None:
     """That the next run can read a page says nothing of the disk."""

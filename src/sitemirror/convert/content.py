@@ -66,9 +66,11 @@ _CONTAINERS: Final = (
 )
 
 _ANYTHING: Final = frozenset(
-    ("WordPress", "Jekyll", "Hugo", "math")
-)  # make pages of every kind, not documentation alone
+    ("WordPress", "Jekyll", "Hugo", "math", "DocBook, framed")
+)  # make pages of every kind, or are part of such
 _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
+
+_LEAST_SHARE: Final = 1 / 3  # of the page's text in what a generator has put there
 
 # `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
 _SPARE_PROSE: Final = 300
@@ -194,9 +196,26 @@ def own_content(body: Element, generators: Sequence[Generator]) -> list[Element]
         if generator.content and (element := body.select_one(generator.content)) is not None and element.text.strip():
             heading = body.select_one(generator.heading) if generator.heading else None
             return [element] if heading is None or element in heading.ancestors else [heading, element]
+        if generator.around and (element := _around(body, generator.around)) is not None:
+            return [element]
         if generator.is_body:
             return [body]
     return []
+
+
+def _around(body: Element, heads: str) -> Element | None:
+    """The smallest part of the page that holds all sections and what stands beside them, if that is enough of it."""
+    found = body.select(heads)
+    if not found:
+        return None
+    # In the order of the page, what holds the first and the last of them holds all.
+    holders = list(found[-1].ancestors)
+    here = next((one for one in found[0].ancestors if one in holders), None)
+    if here is found[0].parent and here is not None:  # one section, and in it all others
+        here = here.parent
+    if not isinstance(here, Element) or here is body:
+        return None
+    return here if _length(here) >= _LEAST_SHARE * _length(body) else None
 
 
 def _landmarks(body: Element) -> list[Element]:

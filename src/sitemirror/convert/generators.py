@@ -62,8 +62,9 @@ class Generator:
 
     name: str
     marks: tuple[str, ...] = ()
-    sign: str = ""  # an element that only its pages have
+    sign: str = ""  # an element that hardly any other pages have
     content: str = ""
+    around: str = ""  # the head of a section: the content holds all of these
     is_body: bool = False  # what is left of the body without the chrome is content
     heading: str = ""  # the page's title, where it stands outside the content
     chrome: Chrome = Chrome()
@@ -153,6 +154,7 @@ def read_generator(text: str) -> Generator:
         marks=tuple(data.pop("recognised_by", ())),
         sign=any_of(data.pop("recognised_in", ())),
         content=any_of([selector for selector in content if selector != "body"]),
+        around=any_of(data.pop("around", ())),
         is_body="body" in content,
         heading=any_of(data.pop("heading", ())),
         chrome=_chrome(data.pop("chrome", ())),

@@ -31,6 +31,8 @@ _CHANGED_LINES: Final = ".ec-line"
 _CHANGED: Final = ".ins, .del"
 _CODE_OF_LINE: Final = ".code"
 _COLOURING: Final = re.compile(r"</?(?:font|span|b|strong|i|em|u|a)(?: [^<>]*)?>")
+_BREAK: Final = re.compile(r"<br ?/?>")
+_ENTITY: Final = re.compile(r"&#?\w+;")
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 
@@ -113,7 +115,7 @@ def shape_terminal(box: Element) -> None:
         code = pre.find("code") or pre
         text, tags = _COLOURING.subn("", code.text)
         if tags:
-            code.set_text(unescape(text))
+            code.set_text(_ENTITY.sub(lambda found: unescape(found[0]), _BREAK.sub("\n", text)))
 
 
 def shape_callouts(box: Element) -> bool:

@@ -42,7 +42,7 @@ BARRIER: Final = 10.0
 """Seconds between two moments at which all pages so far are forced onto the disk itself."""
 
 AT_ONCE: Final = 1_000
-"""Pages whose names are held in memory for that."""
+"""Pages that are forced onto the disk at one time: their names are held in memory meanwhile."""
 
 
 class Rounds:
@@ -284,12 +284,10 @@ class Rounds:
                 await self._sync()
 
     async def _sync(self) -> None:
-        after, is_all = -1, False
-        while not is_all:
-            fresh = list(self._ledger.not_yet_durable(after, AT_ONCE))
+        after, last = -1, self._ledger.last_not_durable()  # What is saved meanwhile has to wait.
+        while after < last and (fresh := list(self._ledger.not_yet_durable(after, AT_ONCE))):
+            after = fresh[-1][0]
             with self._session.watch.waiting(Stage.FLUSH):
                 synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
             self._ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})
-            is_all = len(fresh) < AT_ONCE
-            after = after if is_all else fresh[-1][0]
         await asyncio.to_thread(give_back)

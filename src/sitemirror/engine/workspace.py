@@ -186,8 +186,8 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
             lost.add(id)
     for id in lost:
         ledger.requeue(id)
-    space.tree.sync([path for id, path, _ in files if id not in lost])
-    ledger.durable(files, but=lost)
+    synced = space.tree.sync([path for id, path, _ in files if id not in lost])
+    ledger.durable(files, but={id for id, path, _ in files if path not in synced})
     ledger.commit()
     if lost:
         session.warn(f"{len(lost)} pages had not reached the disk when the last run ended; they are fetched again")

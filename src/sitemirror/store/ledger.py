@@ -377,7 +377,7 @@ class Ledger:
     def not_yet_durable(self, after: int = -1, pages: int = -1) -> Iterator[tuple[int, str, str | None]]:
         """(id, path, sha256) of files whose bytes may still be in the system's cache only; some pages have two.
 
-        In the order of ids, from `after` on, of so many pages at most.
+        In the order of ids, those behind `after`, of so many pages at most.
         """
         rows = self._db.execute(
             "SELECT page.id, path, sha256, html_path, html_sha256 FROM page JOIN url USING (id)"
@@ -388,6 +388,11 @@ class Ledger:
             yield id, path, digest
             if html_path is not None and html_path != path:
                 yield id, html_path, html_digest
+
+    def last_not_durable(self) -> int:
+        """The highest id among those pages; -1 if there are none."""
+        row = self._db.execute("SELECT max(id) FROM page WHERE durable = 0").fetchone()
+        return -1 if row[0] is None else int(row[0])
 
     def durable(self, files: Iterable[tuple[int, str, str | None]], but: Container[int] = ()) -> None:
         """These files are on the disk itself, `but` for those of some pages, and for what was written since."""
