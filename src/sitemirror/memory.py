@@ -13,8 +13,8 @@ _LARGE: Final = 1 << 17  # bytes; what glibc begins with
 def return_large_blocks() -> None:
     """From now on, what is large goes back as soon as it is freed.
 
-    The library starts out like that, but with every large block that it frees it keeps larger ones for itself. This holds
-    for the whole process, also for what else it does.
+    The library starts out like that, but with every large block that it frees it keeps larger ones for itself. This
+    holds for the whole process, also for what else it does.
     """
     _tell_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE)
 
