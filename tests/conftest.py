@@ -33,6 +33,10 @@ _NEW_GROUP: Mapping[str, Any] = (
     else {"start_new_session": True}
 )
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what it runs in the background like that, and then nothing that is tested could be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
