@@ -16,6 +16,7 @@ from tests.convert.pages import markdown
 FILES = Path(__file__).parents[2] / "src" / "sitemirror" / "convert" / "adapters"
 GOLDEN = Path(__file__).parents[1] / "golden"
 BODY = turbohtml.parse("<p>x</p>").select("body")[0]
+TITLE = '<div class="titlepage"><div><div><h2 class="title">{0}</h2></div></div></div>'  # of a section in DocBook
 ALERTS = {"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"}
 
 
@@ -116,8 +117,7 @@ def test_a_function_may_be_called_source() -> None:
 
 def test_pages_in_a_frame_are_recognised_by_what_only_they_have() -> None:
     """Several sections side by side are all content, and a site's own words around them are not."""
-    title = '<div class="titlepage"><div><div><h2 class="title">{0}</h2></div></div></div>'
-    section = f'<div class="sect1">{title}<p>All about {{0}}.</p></div>'
+    section = f'<div class="sect1">{TITLE}<p>All about {{0}}.</p></div>'
     html = (
         "<title>Lamps</title><div class=news>Version 3 is out</div><div id=docs><div class=navheader>Prev Next</div>"
         f"{section.format('oil')}{section.format('gas')}</div><div><h2>Submit correction</h2><p>Write to us.</p></div>"
@@ -166,10 +166,9 @@ def test_the_manual_page_of_a_command_is_recognised_in_a_frame() -> None:
 
 def test_sections_in_a_frame_may_be_of_any_depth_and_in_any_element() -> None:
     """What holds the first and the last of them is the content; where that is the page itself, no frame is left out."""
-    title = '<div class="titlepage"><div><div><h2 class="title">{0}</h2></div></div></div>'
-    alpha = f'<div class="sect1">{title.format("alpha")}<p>About alpha.</p></div>'
-    inner = f'<div class="sect2">{title.format("inner")}<p>About inner.</p></div>'
-    beta = f'<div class="sect1">{title.format("beta")}<p>About beta.</p>{inner}</div>'
+    alpha = f'<div class="sect1">{TITLE.format("alpha")}<p>About alpha.</p></div>'
+    inner = f'<div class="sect2">{TITLE.format("inner")}<p>About inner.</p></div>'
+    beta = f'<div class="sect1">{TITLE.format("beta")}<p>About beta.</p>{inner}</div>'
     texts = ["About alpha.", "About beta.", "About inner."]
     for html in (
         f"<div>Menu</div><main>{alpha}{beta}</main>",

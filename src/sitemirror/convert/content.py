@@ -70,6 +70,7 @@ _ANYTHING: Final = frozenset(
 )  # make pages of every kind, or are part of such
 _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
 
+_MOST_NAMES: Final = 100_000  # characters of one element's classes
 _LEAST_SHARE: Final = 1 / 3  # of the page's text in what a generator has put there
 
 # `auto` leaves out what is beside the main content only up to this much prose (characters outside links) or this share.
@@ -277,6 +278,8 @@ def _with_title(found: list[Element], body: Element) -> list[Element]:
 
 def _guess(body: Element) -> list[Element]:
     """The densest part of an unmarked page, unless it is too small to be the content."""
+    if any(len(one.attr("class") or "") > _MOST_NAMES for one in body.select("[class]")):
+        return [body]  # Reading them all takes seconds, and no page that people made has so many.
     element = body.main_content()
     if element is None or _length(element) * 4 < _length(body):
         return [body]

@@ -36,7 +36,7 @@ class Kept:
     changed: bool
 
 
-_FOLDERS: Final = 4_000
+_FOLDERS: Final = 4_000  # that are remembered
 
 
 class _Discarded(Exception):
