@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.store.disk import Space, space
+from sitemirror.store.disk import Space, Together, space
 from sitemirror.store.files import Tree
 
 MB = 1024 * 1024
@@ -183,3 +186,47 @@ def test_preparing_leaves_nothing_but_the_folder(out: Path) -> None:
     """The proof that files can be made is cleared away."""
     Tree(out / "deep", min_free_mb=0).prepare()
     assert list((out / "deep").iterdir()) == []
+
+
+class Syncs:
+    """A disk whose first sync takes until a test lets it end, and whose second may fail."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.begun = 0
+        self.first_begun, self.first_may_end = Event(), Event()
+        self._fails = fails
+
+    def __call__(self) -> None:
+        self.begun += 1
+        if self.begun == 1:
+            self.first_begun.set()
+            assert self.first_may_end.wait(10)
+        if self.begun == 2 and self._fails:
+            raise OSError(errno.EIO, "the disk is broken")
+
+
+def _ask(disk: Syncs, others: int) -> list[BaseException | None]:
+    """One asks, and while it is answered so do `others`. What each of them got."""
+    together = Together()
+    with ThreadPoolExecutor(others + 1) as threads:
+        first = threads.submit(together.sync, disk)
+        assert disk.first_begun.wait(10)
+        rest = [threads.submit(together.sync, disk) for _ in range(others)]
+        time.sleep(0.2)  # All of them wait for their turn by now; one that does not only makes a sync more.
+        disk.first_may_end.set()
+        return [one.exception(timeout=10) for one in (first, *rest)]
+
+
+def test_who_asks_while_the_disk_is_synced_shares_the_next_time() -> None:
+    """The one under way began too early for them: it may have passed over what they wrote."""
+    disk = Syncs()
+    assert _ask(disk, others=8) == [None] * 9
+    assert disk.begun == 2
+
+
+def test_a_sync_that_failed_is_no_answer_to_others() -> None:
+    """Whoever made it is told; the next one tries again."""
+    disk = Syncs(fails=True)
+    errors = [error for error in _ask(disk, others=8) if error is not None]
+    assert [str(error) for error in errors] == ["[Errno 5] the disk is broken"]
+    assert disk.begun == 3

@@ -32,7 +32,7 @@ from sitemirror.store.survey import Counts
 GRACE: Final = 2.0
 """Seconds that requests in flight have to end by themselves after Ctrl+C."""
 
-TICK: Final = 0.25
+TICK: Final = 1.0
 """Seconds after which an unfinished batch is written down."""
 
 NOTES: Final = 10.0
