@@ -194,7 +194,7 @@ def _drop_parts(elements: Iterable[Element], generators: Sequence[Generator]) ->
 def own_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
     """Where the page's generator is known to have all of its content."""
     for generator in generators:
-        if generator.content and (element := body.select_one(generator.content)) is not None and element.text.strip():
+        if generator.content and (element := body.select_one(generator.content)) is not None and _has_text(element):
             heading = body.select_one(generator.heading) if generator.heading else None
             return [element] if heading is None or element in heading.ancestors else [heading, element]
         if generator.around and (element := _around(body, generator.around)) is not None:
@@ -202,6 +202,10 @@ def own_content(body: Element, generators: Sequence[Generator]) -> list[Element]
         if generator.is_body:
             return [body]
     return []
+
+
+def _has_text(element: Element) -> bool:
+    return next(element.stripped_strings, None) is not None
 
 
 def _around(body: Element, heads: str) -> Element | None:

@@ -122,11 +122,8 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
             covered[column] -= 1
             cell.insert_before(Element("td"))
             column += 1
-        if not covered and cell.attr("colspan") is None and cell.attr("rowspan") is None:
-            column += 1  # nearly every cell
-            continue
-        across = _span(cell, "colspan", max(1, _MAX_COLUMNS - column))
-        down = _span(cell, "rowspan", left + 1) - 1
+        across = _span(cell, "colspan", max(1, _MAX_COLUMNS - column)) if cell.attr("colspan") is not None else 1
+        down = _span(cell, "rowspan", left + 1) - 1 if cell.attr("rowspan") is not None else 0
         if down and column < _MAX_COLUMNS:
             covered.update(dict.fromkeys(range(column, column + across), down))
         if across > 1:
@@ -155,11 +152,8 @@ def _without_numbers(cells: list[Element]) -> list[Element]:
 
 
 def _span(cell: Element, name: str, limit: int) -> int:
-    value = cell.attr(name)
-    if value is None:
-        return 1
+    digits = (cell.attr(name) or "").strip()[:6]
     del cell.attrs[name]
-    digits = value.strip()[:6]
     if not digits.isascii() or not digits.isdigit():
         return 1
     number = int(digits)
