@@ -125,6 +125,9 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
             continue
         if len(text) > _MAX_PERMALINK and "#" in href and href[0] not in "#/\\ " and ":" not in href:
             continue  # To a place on another page, called more than a permalink ever is: most of them.
+        if href[:1] == "#" and text in _PERMALINK_SIGNS:
+            anchor.decompose()
+            continue
         target = urls[href] if href[:1] != "#" else None
         if not href and target:
             anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.

@@ -79,12 +79,14 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     roles = _Roles(names)
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
-        if found.parent is None and found is not element:
+        role = roles[classes] if (classes := found.attr("class")) else None
+        rule = _RULES.get(found.tag) or (_tab_list if found.attr("role") == "tablist" else None)
+        if (role is None and rule is None) or (found.parent is None and found is not element):
             continue
         try:
-            if (classes := found.attr("class")) and (role := roles[classes]) and ROLES[role](found, page):
+            if role is not None and ROLES[role](found, page):
                 continue
-            if rule := _RULES.get(found.tag):
+            if rule is not None:
                 rule(found, page)
         except ValueError:
             # It has left the page, within something that was taken out: there is nothing around it to edit.
@@ -224,9 +226,8 @@ def _definitions(dl: Element, page: _Page) -> None:
     shape_definitions(dl, page.names)
 
 
-def _box(element: Element, _: _Page) -> None:
-    if element.attr("role") == "tablist":
-        shape_tab_list(element)
+def _tab_list(row: Element, _: _Page) -> None:
+    shape_tab_list(row)
 
 
 def _details(details: Element, page: _Page) -> None:
@@ -348,10 +349,6 @@ def _reading(rt: Element, _: _Page) -> None:
     rt.append(Text(")"))
 
 
-def _nothing(_: Element, __: _Page) -> None:
-    """For elements that only their class makes something else."""
-
-
 def _block(element: Element, _: _Page) -> None:
     element.tag = "div"  # The renderer takes these for inline.
 
@@ -381,14 +378,12 @@ _RULES: Final[dict[str, Callable[[Element, _Page], None]]] = {
     "dl": _definitions,
     "details": _details,
     "script": _script,
-    "div": _box,
-    "ul": _box,
-    **dict.fromkeys(("aside", "section", "blockquote", "article"), _nothing),
     "center": _block,
     "legend": _block,
     **dict.fromkeys(_HEADINGS, _heading),
 }
-_TAGS: Final = tuple(_RULES)
+_BOXES: Final = ("div", "ul", "aside", "section", "blockquote", "article")  # what only a name makes something else
+_TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "admonition": _admonition,
     "tabs": _tab_set,
