@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from sitemirror.publish.progress import (
-    COMPLETED_SHOWN,
     Checkpoint,
     CorruptFile,
     Progress,
     SitemapProgress,
     SitemapState,
-    SitemapTrail,
     SitemapType,
     parse_checkpoint,
-    parse_progress,
 )
 
 PROGRESS = Progress(processed=100, total=400, elapsed_sec=50.5, eta_sec=151.5, rate=2.0, failed=1, skipped=3)
@@ -68,9 +65,8 @@ def test_checkpoint_has_the_documented_fields() -> None:
     }
 
 
-def test_both_files_are_read_back() -> None:
+def test_a_checkpoint_is_read_back() -> None:
     """What was written is what is read."""
-    assert parse_progress(PROGRESS.dump()) == PROGRESS
     assert parse_checkpoint(CHECKPOINT.dump()) == CHECKPOINT
 
 
@@ -134,23 +130,3 @@ def test_every_cut_checkpoint_is_corrupt() -> None:
     for length in range(len(whole)):
         with pytest.raises(CorruptFile):
             parse_checkpoint(whole[:length])
-
-
-def test_a_hundred_thousand_sitemaps_leave_a_small_checkpoint() -> None:
-    """The file keeps the newest completed sitemaps and those being read; the others are a number that adds up."""
-    trail = SitemapTrail()
-    trail.reading("https://example.com/open.xml", 0)
-    for n in range(100_000):
-        trail.reading(f"https://example.com/{n}.xml", 0)
-        trail.completed(f"https://example.com/{n}.xml", 7)
-    trail.reading("https://example.com/open.xml", 300)
-    shown = trail.shown
-    assert len(shown) == COMPLETED_SHOWN + 1
-    assert shown[-1] == SitemapProgress(
-        url="https://example.com/open.xml", status=SitemapState.IN_PROGRESS, urls_processed=300
-    )
-    assert shown[-2].url == "https://example.com/99999.xml"
-    assert trail.completed_before == 100_000 - COMPLETED_SHOWN
-    checkpoint = replace(CHECKPOINT, sitemaps=shown, sitemaps_completed_before=trail.completed_before)
-    assert len(checkpoint.dump()) < 200_000
-    assert parse_checkpoint(checkpoint.dump()) == checkpoint

@@ -129,6 +129,24 @@ def test_corrupt_checkpoint_recovery_of_everything(site: Site, out: Path, run_cl
         assert page["size_bytes"] == (mirrored.folder / page["path"]).stat().st_size
 
 
+def test_a_checkpoint_of_many_sitemaps_stays_small_and_adds_up(site: Site, out: Path, run_cli: RunCli) -> None:
+    """It names the newest thousand that are done, counts those before, and knows that an index lists them."""
+    names = [f"/s/{number}.xml" for number in range(1100)]
+    for name in names:
+        site.sitemap(name, urls=["/"])
+    site.fault(names[-1], faults.status(404))
+    site.sitemap_index("/sitemap.xml", names)
+    site.page("/", "<title>Home</title>")
+
+    run_cli("list", site.url, *FAST, "--output", out)
+
+    checkpoint = json.loads(next(out.rglob("_checkpoint-list.json")).read_text("utf-8"))
+    assert [row["url"] for row in checkpoint["sitemaps"]] == [site.url + name for name in names[100:]]
+    assert {row["status"] for row in checkpoint["sitemaps"]} == {"completed"}  # of the last, too: nobody reads it now
+    assert checkpoint["sitemaps_completed_before"] == 101
+    assert checkpoint["sitemap_type"] == "index"
+
+
 def _until(true: Callable[[], bool], seconds: float = 20.0) -> None:
     """Waits for a program to get somewhere."""
     deadline = time.monotonic() + seconds

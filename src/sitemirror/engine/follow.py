@@ -90,9 +90,9 @@ class Follow:
             return reason
         return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_out else ""
 
-    def links(self, known: Known, links: PageLinks) -> None:
-        """Takes in what a page, or a stylesheet, links to."""
-        here = known.depth or 0
+    def links(self, known: Known, links: PageLinks) -> int:
+        """Takes in what a page, or a stylesheet, links to; says how many URLs are to be fetched that were not before."""
+        here, new = known.depth or 0, set[str]()
         linked = [Linked(refused.text, 0, here + 1, 0, 1, refused.reason) for refused in links.refused]
         again: list[tuple[int, int]] = []
         chain = self._chains(known, links)
@@ -111,9 +111,12 @@ class Follow:
             reason = self._judge(known, found, url, links.nofollow)
             if not reason and self._book.is_new(url):
                 reason = self._trap(url, so_far, kind)
+                if not reason:
+                    new.add(url)
             linked.append(Linked(url, attribute, depth, so_far, kind, reason))
         self._ledger.within_batch()
         self._book.replace(known.id, linked, again, self._session.now())
+        return len(new)
 
     def _chains(self, known: Known, links: PageLinks) -> Callable[[str], int]:
         """Says how long a row of like URLs a link makes. How the page was reached is looked up when first asked."""

@@ -66,24 +66,22 @@ class Notes:
         tree.write(self._space.file("_progress.json"), progress.dump())
 
     def _write_checkpoint(self, tree: Tree) -> None:
-        rows = list(self._listing.sitemaps(newest=COMPLETED_SHOWN))
-        earlier = self._listing.sitemap_count - len(rows)
+        begun = self._listing.begun(done=COMPLETED_SHOWN)
         shown = tuple(
             SitemapProgress(
                 url=row.url,
-                status=SitemapState.COMPLETED if row.status in ("completed", "cut") else SitemapState.IN_PROGRESS,
+                status=SitemapState.IN_PROGRESS if row.status == "in_progress" else SitemapState.COMPLETED,
                 urls_processed=row.urls,
             )
-            for row in rows
-            if row.status != "pending"
+            for row in begun.rows
         )
         discovered = self._tally.total > 0
         checkpoint = Checkpoint(
             started_at=self._run.started_at,
             source_url=self._run.source_url,
-            sitemap_type=SitemapType.INDEX if any(row.kind == "index" for row in rows) else SitemapType.SINGLE,
+            sitemap_type=SitemapType.INDEX if begun.has_index else SitemapType.SINGLE,
             sitemaps=shown,
-            sitemaps_completed_before=max(0, earlier),
+            sitemaps_completed_before=begun.earlier,
             total_processed=self._tally.processed if discovered else self._listing.listed,
             total_expected=self._tally.total if discovered else None,
         )

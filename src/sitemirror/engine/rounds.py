@@ -256,6 +256,7 @@ class Rounds:
         tally.saved += result.new
         tally.failed += result.failure is not None
         tally.skipped += result.skipped
+        tally.total += result.found
         tally.done(now)
         self._session.emit(
             Progress(

@@ -33,6 +33,7 @@ class Result:
     """How a visit ended. `new` counts against --max-pages; `failure` is the error policy's business."""
 
     new: bool = False
+    found: int = 0  # URLs that wait for their turn since
     skipped: bool = False
     failure: Failed | None = None
     known: Known | None = None  # whose failure it is
@@ -145,15 +146,15 @@ class Visitor:
 
     def _saved(self, chain: list[Known], taken: Taken) -> Result:
         known = chain[-1]
-        links = taken.reading.links
+        links, found = taken.reading.links, 0
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
-            self._follow.links(known, links)
+            found = self._follow.links(known, links)
         names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
         self._awaiting.pop(known.id, None)
         self._become_aliases(chain)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
-        return Result(new=known.path is None and taken.is_page)
+        return Result(new=known.path is None and taken.is_page, found=found)
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]

@@ -7,8 +7,7 @@ state; the checkpoint says the same to people and to tools that know the older f
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeVar
 
@@ -123,44 +122,6 @@ class Checkpoint:
     def dump(self) -> bytes:
         """The file's bytes."""
         return orjson.dumps(self, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-
-
-@dataclass(slots=True)
-class SitemapTrail:
-    """Remembers what a checkpoint shows of the sitemaps, in bounded memory however many there are."""
-
-    _reading: dict[str, int] = field(default_factory=dict)
-    _completed: deque[SitemapProgress] = field(default_factory=lambda: deque(maxlen=COMPLETED_SHOWN))
-    _completed_count: int = 0
-
-    def reading(self, url: str, urls_processed: int) -> None:
-        """So many URLs of a sitemap have been taken in."""
-        self._reading[url] = urls_processed
-
-    def completed(self, url: str, urls_processed: int) -> None:
-        """A sitemap has been read to its end."""
-        self._reading.pop(url, None)
-        self._completed.append(SitemapProgress(url=url, status=SitemapState.COMPLETED, urls_processed=urls_processed))
-        self._completed_count += 1
-
-    @property
-    def shown(self) -> tuple[SitemapProgress, ...]:
-        """For `Checkpoint.sitemaps`."""
-        under_way = (
-            SitemapProgress(url=url, status=SitemapState.IN_PROGRESS, urls_processed=urls)
-            for url, urls in self._reading.items()
-        )
-        return (*self._completed, *under_way)
-
-    @property
-    def completed_before(self) -> int:
-        """For `Checkpoint.sitemaps_completed_before`."""
-        return self._completed_count - len(self._completed)
-
-
-def parse_progress(data: bytes) -> Progress:
-    """Reads `_progress.json`. Raises `CorruptFile`."""
-    return _parse(Progress, data)
 
 
 def parse_checkpoint(data: bytes) -> Checkpoint:

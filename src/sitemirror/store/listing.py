@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -30,6 +31,15 @@ class SitemapRow:
     repeats: int = 0
     kind: str | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The sitemaps that are read or have been, as far as somebody wants to see them."""
+
+    rows: tuple[SitemapRow, ...]  # those that are done, in the order they were found, then those under way
+    earlier: int  # that are done and not among them
+    has_index: bool
 
 
 class Listing:
@@ -138,6 +148,23 @@ class Listing:
         for row in self._db.execute(query):
             yield SitemapRow(*row)
 
+    def begun(self, *, done: int) -> Begun:
+        """The sitemaps that are being read, and the newest `done` of those that have been, whatever came of it."""
+        columns = "SELECT id, url, depth, status, urls, repeats, kind, error FROM sitemap"
+        # They are taken in the order of their ids, so those that wait, which may be many, need not be passed over.
+        first_waiting = self._db.execute("SELECT min(id) FROM sitemap WHERE status = 'pending'").fetchone()[0]
+        newest = f"{columns} WHERE id < ? AND status NOT IN ('pending', 'in_progress') ORDER BY id DESC LIMIT ?"
+        before = sys.maxsize if first_waiting is None else first_waiting
+        ended = [SitemapRow(*row) for row in self._db.execute(newest, (before, done))][::-1]
+        under_way = [
+            SitemapRow(*row) for row in self._db.execute(f"{columns} WHERE status = 'in_progress' ORDER BY id")
+        ]
+        every, waiting, has_index = self._db.execute(
+            "SELECT (SELECT count(*) FROM sitemap), (SELECT count(*) FROM sitemap WHERE status = 'pending'), "
+            "EXISTS (SELECT 1 FROM sitemap WHERE kind = 'index')"
+        ).fetchone()
+        return Begun((*ended, *under_way), every - waiting - len(under_way) - len(ended), bool(has_index))
+
     @property
     def failed_sitemaps(self) -> int:
         """Sitemaps of which something was not read, and is known to be there."""
@@ -149,10 +176,6 @@ class Listing:
         """Sitemaps of which something may not have been read."""
         query = "SELECT count(*) FROM sitemap WHERE status != 'completed' OR error IS NOT NULL"
         return int(self._db.execute(query).fetchone()[0])
-
-    @property
-    def sitemap_count(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM sitemap").fetchone()[0])
 
     @property
     def listed(self) -> int:

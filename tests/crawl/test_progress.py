@@ -1,0 +1,50 @@
+"""How far a crawl has come, though nobody knows the site's size before its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sitemirror import crawl
+from sitemirror.events import Event, PageStarted, Progress
+from tests.crawl.conftest import link
+from tests.site import Site
+
+
+def _tree(site: Site) -> None:
+    """A home page, three pages below it, and four below each of these; all know each other and one picture."""
+    first = [f"/{number}" for number in range(3)]
+    second = [f"{path}/{number}" for path in first for number in range(4)]
+    site.page("/dot.png", b"\x89PNG\r\n\x1a\n", type="image/png")
+    site.html_page("/", "Home", link(*first))
+    for path in first:
+        site.html_page(path, f"Page {path}", link("/", *(f"{path}/{number}" for number in range(4))))
+    for path in second:
+        site.html_page(path, f"Page {path}", link("/", *first, *second) + '<img src="/dot.png">')
+
+
+async def _crawl(site: Site, out: Path, **options: int) -> tuple[list[Progress], list[PageStarted]]:
+    seen: list[Event] = []
+    await crawl(site.url, output=out, rate_limit=0, on_event=seen.append, **options)
+    return [one for one in seen if isinstance(one, Progress)], [one for one in seen if isinstance(one, PageStarted)]
+
+
+async def test_the_total_is_all_that_is_known_to_be_there(site: Site, out: Path) -> None:
+    """Each page adds what it alone links to, so a crawl is not at its end from the beginning."""
+    _tree(site)
+    progress, started = await _crawl(site, out, concurrency=1)
+    known = [(one.processed, one.total) for one in progress]
+    assert known[0] == (1, 4)  # the home page and its three links
+    assert [total for _, total in known[1:4]] == [8, 12, 16]
+    assert known[-1] == (17, 17)  # and the picture
+    assert [(one.number, one.total) for one in started[:3]] == [(1, 1), (2, 4), (3, 8)]
+    assert all(one.eta_sec is None or one.eta_sec > 0 for one in progress[:-1])
+
+
+async def test_a_crawl_that_goes_on_counts_from_where_it_was(site: Site, out: Path) -> None:
+    """What the first run left in the queue is part of the total from the beginning of the second."""
+    _tree(site)
+    first, _ = await _crawl(site, out, concurrency=1, max_pages=2)
+    assert (first[-1].processed, first[-1].total) == (2, 8)
+    second, _ = await _crawl(site, out, concurrency=1)
+    assert (second[0].processed, second[0].total) == (3, 12)
+    assert (second[-1].processed, second[-1].total) == (17, 17)
