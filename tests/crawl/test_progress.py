@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from sitemirror import crawl
 from sitemirror.events import Event, PageStarted, Progress
@@ -22,7 +23,7 @@ def _tree(site: Site) -> None:
         site.html_page(path, f"Page {path}", link("/", *first, *second) + '<img src="/dot.png">')
 
 
-async def _crawl(site: Site, out: Path, **options: int) -> tuple[list[Progress], list[PageStarted]]:
+async def _crawl(site: Site, out: Path, **options: Any) -> tuple[list[Progress], list[PageStarted]]:
     seen: list[Event] = []
     await crawl(site.url, output=out, rate_limit=0, on_event=seen.append, **options)
     return [one for one in seen if isinstance(one, Progress)], [one for one in seen if isinstance(one, PageStarted)]

@@ -129,6 +129,18 @@ def test_what_a_killed_run_left_is_synced_where_it_counts_as_durable(
         assert together >= 0 or _last(calls_seen, rf"fsync\(\d+<{re.escape(str(out / path))}>") >= 0, path
 
 
+@pytest.mark.parametrize("command", ["mirror", "crawl"])
+def test_all_pages_are_on_the_disk_when_the_manifest_says_so(
+    site: Site, run_cli: RunCli, out: Path, command: str
+) -> None:
+    """A run that ends before the first ten seconds are over forces its pages onto the disk as any other does."""
+    site.html_page("/", "Home", "".join(f'<a href="{path}">a page</a>' for path in site.fill(30)))
+    site.sitemap()
+    assert run_cli(command, site.url, "--rate-limit", "0", "--output", out).json["successful"] == 31
+    with closing(sqlite3.connect(out / f"127.0.0.1_{site.port}" / "_state.sqlite3")) as db:
+        assert db.execute("SELECT durable, count(*) FROM page GROUP BY durable").fetchall() == [(1, 31)]
+
+
 def _last(lines: list[str], wanted: str) -> int:
     """The number of the last line that has it; -1 for none."""
     return max((number for number, line in enumerate(lines) if re.search(wanted, line)), default=-1)

@@ -91,7 +91,7 @@ class Follow:
         return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_out else ""
 
     def links(self, known: Known, links: PageLinks) -> int:
-        """Takes in what a page, or a stylesheet, links to; says how many URLs are to be fetched that were not before."""
+        """Takes in what a page, or a stylesheet, links to; gives the number of URLs that are due since then."""
         here, new = known.depth or 0, set[str]()
         linked = [Linked(refused.text, 0, here + 1, 0, 1, refused.reason) for refused in links.refused]
         again: list[tuple[int, int]] = []

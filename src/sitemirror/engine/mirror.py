@@ -201,7 +201,7 @@ class Mirror:
         self._session.watch.begin(Phase.PUBLISHING)
         self._ledger.commit()
         self._space.state.put("pace", self._session.pace.snapshot())
-        outcome = await publish(self._session, self._space, self._plan, self._run, self._listing, status)
+        outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
         try:
             self._notes.write_last()
         except OutputError as refusal:  # The disk is really full; the state knows all the same.

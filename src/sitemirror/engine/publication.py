@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sitemirror import failpoint
+from sitemirror.engine.durability import force_to_disk
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
@@ -19,6 +20,7 @@ from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage
 from sitemirror.store.files import Tree
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.listing import Listing
 from sitemirror.store.localities import Localities, is_unfinished
 from sitemirror.store.moves import Move, finish_moves, start_moves
@@ -45,7 +47,13 @@ class Published:
 
 
 async def publish(
-    session: Session, space: Workspace, plan: Plan, run: RunInfo, listing: Listing, status: RunStatus
+    session: Session,
+    space: Workspace,
+    plan: Plan,
+    run: RunInfo,
+    ledger: Ledger,
+    listing: Listing,
+    status: RunStatus,
 ) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
     tree = space.reserve  # The manifest is written even when no page may be.
@@ -72,6 +80,10 @@ async def publish(
 
         await link_locally(tree, PagesByUrl(space.state), session.watch)
     failpoint.reached("linked")
+    try:
+        await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
+    except OutputError as error:
+        session.warn(f"the last pages may not survive a power cut: {error.message}")
     counts = survey.counts()
     if counts.refresh_failed:
         session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from sitemirror.engine.arrival import check_reachable
+from sitemirror.engine.durability import force_to_disk
 from sitemirror.engine.notes import Notes
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.queue import Queue
@@ -40,9 +41,6 @@ NOTES: Final = 10.0
 
 BARRIER: Final = 10.0
 """Seconds between two moments at which all pages so far are forced onto the disk itself."""
-
-AT_ONCE: Final = 1_000
-"""Pages that are forced onto the disk at one time: their names are held in memory meanwhile."""
 
 
 class Rounds:
@@ -282,13 +280,5 @@ class Rounds:
                 self._notes.write()
             if now - synced >= BARRIER:
                 synced = now
-                await self._sync()
-
-    async def _sync(self) -> None:
-        after, last = -1, self._ledger.last_not_durable()  # What is saved meanwhile has to wait.
-        while after < last and (fresh := list(self._ledger.not_yet_durable(after, AT_ONCE))):
-            after = fresh[-1][0]
-            with self._session.watch.waiting(Stage.FLUSH):
-                synced = await asyncio.to_thread(self._space.tree.sync, [path for _, path, _ in fresh])
-            self._ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})
-        await asyncio.to_thread(give_back)
+                await force_to_disk(self._space.tree, self._ledger, watch)
+                await asyncio.to_thread(give_back)
