@@ -93,3 +93,15 @@ def test_a_state_lost_while_files_stand_aside_loses_no_page(
     assert all(text in texts for text in (b"/p/", b"/p", b"/q"))
     assert len(copy.manifest["pages"]) == len(copy.files) == 4
     _sound(run_cli, out)
+
+
+def test_after_a_run_that_died_pages_are_read_by_workers(site: Site, out: Path, run_cli: RunCli) -> None:
+    """A page that its parser crashes on would end every run that came to it; of a worker's death it is told."""
+    site.sitemap(urls=site.fill(20))
+    options = ("--rate-limit", "0", "--profile", "--output")
+    alone = run_cli("mirror", site.url, *options, out / "alone")
+    assert alone.json["profile"]["workers_cpu_sec"] == 0  # so small a site is read by the run itself
+    assert run_cli("mirror", site.url, *options, out, env={"SITEMIRROR_FAILPOINT": "lines-appended:1"}).returncode != 0
+    resumed = run_cli("mirror", site.url, *options, out)
+    assert resumed.json["successful"] == 20
+    assert resumed.json["profile"]["workers_cpu_sec"] > 0

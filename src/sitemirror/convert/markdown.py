@@ -39,7 +39,7 @@ _BLANK_PARAGRAPHS: Final = re.compile(r"\n\n&#160;(?:&#160;|[ \xa0]|\n\n)*(?=\n\
 
 
 def render(elements: Sequence[Element]) -> str:
-    """The Markdown of `elements`, one after the other: LF line ends, one at the end, no control characters."""
+    """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters."""
     text = _rendered(elements)
     # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be mended.
     # One character is found ten times faster than several, and most pages do not have it.
@@ -92,7 +92,8 @@ _MENDS: Final[dict[str, Callable[[Element], int]]] = {
 
 
 def _rendered(elements: Sequence[Element]) -> str:
-    parts = (element.to_markdown(_OPTIONS) for element in elements)
+    # What has left the page, taken out by its own rule, says nothing; and the renderer would look for its parent.
+    parts = (element.to_markdown(_OPTIONS) for element in elements if element.parent is not None)
     text = without_controls("\n\n".join(part for part in parts if part)).strip("\n")
     if "&" in text and "&#160;" in text:
         # Paragraphs with nothing but a no-break space are spacing.

@@ -133,7 +133,10 @@ def _frameset(document: Document, metadata: Metadata) -> Page:
         if target is not None and target.startswith("http"):
             found.setdefault(target.partition("#")[0], one_line(frame.attr("title") or frame.attr("name") or "") or "")
     items = [Element("li", None, [Element("a", {"href": url}, [Text(name or url)])]) for url, name in found.items()]
-    markdown = _markdown([Element("ul", None, items)], urls, vocabulary()) if items else ""
+    frames = Element("ul", None, items)
+    body = Element("body")
+    body.append(frames)
+    markdown = _markdown([frames], urls, vocabulary()) if items else ""
     links = tuple(Link(url, name) for url, name in found.items())
     return _page(document, metadata, metadata.title, markdown, links, refresh_target(document))
 

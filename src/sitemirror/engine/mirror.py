@@ -96,6 +96,8 @@ class Mirror:
         else:
             self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
         self._run, self._resumed = self._begin()
+        if space.stayed_up:
+            session.pool.be_careful()
         self._listing = Listing(space.state, self._run)
         self._ledger: Ledger = open_ledger(session, space, self._run)
         self._tally = Tally()

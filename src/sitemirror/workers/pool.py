@@ -90,6 +90,7 @@ class Pool:
         self._waiting: deque[Job] = deque()  # for a worker that is up
         self._starting: set[asyncio.Task[None]] = set()
         self._alone = False  # no worker can be had
+        self._careful = False
         self._closed = False
         self._loads = _CONVERSION  # by a worker before it says that it is there, so that no page pays for it
         self._jobs = 0
@@ -117,6 +118,10 @@ class Pool:
         size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets), watch))[0])
         return size, digest
 
+    def be_careful(self) -> None:
+        """From now on every page is read in a worker: the last run may have died of one, and this one must not."""
+        self._careful = True
+
     def expect(self, pages: int) -> None:
         """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
         if pages >= MANY and not (self._alone or self._asked_for or self._workers or self._starting):
@@ -136,10 +141,11 @@ class Pool:
         """Whether a job of so many bytes is done in this process."""
         if self._alone:
             return True
-        wanted = self._asked_for or size >= LARGE or (self.count and self._is_too_busy())
+        is_risky = self._careful or size >= LARGE
+        wanted = self._asked_for or is_risky or (self.count and self._is_too_busy())
         if wanted and not self._workers and not self._starting:
             self._start(self._asked_for or 1)
-        if size >= LARGE:
+        if is_risky:
             return False
         return not self.count or (not any(worker.is_up for worker in self._workers) and not self._waiting)
 
