@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,3 +205,11 @@ def _ignoring_absence(action: Callable[[], None]) -> None:
         action()
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Waits for a program to get somewhere."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "the program did not get there"
+        time.sleep(0.01)

@@ -198,11 +198,12 @@ class Settings:
     @property
     def content_rate(self) -> float:
         """Pages per second that one host may be asked for, all slots together. 0 = no limit."""
+        rates = [1 / self.delay_seconds] if self.delay_seconds is not None else []
         if self.content_rate_limit is not None:
-            return self.content_rate_limit
-        if self.delay_seconds is not None:
-            return 1 / self.delay_seconds
-        return self.rate_limit * self.concurrency
+            rates.append(self.content_rate_limit)
+        if not rates:
+            return self.rate_limit * self.concurrency
+        return min((rate for rate in rates if rate), default=0.0)  # of two wishes the politer one
 
     @property
     def max_file_bytes(self) -> int:

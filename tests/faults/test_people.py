@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli, StartCli, clean_environment
+from tests.conftest import RunCli, StartCli, clean_environment, until
 from tests.crawl.conftest import Copy, link
 from tests.site import Site, faults
 
@@ -86,3 +88,30 @@ def test_a_copy_that_was_moved_elsewhere_is_updated_there(
     assert sum(b"changed" in data for data in copy.files.values()) == 1
     assert run_cli("verify", tmp_path / "there" / "deep").returncode == 0
     assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux names a process's children")
+def test_nothing_outlives_a_second_ctrl_c(site: Site, out: Path, start_cli: StartCli) -> None:
+    """A worker in the middle of a page, here one that stands still, ends with the run that is ended at once."""
+    paths, gate = site.fill(5), threading.Event()
+    site.fault(paths[-1], faults.held(gate))
+    site.sitemap(urls=paths)
+    process = start_cli("mirror", *_fast(site, out), "--workers", 1)
+    home = out / f"127.0.0.1_{site.port}"
+    until(lambda: home.joinpath("page", "0002", "index.md").exists())
+    [worker] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
+    os.kill(int(worker), signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    gate.set()
+    assert process.returncode == 130
+    until(lambda: not _lives(int(worker)))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text("ascii")
+    except OSError:
+        return False

@@ -55,6 +55,14 @@ async def test_slots_multiply_the_default_rate() -> None:
     assert starts.times == pytest.approx([n / 5 for n in range(11)])
 
 
+@pytest.mark.parametrize(
+    ("limit", "delay", "rate"), [(3, 1, 1), (0.5, 1, 0.5), (0, 2, 0.5), (None, 4, 0.25), (3, None, 3), (0, None, 0)]
+)
+def test_of_two_limits_for_pages_the_politer_counts(limit: float | None, delay: float | None, rate: float) -> None:
+    """A site's own delay is not undone by a rate that is given for all of them."""
+    assert Settings(content_rate_limit=limit, delay_seconds=delay, rate_limit=50).content_rate == rate
+
+
 async def test_explicit_content_rate_is_a_hard_cap() -> None:
     """An explicit content rate holds however many slots there are."""
     starts = Starts(concurrency=5, content_rate_limit=0.5)

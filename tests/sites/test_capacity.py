@@ -115,3 +115,12 @@ async def test_places_are_given_back_whatever_happens(site: Site, out: Path) -> 
         report = await mirror_sites([url], output=out, rate_limit=0, max_connections=1, on_error="retry", max_retries=1)
     assert report.status == "partial"
     assert report.successful == 3
+
+
+@pytest.mark.parametrize("files", [0, 32, FILES_BESIDE, FILES_BESIDE + 1])
+def test_a_process_that_may_open_next_to_nothing_takes_one_site_at_a_time(files: int) -> None:
+    """Too few files for two are no reason to begin all of them."""
+    room = Capacity(connections=100, files=files)
+    assert [room.take(2) for _ in range(3)] == [True, False, False]
+    room.give_back(2)
+    assert room.take(2)

@@ -71,6 +71,7 @@ def test_a_failed_site_is_named(site: Site, out: Path, run_cli: RunCli, tmp_path
 WRONG = [
     ("missing.txt", None, "missing.txt: cannot be read: "),
     ("empty.txt", "# nothing\n\n", "empty.txt: no site in it"),
+    ("options.txt", "http://a.example/\nhttp://b.example/ --rate-limit 4\n", "options.txt, line 2: more than a URL"),
     ("bad.txt", "https://a.example/\n\nftp://b.example/\n", "bad.txt, line 3: 'ftp://b.example/' is not a URL"),
     ("secret.txt", "https://u:p@a.example/\n", "secret.txt, line 1: the URL carries credentials"),
     ("empty.toml", "rate-limit = 2\n", "empty.toml: no site in it"),

@@ -147,6 +147,32 @@ async def test_sites_that_list_each_other_wait_for_each_other(site: Site, out: P
     assert report.sites[0].successful == 4
 
 
+async def test_a_family_of_sites_that_all_list_each_other(site: Site, out: Path) -> None:
+    """Whoever was in another's way waits until none of the family is under way, so that all of them get there."""
+    names = [f"{name}.town" for name in ("a", "b", "c", "d", "e", "f")]
+    homes = settle(site, *names, pages=3)
+    every = [f"{home}page/000{number}" for home in homes for number in (1, 2, 3)]
+    for name in names:
+        site.sitemap(urls=every, host=f"{name}.localhost")
+
+    report = await mirror_sites(homes, output=out, rate_limit=0)
+
+    assert [(entry.status, entry.error) for entry in report.sites] == [("ok", None)] * 6
+    assert all(isinstance(entry, MirrorReport) and entry.successful == 18 for entry in report.sites)
+
+
+async def test_one_host_with_two_outputs_is_asked_as_if_it_had_one(site: Site, out: Path) -> None:
+    """Each of the two has its own pace, so they go one after the other."""
+    site.sitemap(urls=site.fill(4))
+    sites = [{"url": site.url, "output": out / name} for name in ("one", "two")]
+
+    report = await mirror_sites(sites, rate_limit=0)
+
+    assert (report.status, report.successful) == ("ok", 8)
+    pages = [path for path in site.paths() if path.startswith("/page")]
+    assert pages == pages[:4] * 2
+
+
 async def test_a_site_is_taken_once(site: Site, out: Path) -> None:
     """The same URL twice, in two spellings, is one site."""
     (url,) = settle(site, "a")

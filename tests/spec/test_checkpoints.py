@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunCli, StartCli, until
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -27,7 +25,7 @@ def test_checkpoint_creation(site: Site, out: Path, start_cli: StartCli) -> None
     saved = [site.url + path for path in (*paths[:2], paths[3])]
 
     process = start_cli("mirror", site.url, *FAST, "--output", out)
-    _until(lambda: len(mirrored.processed) >= 3)
+    until(lambda: len(mirrored.processed) >= 3)
     assert process.poll() is None
     assert mirrored.processed == saved
     log = mirrored.folder / "_processed.txt"
@@ -67,7 +65,7 @@ def test_resume_from_checkpoint_after_a_kill(site: Site, out: Path, start_cli: S
     site.fault(paths[25], faults.held(gate))
     mirrored = Mirrored.of(site, out)
     process = start_cli("mirror", site.url, *FAST, "--output", out)
-    _until(lambda: len(mirrored.processed) >= 25)
+    until(lambda: len(mirrored.processed) >= 25)
     process.kill()
     process.communicate(timeout=10)
     gate.set()
@@ -145,11 +143,3 @@ def test_a_checkpoint_of_many_sitemaps_stays_small_and_adds_up(site: Site, out: 
     assert {row["status"] for row in checkpoint["sitemaps"]} == {"completed"}  # of the last, too: nobody reads it now
     assert checkpoint["sitemaps_completed_before"] == 101
     assert checkpoint["sitemap_type"] == "index"
-
-
-def _until(true: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Waits for a program to get somewhere."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "the program did not get there"
-        time.sleep(0.01)

@@ -230,3 +230,13 @@ def test_a_sync_that_failed_is_no_answer_to_others() -> None:
     errors = [error for error in _ask(disk, others=8) if error is not None]
     assert [str(error) for error in errors] == ["[Errno 5] the disk is broken"]
     assert disk.begun == 3
+
+
+def test_a_hundred_who_asked_before_a_sync_began_are_answered_by_it() -> None:
+    """Most of them wait for a thread and not for the sync: what counts is when they asked."""
+    together, calls = Together(), list[int]()
+    with ThreadPoolExecutor(3) as threads:
+        asked = [together.begun for _ in range(100)]
+        done = [threads.submit(together.sync, lambda: calls.append(1), one) for one in asked]
+        assert [one.exception(timeout=10) for one in done] == [None] * 100
+    assert calls == [1]

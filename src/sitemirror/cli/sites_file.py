@@ -44,6 +44,8 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(text.splitlines(), 1):
         # A URL's own # has no blank before it.
         url = f" {line}".replace("\t", " ").partition(" #")[0].strip()
+        if " " in url:
+            raise UsageError(f"{path}, line {number}: more than a URL", hint="options for a site go into a .toml file")
         if url:
             yield f"{path}, line {number}", url
 

@@ -19,5 +19,5 @@ async def force_to_disk(tree: Tree, ledger: Ledger, watch: Stopwatch) -> None:
     while after < last and (fresh := list(ledger.not_yet_durable(after, AT_ONCE))):
         after = fresh[-1][0]
         with watch.waiting(Stage.FLUSH):
-            synced = await asyncio.to_thread(tree.sync, [path for _, path, _ in fresh])
+            synced = await asyncio.to_thread(tree.syncing([path for _, path, _ in fresh]))
         ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})

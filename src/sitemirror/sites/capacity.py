@@ -51,7 +51,7 @@ class Capacity:
 
     def __init__(self, connections: int, files: int) -> None:
         self._connections = self._most_connections = connections
-        self._files = self._most_files = max(files - FILES_BESIDE, 0)
+        self._files = self._most_files = max(files - FILES_BESIDE, 1)
         self._sites = 0
 
     def take(self, concurrency: int) -> bool:

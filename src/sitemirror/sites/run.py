@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -44,20 +45,28 @@ class Site:
     settings: Settings
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class _Visit:
     """A site on its way through the run."""
 
     site: Site
     voice: Voice
-    home: Path
-    """The folder it locks, unless it redirects."""
     tries: int = 0
     after: set[_Visit] = field(default_factory=set)
     """Those that have to end first."""
     report: SiteReport | None = None
 
-    @property
+    @cached_property
+    def home(self) -> Path:
+        """The folder it locks, unless it redirects."""
+        return self.site.settings.output.absolute() / host_folder(self.site.url)
+
+    @cached_property
+    def host(self) -> str:
+        """Whom it asks. Two that ask one host would do so twice as fast as either may."""
+        return urls.parts(self.site.url).authority
+
+    @cached_property
     def domain(self) -> str:
         """What sites that list each other's pages have in common."""
         host = urls.parts(self.site.url).host
@@ -86,10 +95,8 @@ class SitesRun(Run[SitesReport]):
         self._room = asyncio.Semaphore(settings.max_connections)
         self._capacity = Capacity(settings.max_connections, open_files())
         self._voices = Voices(self._emit, len(sites))
-        self._visits = [
-            _Visit(site, Voice(self._voices, site.url), site.settings.output.absolute() / host_folder(site.url))
-            for site in sites
-        ]
+        self._visits = [_Visit(site, Voice(self._voices, site.url)) for site in sites]
+        self._entangled: set[str] = set()  # domains whose sites have got into each other's folders: one at a time
         self._waiting = list(self._visits)
         self._going: dict[asyncio.Task[SiteReport | None], _Visit] = {}
         self._runs: set[SiteRun[MirrorReport]] = set()
@@ -132,17 +139,22 @@ class SitesRun(Run[SitesReport]):
         """Begins every site that there is room for. False when none is under way, and none will be."""
         if not self._stop.is_set():
             going = set(self._going.values())
-            taken = {visit.home for visit in going}
+            taken = {place for visit in going for place in self._places(visit)}
             waiting, self._waiting = self._waiting, []
             for visit in waiting:
-                apart = visit.home in taken or not going.isdisjoint(visit.after)
+                apart = not taken.isdisjoint(self._places(visit)) or not going.isdisjoint(visit.after)
                 if apart or not self._capacity.take(visit.site.settings.concurrency):
                     self._waiting.append(visit)
                     continue
-                taken.add(visit.home)
+                going.add(visit)
+                taken.update(self._places(visit))
                 visit.tries += 1
                 self._going[asyncio.create_task(self._mirror(visit, pool, resolver))] = visit
         return bool(self._going)
+
+    def _places(self, visit: _Visit) -> tuple[object, ...]:
+        """What no two sites may have at once."""
+        return visit.home, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
 
     async def _mirror(self, visit: _Visit, pool: Pool, resolver: Lent | None) -> SiteReport | None:
         """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
@@ -178,7 +190,10 @@ class SitesRun(Run[SitesReport]):
     def _put_off(self, visit: _Visit) -> bool:
         """Whether the site may try again when those have ended that may hold its folders."""
         others = {other for other in self._going.values() if other is not visit}
-        visit.after = {other for other in others if other.domain == visit.domain} or others
+        related = {other for other in others if other.domain == visit.domain}
+        if related:
+            self._entangled.add(visit.domain)
+        visit.after = related or others
         return bool(others) and visit.tries < TRIES
 
     def _end(self, visit: _Visit, report: SiteReport | None) -> None:

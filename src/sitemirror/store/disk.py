@@ -42,34 +42,42 @@ def space(where: int | str) -> Space:
     return Space(shutil.disk_usage(where).free, None)
 
 
-def sync_file_system(folder: int) -> bool:
-    """Returns when all that was written to the file system of an open folder is on its disk; False if none can say."""
+def sync_file_system(folder: int, *, asked: int | None = None) -> bool:
+    """Returns when all that was written to the file system of an open folder is on its disk; False if none can say.
+
+    `asked` is what `syncs_begun` said when all of it was written, if that is some time ago.
+    """
     call = _syncfs()
     if call is None:
         return False
-    _together(os.fstat(folder).st_dev).sync(lambda: _checked(call, folder))
+    _together(os.fstat(folder).st_dev).sync(lambda: _checked(call, folder), asked)
     return True
 
 
+def syncs_begun(folder: Path) -> int:
+    """How often this process has begun to sync the file system of a folder."""
+    return _together(folder.stat().st_dev).begun
+
+
 class Together:
-    """Answers all who ask for a sync while one is under way by the next, which begins after they have asked.
+    """Answers all who have asked for a sync by the next one that begins, whoever makes it.
 
     A hundred sites ask at the same time, and each sync makes the disk's journal wait.
     """
 
     def __init__(self) -> None:
-        self._turn = Lock()
-        self._begun = 0
+        self.begun = 0
         self._answered = 0  # the last one that went well
+        self._turn = Lock()
 
-    def sync(self, call: Callable[[], None]) -> None:
-        """Returns when `call`, whoever made it, was begun after now and has ended well."""
-        asked = self._begun
+    def sync(self, call: Callable[[], None], asked: int | None = None) -> None:
+        """Returns when `call`, whoever made it, was begun after now, or after `asked` others, and has ended well."""
+        asked = self.begun if asked is None else asked
         with self._turn:
             if self._answered <= asked:
-                self._begun += 1
+                self.begun += 1
                 call()
-                self._answered = self._begun
+                self._answered = self.begun
 
 
 @cache

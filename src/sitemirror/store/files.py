@@ -12,13 +12,14 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final
 
 from sitemirror import failpoint
 from sitemirror.errors import OutputError
-from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space, sync_file_system
+from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space, sync_file_system, syncs_begun
 from sitemirror.store.folders import Folders, Place, folders_of, is_link, symlink_refused
 from sitemirror.store.streams import Draft, LineLog, write_all
 from sitemirror.text import printable
@@ -241,13 +242,17 @@ class Tree:
             raise refusal(error, rel) from error
         self._prune(above)
 
-    def sync(self, rels: Iterable[str]) -> set[str]:
+    def syncing(self, rels: list[str]) -> Callable[[], set[str]]:
+        """`sync` for a thread, which may have to wait for its turn: what others sync meanwhile is not synced again."""
+        return partial(self.sync, rels, asked=syncs_begun(self.root))
+
+    def sync(self, rels: Iterable[str], *, asked: int | None = None) -> set[str]:
         """Returns when these files, and the folders that name them, are on the disk itself; gives those it found.
 
         May run in a thread beside the writer, which may have taken a file away meanwhile.
         """
         rels = list(rels)
-        found = self._sync_together(rels) if len(rels) > _FEW else set()
+        found = self._sync_together(rels, asked) if len(rels) > _FEW else set()
         rels = [rel for rel in rels if rel not in found]
         folders: set[tuple[str, ...]] = set()
         for rel in rels:
@@ -266,10 +271,10 @@ class Tree:
                     os.fsync(place.fd)
         return found
 
-    def _sync_together(self, rels: list[str]) -> set[str]:
+    def _sync_together(self, rels: list[str], asked: int | None) -> set[str]:
         """The same at one go, for files on the file system of the output folder. Gives those that it reached."""
         with refusals_of(self.root), self._folders.find(()) as root:
-            if root.fd is None or not sync_file_system(root.fd):
+            if root.fd is None or not sync_file_system(root.fd, asked=asked):
                 return set()
             disk = os.fstat(root.fd).st_dev
             found = set()
