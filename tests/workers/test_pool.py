@@ -366,3 +366,20 @@ async def test_a_worker_gives_back_what_a_large_page_took() -> None:
         await readers.read("html", source(b"<p>" + b"<b>word</b> " * 300_000), Wishes())
         await readers.read("html", source(), Wishes())
         assert resident(pid) - before < 25_000_000
+
+
+async def test_large_pages_of_one_site_do_not_hold_up_another() -> None:
+    """A worker that has a large page in hand is given no other, and the site that has had the least is next."""
+    large, done = b"<p>words <b>and</b> more" * 40_000, list[str]()
+
+    async def read(body: bytes, url: str) -> None:
+        await readers.read("html", source(body, url), Wishes())
+        done.append(url)
+
+    async with pool_of(1) as (readers, _):
+        await started(readers)
+        heavy = [read(large, "https://heavy.example/") for _ in range(6)]
+        light = [read(PAGE, "https://light.example/") for _ in range(30)]
+        await asyncio.gather(*heavy, *light)
+    assert len(done) == 36
+    assert "https://heavy.example/" not in done[1:31]  # the one that was in hand, and then all of the small ones

@@ -11,13 +11,13 @@ import asyncio
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Final, TypeVar
 
 import orjson
 
+from sitemirror import urls
 from sitemirror.errors import OutputError
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.workers.jobs import (
@@ -35,6 +35,7 @@ from sitemirror.workers.jobs import (
     reading_from,
     reading_wanted,
 )
+from sitemirror.workers.line import Line
 from sitemirror.workers.worker import Job, Worker
 
 LOOK_EVERY: Final = 24
@@ -87,7 +88,7 @@ class Pool:
         self.count = workers or suitable_workers()  # at most
         self._warn = warn
         self._workers: list[Worker] = []
-        self._waiting: deque[Job] = deque()  # for a worker that is up
+        self._waiting = Line()
         self._starting: set[asyncio.Task[None]] = set()
         self._alone = False  # no worker can be had
         self._careful = False
@@ -109,13 +110,13 @@ class Pool:
         if self._here(len(source.body)):
             import_module(self._loads)  # before the clock runs: this is no work that a worker would take over
             return self._try(lambda: READERS[kind](source, wishes), watch)
-        return reading_from(await self._ask(reading_wanted(kind, source, wishes), watch))
+        return reading_from(await self._ask(reading_wanted(kind, source, wishes), source.url, watch))
 
     async def localize(self, file: Received, targets: Mapping[str, str], watch: Stopwatch = IDLE) -> tuple[int, str]:
         """Makes a file's links local; gives its size and hash. Raises `JobFailed`, or what the disk refuses."""
         if self._here(0):  # What is written down has been read once, in time.
             return self._try(lambda: localize(file, targets), watch)
-        size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets), watch))[0])
+        size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets), file.url, watch))[0])
         return size, digest
 
     def be_careful(self) -> None:
@@ -170,27 +171,29 @@ class Pool:
         finally:
             self._busy += time.perf_counter() - begun
 
-    async def _ask(self, message: Message, watch: Stopwatch) -> Message:
-        job = Job(message, asyncio.get_running_loop().create_future(), watch)
-        self._give(job)
+    async def _ask(self, message: Message, url: str, watch: Stopwatch) -> Message:
+        job = Job(message, asyncio.get_running_loop().create_future(), watch, urls.parts(url).authority)
+        self._look_around()
+        self._waiting.add(job)
+        self._feed()
         answer = await job.result
         if isinstance(answer, str):
             raise JobFailed(answer)
         check(answer)
         return answer
 
-    def _give(self, job: Job) -> None:
-        """To the worker with the least before it."""
+    def _look_around(self) -> None:
+        """Starts another worker if all have had their hands full for a while."""
         up = [worker for worker in self._workers if worker.is_up]
-        if not up:
-            self._waiting.append(job)
-            return
-        chosen = min(up, key=lambda worker: worker.load)
-        self._crowded = self._crowded + 1 if len(chosen.jobs) >= 2 else 0
+        self._crowded = self._crowded + 1 if up and all(len(worker.jobs) >= 2 for worker in up) else 0
         if self._crowded >= CROWDED and len(up) == len(self._workers) < self.count and not self._starting:
             self._crowded = 0
             self._start(1)
-        chosen.do(job)
+
+    def _feed(self) -> None:
+        """Gives what waits to the workers with the least before them, as far as they have room."""
+        while self._waiting and (room := [worker for worker in self._workers if worker.has_room]):
+            min(room, key=lambda worker: worker.load).do(self._waiting.next())
 
     # --- workers -----------------------------------------------------------------------------------------------
 
@@ -216,8 +219,11 @@ class Pool:
     def up(self, worker: Worker) -> None:
         """A worker has said that it is there."""
         self._false_starts = 0
-        while self._waiting:
-            worker.do(self._waiting.popleft())
+        self._feed()
+
+    def answered(self, worker: Worker) -> None:
+        """A worker has done a job, and has room for another."""
+        self._feed()
 
     def lost(self, worker: Worker) -> None:
         """A worker has ended. What it was doing is done by another, unless that is what it died of."""
@@ -243,8 +249,8 @@ class Pool:
                 jobs.popleft()
                 first.answer(f"took longer than {LONGEST:.0f} s" if worker.timed_out else "the worker died of it")
         self._start(1)
-        for job in jobs:
-            self._give(job)
+        self._waiting.put_back(jobs)
+        self._feed()
 
     def _not_started(self, reason: str) -> None:
         """Fewer workers will do, and none as well: slower, but it works."""

@@ -7,11 +7,17 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from sitemirror.stopwatch import Stopwatch
 from sitemirror.workers.jobs import Message
 from sitemirror.workers.process import HEADER, framed
+
+AHEAD: Final = 8
+"""Jobs that a worker has before it at most: it should not have to wait for the next, nor keep many from the others."""
+
+BYTES_AHEAD: Final = 256 * 1024
+"""The same in bytes: behind a large page none waits."""
 
 
 class Owner(Protocol):
@@ -19,6 +25,9 @@ class Owner(Protocol):
 
     def up(self, worker: Worker) -> None:
         """It has said that it is there."""
+
+    def answered(self, worker: Worker) -> None:
+        """It has done a job."""
 
     def lost(self, worker: Worker) -> None:
         """It has ended, with what it was doing undone."""
@@ -31,6 +40,7 @@ class Job:
     message: Message
     result: asyncio.Future[Message | str]
     watch: Stopwatch
+    site: str = ""  # whose page it is
     deaths: int = 0
 
     @property
@@ -65,6 +75,11 @@ class Worker(asyncio.SubprocessProtocol):
         self.load += job.size
         assert self._transport is not None
         cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0)).write(framed(job.message))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it can be given another job."""
+        return self.is_up and len(self.jobs) < AHEAD and self.load < BYTES_AHEAD
 
     @property
     def pid(self) -> int:
@@ -120,6 +135,7 @@ class Worker(asyncio.SubprocessProtocol):
         self._began = time.monotonic()
         job.watch.worked(seconds)
         job.answer(answer)
+        self.owner.answered(self)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:  # It answers no more, whatever else it does.
