@@ -13,7 +13,8 @@ import pytest
 
 from sitemirror import mirror
 from sitemirror.errors import EmptySitemap, FolderLocked
-from tests.conftest import RunCli, StartCli
+from sitemirror.store.state import peek
+from tests.conftest import RunCli, StartCli, until
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
 from tests.site.faults import held, ok, status
@@ -250,3 +251,26 @@ async def test_a_scope_that_matches_nothing_is_an_error_on_an_existing_mirror_to
     await run()
     with pytest.raises(EmptySitemap):
         await run(include_path=("/none/*",))
+
+
+@pytest.mark.parametrize("where", ["/page/0003", "/sitemap.xml"])
+def test_a_wish_to_be_left_alone_survives_a_kill(site: Site, start_cli: StartCli, out: Path, where: str) -> None:
+    """The host asked for ten minutes, and the run was killed: the next one does not even ask for the start page."""
+    site.sitemap(urls=site.fill(5))
+    site.html_page("/", "Home", "<p>home</p>")
+    site.fault(where, status(429, retry_after="600"))
+    command = ("mirror", site.url, "--rate-limit", 0, "--output", out)
+    first = start_cli(*command)
+    state = out / f"127.0.0.1_{site.port}" / "_state.sqlite3"
+    until(lambda: bool(peek(state, "pace")))
+    first.kill()
+    first.communicate(timeout=10)
+    site.clear_log()
+    second = start_cli(*command)
+    assert second.stderr is not None
+    said = second.stderr.readline()
+    assert "asked for in the last run" in said
+    time.sleep(0.5)
+    second.kill()
+    second.communicate(timeout=10)
+    assert site.requests == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from sitemirror.engine.arrival import Arrival, arrive, check_reachable, check_robots, check_site, check_start
@@ -11,7 +12,7 @@ from sitemirror.engine.notes import Notes
 from sitemirror.engine.plan import Plan, plan_for
 from sitemirror.engine.profile import profile
 from sitemirror.engine.robots import RobotsBook
-from sitemirror.engine.rounds import Rounds
+from sitemirror.engine.rounds import TICK, Rounds
 from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.taker import Taker
 from sitemirror.engine.tally import Tally
@@ -26,7 +27,8 @@ from sitemirror.stopwatch import Phase
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
-from sitemirror.store.state import RunInfo
+from sitemirror.store.paths import host_folder
+from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
 
 
@@ -43,6 +45,8 @@ async def run_crawl(session: Session, start_url: str) -> MirrorReport:
 async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
     robots = RobotsBook(session, CrawlScope(session.settings, start_url=start_url))
     obeys = plan.follows_links and plan.respect_robots
+    # Before anything is asked: the host may have wished to be left alone for a while, just before the last run ended.
+    session.pace.restore(peek(session.settings.output / host_folder(start_url) / STATE_FILE, "pace"))
     try:
         if obeys:
             await session.unless_stopped(check_robots(robots, start_url))
@@ -148,6 +152,7 @@ class Mirror:
             session.warn(f"only URLs under {self._scope.folder} are taken; --whole-site takes all")
         session.pace.restore(self._space.state.get("pace", {}))
         status, trouble = RunStatus.OK, None
+        memory = asyncio.create_task(self._remember_pace())
         try:
             session.watch.begin(Phase.DISCOVERY)
             await self._session.unless_stopped(self._discover())
@@ -157,12 +162,26 @@ class Mirror:
             status = RunStatus.INTERRUPTED
         except SitemirrorError as error:
             status, trouble = RunStatus.ERROR, error
+        finally:
+            memory.cancel()
         report = await self._finish(status, trouble)
         if trouble is not None:
             trouble.report = report
             raise trouble
         session.emit(RunFinished(report.status))
         return report
+
+    async def _remember_pace(self) -> None:
+        """Writes down who asked us to wait, as soon as somebody does: a kill must not make us forget it."""
+        pace, state, kept = self._session.pace, self._space.state, self._session.pace.snapshot()
+        while True:
+            await asyncio.sleep(TICK)
+            now = pace.snapshot()
+            if now != kept:
+                kept = now
+                state.put("pace", now)
+                if not self._run.discovered:
+                    self._listing.save()  # The books are not kept yet.
 
     # --- discovery ---------------------------------------------------------------------------------------------
 

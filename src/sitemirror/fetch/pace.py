@@ -227,7 +227,7 @@ class Pace:
         for name, host in self._hosts.items():
             left = host.paused_until - now
             if host.share < 1.0 or left > 0:
-                found[name] = {"share": host.share, "paused_until": wall + left if left > 0 else None}
+                found[name] = {"share": host.share, "paused_until": math.ceil(wall + left) if left > 0 else None}
         return found
 
     def restore(self, data: object) -> None:
@@ -243,7 +243,10 @@ class Pace:
             if share is not None and 0 < share < 1:
                 host.share = max(share, SLOWEST)
             if until is not None and until > wall:
-                host.paused_until = max(host.paused_until, now + min(until - wall, LONGEST_PAUSE))
+                left = min(until - wall, LONGEST_PAUSE)
+                if now + left > host.paused_until:
+                    host.paused_until = now + left
+                    self._tell(Waiting(name, left, "asked for in the last run"))
 
     def _host(self, url: str) -> _Host:
         name = parts(url).authority

@@ -121,16 +121,17 @@ class Listing:
         self._listed += entries
         self._uncommitted += entries
         if self._uncommitted >= _AT_MOST:
-            self._commit()
+            self.save()
 
     def finish(self, sitemap: int, *, kind: str | None, error: str | None, status: str = "completed") -> None:
         self._db.execute(
             "UPDATE sitemap SET status = ?, kind = ?, error = ? WHERE id = ?", (status, kind, error, sitemap)
         )
         if self._uncommitted * _PART >= self._listed:
-            self._commit()
+            self.save()
 
-    def _commit(self) -> None:
+    def save(self) -> None:
+        """Makes what has been written so far last."""
         if self._db.in_transaction:
             self._db.execute("COMMIT")
         self._uncommitted = 0
@@ -138,7 +139,7 @@ class Listing:
     def settle(self) -> None:
         """Nothing more is listed for now: what came twice is known, and all is safe."""
         self._intake.settle()
-        self._commit()
+        self.save()
 
     def sitemaps(self, *, newest: int | None = None) -> Iterator[SitemapRow]:
         """This run's sitemaps in the order they were found; with `newest`, only the last so many."""

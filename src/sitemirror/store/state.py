@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +46,18 @@ _DISK_REFUSES: Final = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_PERM,
 )
+
+
+def peek(path: Path, name: str) -> Any:
+    """A small fact from a state that is not opened yet, or is another's; None where there is none."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+            return None if row is None else json.loads(row[0])
+    except (sqlite3.Error, ValueError):  # Whoever opens it will say what is wrong with it.
+        return None
 
 
 class State:
