@@ -19,6 +19,11 @@ def printable(value: str, *, limit: int = 2000) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 page`, `1,234 pages`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -57,12 +57,12 @@ def test_a_url(run_cli: RunCli, site: Site) -> None:
 
 
 def test_text_is_markdown_already(run_cli: RunCli, site: Site, tmp_path: Path) -> None:
-    """A Markdown page or file is printed as it is."""
+    """A Markdown page or file is printed as it is, without front matter, as a mirror would save it."""
     text = "# Title\n\n<b>*as is*</b>\n"
     site.page("/a.md", text, type="text/markdown")
     (tmp_path / "b.md").write_text(text, encoding="utf-8")
-    assert run_cli("convert", f"{site.url}/a.md", "--no-front-matter").stdout == text
-    assert run_cli("convert", tmp_path / "b.md", "--no-front-matter").stdout == text
+    assert run_cli("convert", f"{site.url}/a.md").stdout == text
+    assert run_cli("convert", tmp_path / "b.md").stdout == text
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,7 @@ def test_the_door_has_the_options_of_both_commands(
         assert name in out
     for option in options_of(Command.LIST, Command.MIRROR):
         assert option.names[0].partition("/")[0] in out
+    assert "json|md|markdown|html|both" in out
 
 
 def test_the_reference_is_current() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sitemirror.cli import stdout
-from sitemirror.cli.progress import count
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
+from sitemirror.text import counted
 
 if TYPE_CHECKING:
     from sitemirror.engine.single import Source
@@ -20,10 +20,12 @@ _STDIN = "-"
 
 def run_convert(target: str, base: str, settings: Settings) -> int:
     """The exit code. `base` is the URL of a page that is in a file."""
-    page = _source(target, base, settings).page(settings.content)
-    from sitemirror.convert import with_front_matter
+    source = _source(target, base, settings)
+    page = source.page(settings.content)
+    from sitemirror.convert import PageKind, with_front_matter
 
-    stdout.print_page(with_front_matter(page) if settings.front_matter else page.markdown)
+    has_head = settings.front_matter and source.kind is not PageKind.TEXT  # Text stays as it is.
+    stdout.print_page(with_front_matter(page) if has_head else page.markdown)
     if not page.markdown and not settings.quiet:
         print("note: the page has no text", file=sys.stderr)
     return 0
@@ -40,7 +42,7 @@ def run_explain(target: str, base: str, settings: Settings) -> int:
     if not settings.quiet:
         kept = [block for block in blocks if block.is_kept]
         letters = sum(len(block.text) for block in kept), sum(len(block.text) for block in blocks)
-        shown = f"{len(kept)} of {count(len(blocks), 'block')} kept, {letters[0]:,} of {letters[1]:,} characters"
+        shown = f"{len(kept)} of {counted(len(blocks), 'block')} kept, {letters[0]:,} of {letters[1]:,} characters"
         print(shown, file=sys.stderr)
     return 0
 

@@ -5,7 +5,7 @@ Defaults, bounds and help texts are not here: they stand once, in `settings.py`,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -128,9 +128,14 @@ OPTIONS: Final = (
 
 
 def options_of(*commands: Command) -> tuple[Option, ...]:
-    """The options that any of `commands` takes, in the order of the help text."""
-    found = {option.field: option for option in reversed(OPTIONS) if option.commands.intersection(commands)}
-    return tuple(reversed(found.values()))
+    """The options that any of `commands` takes, in the order of the help text; what each may be said with them all."""
+    found: dict[str, Option] = {}
+    for option in OPTIONS:
+        if option.commands.intersection(commands):
+            first = found.setdefault(option.field, option)
+            if first is not option:
+                found[option.field] = replace(first, choices=first.choices + option.choices)
+    return tuple(found.values())
 
 
 def spell(field: str) -> str:

@@ -31,7 +31,7 @@ from sitemirror.events import (
     Warned,
 )
 from sitemirror.settings import Settings
-from sitemirror.text import printable
+from sitemirror.text import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -119,7 +119,7 @@ def _rarer(event: Event, level: Level) -> str:
         case Warned(message):
             return printable(f"warning: {message}")
         case SitemapRead(url, urls, error):
-            return printable(f"sitemap: {url}: {count(urls, 'URL')}" + (f"; {error}" if error else ""))
+            return printable(f"sitemap: {url}: {counted(urls, 'URL')}" + (f"; {error}" if error else ""))
         case RunStarted(command, url, folder, resumed):
             verb = "resuming" if resumed else "starting"
             return printable(f"{verb}: {command} {url} -> {folder}")
@@ -127,18 +127,13 @@ def _rarer(event: Event, level: Level) -> str:
             return printable(f"site {done:,} of {of:,}: {status}: {url}" + (f" ({error})" if error else ""))
         case DiscoveryFinished(total, done):
             saved = f", {done:,} of them already done" if done else ""
-            return f"found: {count(total, 'URL')}{saved}"
+            return f"found: {counted(total, 'URL')}{saved}"
         case _:
             return ""
 
 
 def _from(least: Level, level: Level, text: str) -> str:
     return printable(text) if level >= least else ""
-
-
-def count(number: int, noun: str) -> str:
-    """`1 page`, `1,234 pages`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def span(seconds: float) -> str:
@@ -292,7 +287,7 @@ class Live:
 
         page, progress = self._page, self._progress
         if page is None:
-            return _one_line(f"Reading sitemaps: {self._sitemaps:,} read, {count(self._urls, 'URL')}")
+            return _one_line(f"Reading sitemaps: {self._sitemaps:,} read, {counted(self._urls, 'URL')}")
         total = progress.total if progress else page.total
         processed = progress.processed if progress else 0
         bar = Table.grid(padding=(0, 1))

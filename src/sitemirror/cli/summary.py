@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.cli.options import spell
-from sitemirror.cli.progress import count, span
+from sitemirror.cli.progress import span
 from sitemirror.publish.report import ListReport, MirrorReport, RunStatus, SitesReport
+from sitemirror.text import counted
 
 _SECRET: Final = frozenset(map(spell, ("basic_auth", "header", "proxy")))
 
@@ -45,7 +46,7 @@ def _all_saved(report: SitesReport) -> list[str]:
         (report.sites_failed, "failed"),
     )
     sites = ", ".join(f"{number:,} {word}" for number, word in ends if number)
-    total = f"{count(report.total_sites, 'site')} ({sites}): {_figures(report)}"
+    total = f"{counted(report.total_sites, 'site')} ({sites}): {_figures(report)}"
     return [
         f"{report.status}: {total}; {span(report.elapsed_sec)}",
         *(
@@ -58,7 +59,7 @@ def _all_saved(report: SitesReport) -> list[str]:
 
 def _figures(report: MirrorReport | SitesReport) -> str:
     shortfalls = (f"{number:,} {word}" for number, word in _shortfalls(report) if number)
-    return ", ".join([f"{count(report.successful, 'page')} saved", *shortfalls])
+    return ", ".join([f"{counted(report.successful, 'page')} saved", *shortfalls])
 
 
 def _shortfalls(report: MirrorReport | SitesReport) -> tuple[tuple[int, str], ...]:
@@ -85,7 +86,7 @@ def _next_step(report: MirrorReport | SitesReport, command_line: str) -> list[st
 
 def _listed(report: ListReport) -> list[str]:
     repeated = f", {report.duplicates:,} listed more than once" if report.duplicates else ""
-    found = f"{count(report.total_urls, 'URL')} in {count(len(report.sitemaps), 'sitemap')}{repeated}"
+    found = f"{counted(report.total_urls, 'URL')} in {counted(len(report.sitemaps), 'sitemap')}{repeated}"
     lines = [f"{report.status}: {found}; {span(report.elapsed_sec)}"]
     if report.outline:
         lines.append(f"outline: {report.outline}")

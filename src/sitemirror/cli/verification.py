@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sitemirror.cli import stdout
 from sitemirror.cli.complaints import complain
-from sitemirror.cli.progress import count, span
+from sitemirror.cli.progress import span
 from sitemirror.publish.report import RunStatus, VerifyProblem, VerifyReport
 from sitemirror.settings import Settings
-from sitemirror.text import printable
+from sitemirror.text import counted, printable
 
 _INTERRUPTED = 130
 
@@ -42,10 +42,10 @@ def _tell(problem: VerifyProblem) -> None:
 def _summary(report: VerifyReport) -> str:
     checked = report.checked
     figures = (
-        count(checked.urls, "URL"),
-        count(checked.files, "file"),
-        count(checked.links, "local link"),
-        count(checked.anchors, "anchor"),
+        counted(checked.urls, "URL"),
+        counted(checked.files, "file"),
+        counted(checked.links, "local link"),
+        counted(checked.anchors, "anchor"),
     )
     return f"{report.status}: {', '.join(figures)} checked; {span(report.elapsed_sec)}"
 

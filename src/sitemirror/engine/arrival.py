@@ -154,10 +154,14 @@ def check_reachable(session: Session) -> None:
 def unreachable(url: str, reason: str) -> Unreachable:
     """What is said of a host that could not be talked to."""
     host = urls.parts(url).host
-    if "no such host" in reason:
+    if reason.startswith("proxy"):
+        hint = "check --proxy, and what the environment says about proxies"
+    elif "no such host" in reason:
         hint = "check the spelling, and that this machine is online"
     elif "refused" in reason:
         hint = "check the port, and that the server is running"
+    elif "wrong version number" in reason:
+        hint = "it does not seem to speak https there: give the address with http://"
     elif "TLS" in reason:
         hint = "check the certificate; --ca-file names further certificates to trust"
     elif "not allowed" in reason:

@@ -18,7 +18,7 @@ from sitemirror.engine.session import Session
 from sitemirror.errors import EmptySitemap, NoSitemap
 from sitemirror.events import PageSkipped, SitemapRead
 from sitemirror.fetch.stream import Stream
-from sitemirror.frontier.scope import DOMAIN_LOCK, OUTSIDE_START, Scope
+from sitemirror.frontier.scope import DOMAIN_LOCK, EXCLUDED, NOT_INCLUDED, OUTSIDE_START, Scope
 from sitemirror.model import Entry, Failed, Fetched, Lane, NotModified, Problem, Redirect, SitemapRef, Skipped
 from sitemirror.store.intake import Listed
 from sitemirror.store.listing import Listing, SitemapRow
@@ -33,6 +33,14 @@ CHECKPOINT_REST: Final = 0.1
 _BATCH: Final = 2000
 _NAMED_VIOLATIONS: Final = 20
 _NAMED_PROBLEMS: Final = 3
+
+
+_SCOPE_HINTS: Final = {
+    DOMAIN_LOCK: "start from the address that the sitemap names, or use --no-domain-lock",
+    OUTSIDE_START: "--whole-site lifts the start path",
+    NOT_INCLUDED: "check --include-path",
+    EXCLUDED: "check --exclude-path",
+}
 
 
 class Discovery:
@@ -276,11 +284,12 @@ class Discovery:
         if self._found_any():
             return
         if listing.total:
-            reasons = f"none of the {listing.total} URLs in the sitemap is in scope"
-            outside = self._scope.folder != "/"
+            reason = listing.main_refusal
+            shown = f"{reason} {self._scope.folder}" if reason == OUTSIDE_START else reason
+            refused = f"none of the {listing.total} URLs in the sitemap is in scope"
             raise EmptySitemap(
-                f"{reasons} ({OUTSIDE_START} {self._scope.folder})" if outside else reasons,
-                hint="--whole-site lifts the start path" if outside else "see --no-domain-lock and --include-path",
+                f"{refused} ({shown})" if shown else refused,
+                hint=_SCOPE_HINTS.get(reason, "see --no-domain-lock and --include-path"),
             )
         read = list(listing.sitemaps(newest=3))
         if read and all(row.status == "completed" for row in read):

@@ -30,6 +30,7 @@ from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
 from sitemirror.store.survey import Counts, Survey
 from sitemirror.store.twins import Merge, find_merges, strays
+from sitemirror.text import counted
 
 _NAMED_STRAYS: Final = 10
 """Some sites point every canonical at their home page; naming each page would drown all else."""
@@ -86,7 +87,7 @@ async def publish(
         session.warn(f"the last pages may not survive a power cut: {error.message}")
     counts = survey.counts()
     if counts.refresh_failed:
-        session.warn(f"{counts.refresh_failed} pages could not be brought up to date; their old copies are kept")
+        session.warn(f"{counted(counts.refresh_failed, 'page')} could not be brought up to date; old copies are kept")
     if complete:
         Placement(space.state, tree).mark_published()
         run = replace(run, finished=True)

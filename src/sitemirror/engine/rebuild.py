@@ -23,6 +23,7 @@ from sitemirror.store.moves import ASIDE
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import RESCUED, Remembered, Restorer
 from sitemirror.store.state import State
+from sitemirror.text import counted
 
 
 def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
@@ -41,22 +42,37 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
         lost = _refetch_strays(restorer, tree)
     knitter.settle_places()
     if lost:
-        session.warn(f"{lost} pages were being moved when the state was lost; they are fetched again")
-    if from_manifest or trusted:
-        session.warn(f"the working state was missing; {from_manifest + trusted} pages were found again and are kept")
-    return bool(from_manifest or trusted)
+        session.warn(f"{counted(lost, 'page')} had been on the move when the state was lost; fetched again")
+    if kept := from_manifest + trusted.found:
+        session.warn(f"the working state was missing; {counted(kept, 'page')} found again and kept")
+    if trusted.missing:
+        session.warn(
+            f"{counted(trusted.missing, 'URL')} in _processed.txt without a file here: taken as done; "
+            "--re-download-all fetches what is missing"
+        )
+    return bool(from_manifest or trusted.found or trusted.missing)
 
 
-def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -> int:
+@dataclass(slots=True)
+class Trusted:
+    """URLs that count as done because `_processed.txt` says so."""
+
+    found: int = 0  # with a file
+    missing: int = 0
+
+
+def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -> Trusted:
     """Counts URLs from `_processed.txt` as done, also when neither state nor file knows them."""
-    count = 0
+    trusted = Trusted()
     for line in processed:
         with suppress(urls.InvalidUrl):
             url = urls.normalize(line)
             if not restorer.done(url):
-                restorer.page(_look_up(restorer, tree, home, url))
-                count += 1
-    return count
+                page = _look_up(restorer, tree, home, url)
+                restorer.page(page)
+                trusted.found += bool(page.fetched_at)
+                trusted.missing += not page.fetched_at
+    return trusted
 
 
 def _refetch_strays(restorer: Restorer, tree: Tree) -> int:

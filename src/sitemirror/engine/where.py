@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import os
 import posixpath
 from contextlib import suppress
@@ -48,11 +49,22 @@ def _file_of(text: str, output: Path) -> str:
     manifests = [output / folder / MANIFEST]
     if output.is_dir():  # a page of another subdomain stands in the manifest of the site it was found on
         manifests += sorted(found for found in output.glob(f"*/{MANIFEST}") if found != manifests[0])
+    of_host: list[PageRow] = []
     for manifest in manifests:
-        for row in _pages(manifest):
+        rows = _pages(manifest)
+        of_host = of_host or rows
+        for row in rows:
             if url == row.url or url in row.aliases:
                 return str(Path(os.path.normpath(manifest.parent / row.path)))
-    return str(output / folder / paths.page_path(url))
+    is_html = bool(of_host) and not any(row.path.endswith(".md") for row in of_host)
+    return str(output / folder / (_html_path(url) if is_html else paths.page_path(url)))
+
+
+def _html_path(url: str) -> str:
+    """Where a mirror in HTML would have a URL, as far as its name tells what it is."""
+    kind, _ = mimetypes.guess_type(urls.parts(url).path)
+    is_page = kind is None or kind in ("text/html", "application/xhtml+xml")
+    return paths.page_path(url, ".html") if is_page else paths.asset_path(url)
 
 
 def _url_of(path: Path) -> str:

@@ -24,6 +24,7 @@ from sitemirror.store.lock import FolderLock
 from sitemirror.store.moves import finish_moves
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.state import RunInfo, State, StateUnusable
+from sitemirror.text import counted
 
 STATE_FILE: Final = "_state.sqlite3"
 """The mirror's own state; another (that of a listing) cannot be rebuilt from the mirror."""
@@ -190,5 +191,5 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     ledger.durable(files, but={id for id, path, _ in files if path not in synced})
     ledger.commit()
     if lost:
-        session.warn(f"{len(lost)} pages had not reached the disk when the last run ended; they are fetched again")
+        session.warn(f"{counted(len(lost), 'page')} had not reached the disk when the last run ended; fetched again")
     return ledger

@@ -357,7 +357,8 @@ class Fetcher:
             case UnknownEncoding():
                 return Failed(url, printable(str(error), limit=200), transient=False)
         found = explain(error, timeout=self._settings.timeout)
-        return Failed(url, found.reason, transient=found.transient)
+        is_lost_proxy = isinstance(error, aiohttp.ClientConnectorDNSError) and self._proxies.for_url(url) is not None
+        return Failed(url, f"proxy: {found.reason}" if is_lost_proxy else found.reason, transient=found.transient)
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

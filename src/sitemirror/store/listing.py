@@ -201,6 +201,15 @@ class Listing:
             ).fetchone()[0]
         )
 
+    @property
+    def main_refusal(self) -> str:
+        """Why most of the URLs that this run has listed may not be fetched; empty if none is refused."""
+        row = self._db.execute(
+            "SELECT reason FROM url WHERE run = ? AND status = ? GROUP BY reason ORDER BY count(*) DESC LIMIT 1",
+            (self._run.number, Row.OUTSIDE),
+        ).fetchone()
+        return str(row[0] or "") if row is not None else ""
+
     def mark_gone(self, at: str) -> int:
         """URLs that this start URL listed once and no longer does. Their files stay. Returns how many are new."""
         with self._state.transaction() as db:

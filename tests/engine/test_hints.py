@@ -1,0 +1,83 @@
+"""What an error tells to do next, where the first guess would lead the wrong way."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from sitemirror import crawl_sync, mirror
+from sitemirror.engine.where import where
+from sitemirror.errors import EmptySitemap, Unreachable
+from sitemirror.settings import Settings
+from tests.conftest import RunCli
+from tests.crawl.conftest import link
+from tests.site import Site
+
+
+@pytest.mark.parametrize(
+    ("listed", "options", "reason", "hint"),
+    [
+        ("https://elsewhere.example/{}", {}, "domain lock", "--no-domain-lock"),
+        ("/page/{}", {"exclude_path": ["*"]}, "matched by --exclude-path", "--exclude-path"),
+        ("/page/{}", {"include_path": ["/docs/*"]}, "not matched by --include-path", "--include-path"),
+        ("/page/{}", {"start": "/docs/"}, "outside the start path /docs/", "--whole-site"),
+    ],
+)
+async def test_a_sitemap_out_of_scope_says_what_keeps_it_out(
+    site: Site, out: Path, listed: str, options: dict[str, object], reason: str, hint: str
+) -> None:
+    """By what refused most of its URLs, also where another restriction is set that refused none."""
+    site.sitemap(urls=[listed.format(number) for number in range(5)])
+    site.html_page("/docs/", "Docs", "<p>docs</p>")
+    start = str(options.pop("start", "/"))
+    with pytest.raises(EmptySitemap, match=re.escape(f"({reason})")) as caught:
+        await mirror(site.url + start, output=out, rate_limit=0, **options)  # type: ignore[arg-type]
+    assert hint in (caught.value.hint or "")
+
+
+async def _answer_in_plain_text(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    writer.close()
+
+
+async def test_an_address_that_does_not_speak_https(out: Path) -> None:
+    """Nothing is wrong with a certificate that is not there."""
+    async with await asyncio.start_server(_answer_in_plain_text, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(Unreachable) as caught:
+            await mirror(f"https://127.0.0.1:{port}/", output=out, max_retries=0)
+    assert "http://" in (caught.value.hint or "")
+
+
+async def test_a_proxy_that_cannot_be_found(site: Site, out: Path) -> None:
+    """The host is spelled right; it is the proxy that is not."""
+    with pytest.raises(Unreachable, match="proxy: no such host") as caught:
+        await mirror(site.url, output=out, proxy="http://nowhere.invalid:3128", max_retries=0)
+    assert "--proxy" in (caught.value.hint or "")
+
+
+def test_what_is_not_there_is_not_said_to_be_found(site: Site, out: Path, run_cli: RunCli) -> None:
+    """A URL of `_processed.txt` is not asked for again, and whoever misses its file reads why."""
+    site.sitemap(urls=site.fill(3))
+    home = out / f"127.0.0.1_{site.port}"
+    home.mkdir(parents=True)
+    home.joinpath("_processed.txt").write_text(f"{site.url}/page/0001\n", encoding="utf-8")
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    assert "1 URL in _processed.txt without a file here: taken as done" in done.stderr
+    assert "found again" not in done.stderr
+
+
+def test_where_a_url_would_be_in_a_mirror_of_html(site: Site, out: Path) -> None:
+    """A page that was not mirrored goes where the others of its mirror are, and a picture stays a picture."""
+    site.html_page("/", "Home", link("/a"))
+    site.html_page("/a", "A", "<p>a</p>")
+    crawl_sync(site.url, output=out, rate_limit=0)
+    home = out / f"127.0.0.1_{site.port}"
+    settings = Settings(output=out)
+    assert where(f"{site.url}/new", settings) == str(home / "new" / "index.html")
+    assert where(f"{site.url}/new.png", settings) == str(home / "new.png")
+    assert where(f"{site.url}/a", settings) == str(home / "a" / "index.html")
