@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.convert.pages import markdown
 FILES = Path(__file__).parents[2] / "src" / "sitemirror" / "convert" / "adapters"
 GOLDEN = Path(__file__).parents[1] / "golden"
 BODY = turbohtml.parse("<p>x</p>").select("body")[0]
+CHROME_IDS = re.compile(r"#([\w-]+)")
 TITLE = '<div class="titlepage"><div><div><h2 class="title">{0}</h2></div></div></div>'  # of a section in DocBook
 ALERTS = {"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"}
 
@@ -75,6 +77,68 @@ def test_box_names_hold_on_every_page() -> None:
     )
     assert markdown(box) == "> [!TIP]\n> x\n"
     assert markdown('<div class="alert alert-info"><p>x</p></div>') == "x\n"
+
+
+@pytest.mark.parametrize("path", sorted(FILES.glob("*.toml")), ids=lambda path: path.stem)
+def test_no_chrome_is_a_heading_or_a_section(path: Path) -> None:
+    """Their ids are made from their words, and those may be what a generator calls its menus."""
+    text = path.read_text(encoding="utf-8")
+    chrome = read_generator(text).chrome
+    for name in CHROME_IDS.findall(" ".join(tomllib.loads(text).get("chrome", ()))):
+        html = f'<div><h2 id="{name}">Heading</h2></div><section id="{name}"><h2>Section</h2></section>'
+        body = turbohtml.parse(html).select("body")[0]
+        chrome.leave(body)
+        assert body.text == "HeadingSection", name
+
+
+@pytest.mark.parametrize(
+    ("head", "content"),
+    [
+        ('<meta name="generator" content="Mintlify">', '<div id="content-area"><h1>T</h1>{0}</div>'),
+        ('<meta name="generator" content="Asciidoctor 2.0.20">', "<h1>T</h1>{0}"),
+        ('<link rel="stylesheet" href="css/chrome.css">', '<div id="content"><main><h1>T</h1>{0}</main></div>'),
+        ('<meta name="generator" content="MediaWiki 1.41">', '<div id="bodyContent"><h1>T</h1>{0}</div>'),
+        ('<meta name="generator" content="Doxygen 1.9.8">', '<div id="doc-content"><h1>T</h1>{0}</div>'),
+    ],
+)
+def test_headings_named_like_menus_stay(head: str, content: str) -> None:
+    """Sections about a footer, a sidebar or a table of contents are sections like any other."""
+    names = ("sidebar", "navbar", "table-of-contents", "pagination", "footer", "menu-bar", "toc", "top")
+    headings = "".join(f'<h2 id="{name}">About {name}</h2><p>x</p>' for name in names)
+    text = markdown(f"{head}{content.format(headings)}", content="auto")
+    assert all(f"## About {name}\n" in text for name in names)
+
+
+@pytest.mark.parametrize(
+    ("head", "content"),
+    [
+        (
+            '<link rel="stylesheet" href="_static/pygments.css">',
+            '<div class="related"><h3>Navigation</h3></div><div class="documentwrapper"><div class="body" role="main">'
+            '<h1>T</h1><div class="related docutils container"><p>Words</p></div></div></div>',
+        ),
+        (
+            '<link rel="stylesheet" href="_static/pygments.css">',
+            '<div class="sphinxsidebar"><div id="searchbox">Navigation</div></div><div class="body" role="main">'
+            '<h1>T</h1><div class="section" id="searchbox"><p>Words</p></div></div>',
+        ),
+        *(
+            (
+                '<meta name="generator" content="Jekyll v4.3.2">',
+                f'<div class="{name}">Navigation</div><main><h1>T</h1><div class="{name}"><p>Words</p></div></main>',
+            )
+            for name in ("search", "sidebar", "pagination")
+        ),
+        (
+            '<meta name="generator" content="mkdocs-1.5.3, mkdocs-material-9.5.3">',
+            '<div class="modal" id="mkdocs_search_modal" role="dialog">Navigation</div>'
+            '<article class="md-content__inner"><h1>T</h1><div class="modal"><p>Words</p></div></article>',
+        ),
+    ],
+)
+def test_boxes_of_authors_may_be_called_like_menus(head: str, content: str) -> None:
+    """A name that authors give to their own boxes takes away only what the generator has written."""
+    assert markdown(head + content, content="auto") == "# T\n\nWords\n"
 
 
 def test_a_docbook_page_is_content_but_for_its_menus() -> None:

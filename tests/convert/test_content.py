@@ -127,6 +127,12 @@ def test_the_marked_main_part_is_the_page(content: str, open_tag: str) -> None:
     assert markdown(html, content=content) == f"# Title\n\n{PROSE.strip()}\n"
 
 
+def test_a_heading_is_not_the_content_that_it_is_called() -> None:
+    """The id of a heading is made from its words, and a chapter may be called Content."""
+    html = f"<h1>Title</h1><p>{PROSE}</p><h2 id=content>Content</h2><p>{PROSE}</p>"
+    assert markdown(html, content="main").count(PROSE.strip()) == 2
+
+
 def test_auto_prefers_too_much_to_too_little() -> None:
     """A landmark that holds only part of the text does not decide what the page is."""
     html = f"<main><p>Intro</p></main><div><h2>Chapter</h2><p>{PROSE}</p><p>{PROSE}</p></div>"

@@ -62,7 +62,9 @@ _LANDMARKS: Final = "main, [role=main]"
 _CONTAINERS: Final = (
     "[itemprop=articleBody], "
     "[class]:is(.markdown-body, .post-content, .entry-content, .article-content, .article-body)",
-    "[id]:is(#main-content, #content, #main, #page-content), [class]:is(.main-content, .page-content)",
+    # A heading may have any word for its id.
+    "[id]:is(#main-content, #content, #main, #page-content):not(h1, h2, h3, h4, h5, h6, a, dt, li, span), "
+    "[class]:is(.main-content, .page-content)",
 )
 
 _ANYTHING: Final = frozenset(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _COMMON: Final = "common.toml"
 _CLASS: Final = re.compile(r"\.[\w-]+")
+_ID: Final = re.compile(r"#[\w-]+")
 # Where menus, banners and the like are, if nothing else is said of them.
 _BOXES: Final = (
     "div", "article", "section", "aside", "header", "footer", "nav", "ul", "ol", "form", "p", "button", "table",
@@ -38,22 +39,29 @@ class Tabs:
 
 @dataclass(frozen=True, slots=True)
 class Chrome:
-    """What is never content: boxes with one of these class names, and what the other selectors find.
+    """What is never content: boxes with one of these class names or ids, and what the other selectors find.
 
     Asking each box for its class is five times faster than a selector, which would ask every word of coloured code.
     """
 
     names: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
     others: str = ""
 
     def leave(self, element: Element) -> None:
         """Takes it out of `element`."""
         if self.others:
             element.remove(self.others)
-        if self.names:
+        if self.names or self.ids:
             for box in list(element.iter_elements(_BOXES)):  # a list: what comes next may go with one around it
-                if (classes := box.attr("class")) and not self.names.isdisjoint(classes.split()):
+                if self._is(box):
                     box.decompose()
+
+    def _is(self, box: Element) -> bool:
+        if (classes := box.attr("class")) and not self.names.isdisjoint(classes.split()):
+            return True
+        # The id of a section is made from its heading, and so may be any word.
+        return bool(self.ids) and box.attr("id") in self.ids and box.tag != "section"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +186,9 @@ def read_generator(text: str) -> Generator:
 
 def _chrome(selectors: Sequence[str]) -> Chrome:
     names = [one for one in selectors if _CLASS.fullmatch(one)]
-    return Chrome(frozenset(one[1:] for one in names), any_of([one for one in selectors if one not in names]))
+    ids = [one for one in selectors if _ID.fullmatch(one)]
+    others = any_of([one for one in selectors if one not in names and one not in ids])
+    return Chrome(frozenset(one[1:] for one in names), frozenset(one[1:] for one in ids), others)
 
 
 def _by_name(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
