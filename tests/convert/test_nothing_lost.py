@@ -80,11 +80,84 @@ def test_lists_in_a_cell_keep_their_numbers() -> None:
         ('<pre><code><span class="line">a</span>\n<span class="line">b</span></code></pre>', "a\nb"),
         ("<table><tr><td><pre>1\n2</pre></td><td><pre>a\nb</pre></td></tr></table>", "a\nb"),
         ("<xmp>a <b>\nb</xmp>", "a <b>\nb"),
+        (  # Hugo
+            "<pre><code>"
+            + "".join(
+                f'<span style="display:flex;"><span style="white-space:pre;-webkit-user-select:none;user-select:none;'
+                f'margin-right:0.4em;color:#7f7f7f">{number}</span><span>{line}\n</span></span>'
+                for number, line in enumerate("ab", 1)
+            )
+            + "</code></pre>",
+            "a\nb",
+        ),
+        (
+            '<div class="highlight"><table><tr><td><pre><code><span style="user-select:none">1\n</span></code></pre>'
+            "</td>\n<td><pre><code><span>a\n</span></code></pre></td></tr></table></div>",
+            "a",
+        ),
+        (  # Asciidoctor with CodeRay
+            '<pre class="CodeRay highlight"><code><span class="line-numbers"> 9</span><span class="integer">1</span>\n'
+            '<span class="line-numbers"><strong>10</strong></span>b</code></pre>',
+            "1\nb",
+        ),
+        (
+            '<pre class="CodeRay highlight"><code><table class="CodeRay"><tr>\n  <td class="line-numbers"><pre>1\n2\n'
+            '</pre></td>\n  <td class="code"><pre>a\n  b\n</pre></td>\n</tr></table>\n</code></pre>',
+            "a\n  b",
+        ),
+        ("<pre>1 <span style='user-select:none'>$ </span>ls\n<b>2</b>\n\n\n</pre>", "1 $ ls\n2\n\n"),
     ],
 )
 def test_code_is_its_lines_and_no_more(pre: str, code: str) -> None:
     """Numbers beside lines are no code, wherever they begin, and lines end where the page ends them."""
     assert markdown(f"<p>x</p>{pre}") == f"x\n\n```\n{code}\n```\n"
+
+
+def test_a_number_in_each_row_is_data() -> None:
+    """One number beside code numbers its line only if there is nothing else in the table."""
+    html = f"<table>{'<tr><td><pre>1</pre></td><td><pre>a</pre></td></tr>' * 2}</table>"
+    assert markdown(html).count("```\n1\n```") == 2
+
+
+@pytest.mark.parametrize(
+    ("generator", "html", "text"),
+    [
+        (
+            "rustdoc",
+            '<section id="main-content" class="content"><h1>lib.rs</h1><div class="example-wrap digits-1">'
+            '<pre class="rust"><code><a href=#1 id=1 data-nosnippet>1</a><span class="doccomment">//! Docs.\n'
+            '<a href=#2 id=2 data-nosnippet>2</a></span><span class="kw">fn </span>main() {}</code></pre></div>',
+            "# lib.rs\n\n```rust\n//! Docs.\nfn main() {}\n```\n",
+        ),
+        (
+            "javadoc/SourceToHTMLConverter",
+            '<main role="main"><div class="source-container">\n<pre><span class="source-line-no">001</span>'
+            '<span id="line-1">package p;</span>\n<span class="source-line-no">002</span><span id="line-2">class A {}'
+            f"</span>\n{chr(10) * 60}</pre>\n</div></main>",
+            "```java\npackage p;\nclass A {}\n```\n",
+        ),
+    ],
+)
+def test_sources_have_no_numbers_in_their_lines(generator: str, html: str, text: str) -> None:
+    """What a generator writes of the sources themselves is code that can be compiled."""
+    assert markdown(f'<meta name="generator" content="{generator}">{html}', content="auto") == text
+
+
+@pytest.mark.parametrize(
+    ("name", "fence"),
+    [
+        ("highlight-wrapper", ""),
+        ("highlight-box", ""),
+        ("lang-switcher", ""),
+        ("source-container", ""),
+        ("highlight-code__inner", ""),
+        ("highlight-wrapper language-go", "go"),
+        ("highlight-python notranslate", "python"),
+    ],
+)
+def test_what_wraps_code_is_no_language(name: str, fence: str) -> None:
+    """Names of wrappers may begin like those that name a language."""
+    assert markdown(f'<div class="{name}"><pre>x</pre></div>') == f"```{fence}\nx\n```\n"
 
 
 def test_lines_of_verse_are_not_joined() -> None:

@@ -19,7 +19,17 @@ _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
 _NO_LANGUAGE: Final = frozenset(
     ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
 )
-_LINE_NUMBERS: Final = "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln)"
+# What code is wrapped in by names that begin like those: `highlight-wrapper`, `lang-switcher`.
+_ARRANGES: Final = re.compile(
+    r"(?:^|[-_])(?:area|block|body|box|button|container|content|copy|frame|group|header|inner|menu|outer|panel|picker|"
+    r"select|selector|switch|switcher|tabs?|title|toggle|toolbar|view|viewer|wrap|wrapper)$",
+    re.I,
+)
+_LINE_NUMBERS: Final = (
+    "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln, .source-line-no, "
+    ".sourceLineNo, span.line-numbers, td.line-numbers)"
+)
+_NOT_COPIED: Final = "span[style*=user-select]"  # Hugo's numbers, where it writes styles and no classes
 _MAYBE_NUMBERED: Final = "[class^=lin], .ln"
 _MORE_THAN_COLOUR: Final = (
     ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
@@ -54,7 +64,7 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
         return  # Its text is that of the one around it.
     text = pre.text
     if text.lstrip()[:1].isdigit() or pre.select_one(_MAYBE_NUMBERED) is not None:
-        pre.remove(_LINE_NUMBERS)
+        _drop_numbers(pre)
     if "\n" not in text:
         _part_lines(pre)
     for button in list(pre.iter_elements(_BUTTONS)):
@@ -73,6 +83,23 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             part.attrs["class"] = f"language-{language}" if language else ""
     if language == "diff":
         _show_changes(pre)
+
+
+def _drop_numbers(pre: Element) -> None:
+    """Takes out the numbers of the lines, and what only has to place them."""
+    before = pre.text
+    pre.remove(_LINE_NUMBERS)
+    for span in pre.select(_NOT_COPIED):
+        if span.text.strip().isdigit():  # else it may be a prompt
+            span.decompose()
+    if (text := pre.text) == before:
+        return
+    if isinstance(last := pre[-1] if len(pre) else None, Text) and last.data.isspace():
+        last.data = "\n"  # Javadoc has a screenful of empty lines below its sources.
+    inner = pre.find("pre")
+    if inner is not None and inner.text.strip() == text.strip():  # in a table, beside the numbers
+        code = inner.closest("code")
+        (pre if code is None else code).set_text(inner.text)
 
 
 def _wraps_little(element: Element) -> bool:
@@ -144,8 +171,8 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
     if not named:
         if not classes:
             return None
-        found = _LANGUAGE_CLASS.search(classes) if "-" in classes or ":" in classes else None
-        named = (found[1] or found[2]) if found is not None else _bare_name(classes.split(), names)
+        named = _prefixed_name(classes) if "-" in classes or ":" in classes else None
+        named = named or _bare_name(classes.split(), names)
     if not named:
         return None
     named = named.strip().lower()
@@ -153,6 +180,12 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
     if named in _NO_LANGUAGE:
         return ""
     return named if _LANGUAGE.fullmatch(named) else None
+
+
+def _prefixed_name(classes: str) -> str | None:
+    """The language that a class name ends with, after a word that says so."""
+    every = (found[1] or found[2] for found in _LANGUAGE_CLASS.finditer(classes))
+    return next((name for name in every if not _ARRANGES.search(name)), None)
 
 
 def _bare_name(words: Sequence[str], names: Mapping[str, str]) -> str | None:

@@ -141,11 +141,13 @@ def _cells(row: Element) -> list[Element]:
     return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in ("td", "th")]
 
 
-def _without_numbers(cells: list[Element]) -> list[Element]:
-    """The cells of a row without the one that numbers the lines of the code beside it."""
+def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
+    """The cells of a row without the one that numbers the lines of the code beside it, if there are enough of them."""
     if len(cells) == 2 and cells[1].find("pre") is not None:
         numbers = cells[0].text.split()
-        if len(numbers) > 1 and all(number.isdigit() for number in numbers):
+        if len(numbers) < fewest or not all(number.isdigit() for number in numbers):
+            return cells
+        if len(numbers) > 1 or (cells[0].find("pre") is not None and "\n" not in cells[1].text.strip()):
             cells[0].decompose()
             return cells[1:]
     return cells
@@ -173,6 +175,8 @@ def flatten(table: Element) -> None:
     """Leaves what is in the cells, one after the other, without the line numbers of code."""
     table.remove(_GUTTERS)
     rows = table.select(_ROWS)
-    cells = [cell for row in rows for cell in _without_numbers(_cells(row))]
+    # One number in each of many rows is data.
+    fewest = 1 if len(rows) == 1 else 2
+    cells = [cell for row in rows for cell in _without_numbers(_cells(row), fewest)]
     for part in (*table.select(":scope > *"), *rows, *cells, table):
         part.tag = "div"
