@@ -76,7 +76,7 @@ def test_box_names_hold_on_every_page() -> None:
         '<aside class="starlight-aside starlight-aside--tip"><p class="starlight-aside__title">Tip</p><p>x</p></aside>'
     )
     assert markdown(box) == "> [!TIP]\n> x\n"
-    assert markdown('<div class="alert alert-info"><p>x</p></div>') == "x\n"
+    assert markdown('<div class="notice"><p>x</p></div>') == "x\n"
 
 
 @pytest.mark.parametrize("path", sorted(FILES.glob("*.toml")), ids=lambda path: path.stem)

@@ -31,11 +31,56 @@ from tests.convert.pages import markdown
             "> [!NOTE]\n> a\n>\n> > [!TIP]\n> > b\n",
         ),
         ('<div class="note"><h1>Page</h1><p>x</p></div>', "# Page\n\nx\n"),
+        ('<div class="note"><img src="https://e.com/a.png"></div>', "> [!NOTE]\n> ![](https://e.com/a.png)\n"),
+        (
+            '<div class="alert alert-warning" role="alert"><strong>Careful:</strong> hot.</div>',
+            "> [!WARNING]\n> **Careful:** hot.\n",
+        ),
+        (
+            '<div class="alert alert-success"><h4 class="alert-heading">Well done</h4><p>x</p></div>',
+            "> [!TIP]\n> **Well done**\n>\n> x\n",
+        ),
+        ('<div class="alert alert-primary">x</div>', "> [!NOTE]\n> x\n"),
+        ('<div class="alert alert-danger" id="failed"></div><p>x</p>', "x\n"),
+        ('<div class="alert alert-info alert-dismissible fade show" role="alert">News</div><p>x</p>', "News\n\nx\n"),
     ],
 )
 def test_boxes_are_alerts(html: str, text: str) -> None:
     """The kind is kept, the title where it says more than the kind, and a page is no box."""
     assert markdown(html) == text
+
+
+def test_an_alert_of_the_site_is_no_part_of_a_page() -> None:
+    """What is told on every page stands outside the content, and stays there."""
+    html = '<div class="alert alert-info" role="alert">News</div><main><h1>T</h1><p>x</p></main>'
+    assert markdown(html, content="auto") == "# T\n\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("generator", "box", "text"),
+    [
+        (
+            "Jekyll v4.3.2",
+            '<blockquote class="warning-title"><p>My title</p><p>body</p></blockquote>',
+            "> [!WARNING]\n> **My title**\n>\n> body\n",
+        ),
+        (
+            "Jekyll v4.3.2",
+            '<div class="warning"><p class="warning-title">My title</p><p>body</p></div>',
+            "> [!WARNING]\n> **My title**\n>\n> body\n",
+        ),
+        (
+            "javadoc/17",
+            '<div class="deprecation-block"><span class="deprecated-label">Deprecated, for removal: This API element '
+            'is subject to removal in a future version.</span><div class="deprecation-comment">Use y.</div></div>',
+            "> [!WARNING]\n> **Deprecated, for removal: This API element is subject to removal in a future version.**\n"
+            ">\n> Use y.\n",
+        ),
+    ],
+)
+def test_a_title_of_ones_own_leaves_the_kind(generator: str, box: str, text: str) -> None:
+    """A generator's box is of the kind that its name says, whatever its title is."""
+    assert markdown(f'<meta name="generator" content="{generator}">{box}') == text
 
 
 def test_tabs_are_labelled_groups() -> None:

@@ -15,12 +15,13 @@ _BOXES: Final = frozenset(("div", "aside", "section", "details", "blockquote", "
 _TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "kbd", "img", "small", "sub", "sup"))
 _CELLS: Final = ":scope > tr > td, :scope > * > tr > td"
 _KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
+_DISMISSED: Final = "alert-dismiss"  # begins what Bootstrap calls messages that go when they are read
 _END_OF_TITLE: Final = ":!：. "
 
 
 def shape_admonition(box: Element, names: Vocabulary) -> bool:
     """Makes `box` an alert; `False` if it is none."""
-    if box.tag not in _BOXES:
+    if box.tag not in _BOXES or _DISMISSED in (box.attr("class") or "") or _is_empty(box):
         return False
     title = box.find("dt" if box.tag == "dl" else "summary") if box.tag in ("dl", "details") else None
     if title is None:
@@ -51,6 +52,11 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
     for number, element in enumerate(head):
         box.insert(number, element)
     return True
+
+
+def _is_empty(box: Element) -> bool:
+    """Whether a box waits for a script to say something in it."""
+    return box.select_one("*") is None and not box.text.strip()
 
 
 def _kind(box: Element, names: Vocabulary) -> str | None:
