@@ -245,3 +245,51 @@ def test_sections_in_a_frame_may_be_of_any_depth_and_in_any_element() -> None:
     story = "".join(f"<p>The {number}th thing that happened was this, and it was long.</p>" for number in range(20))
     html = f"<article><h1>News</h1>{story}</article><div><div>{alpha}</div></div>"
     assert "The 7th thing" in convert_html(html, url="https://example.com/", content="auto").markdown
+
+
+@pytest.mark.parametrize(
+    ("head", "html", "text"),
+    [
+        (
+            '<meta name="generator" content="Doxygen 1.9.8">',
+            '<p>Let <img class="formulaInl" alt="$ a_1 &lt; b $" src="form_0.png"/> be.</p>\n<p class="formulaDsp">\n'
+            '<img class="formulaDsp" alt="\\[ x^2 \\]" src="form_1.png"/>\n</p>\n<p class="formulaDsp">\n'
+            '<img class="formulaDsp" alt="\\begin{align*} y \\end{align*}" src="form_2.png"/>\n</p>',
+            "Let $a_1 < b$ be.\n\n$$\nx^2\n$$\n\n$$\n\\begin{align*} y \\end{align*}\n$$\n",
+        ),
+        (
+            '<link rel="stylesheet" href="_static/pygments.css">',
+            '<p>Let <img class="math" src="_images/math/a.png" alt="a^2" style="vertical-align: 0px"/> be.</p>'
+            '<div class="math"><p><img src="_images/math/b.png" alt="x &amp; y"/></p></div>'
+            '<p><img class="math" src="_images/math/c.png"/></p>',
+            "Let $a^2$ be.\n\n$$\nx & y\n$$\n\n![](https://example.com/docs/_images/math/c.png)\n",
+        ),
+    ],
+)
+def test_pictures_of_formulas_are_tex(head: str, html: str, text: str) -> None:
+    """A formula that was drawn when the page was made has its TeX beside the picture."""
+    assert markdown(head + html) == text
+
+
+def test_lists_of_doxygen_are_what_they_list() -> None:
+    """What folds them, and the letters for the kind of an entry, are drawn with them and say nothing alone."""
+    html = (
+        '<div class="directory"><div class="levels">[detail level <span onclick="javascript:toggleLevel(1);">1'
+        '</span><span onclick="javascript:toggleLevel(2);">2</span>]</div><table class="directory"><tr>'
+        '<td class="entry"><span style="width:0px;display:inline-block;">&#160;</span><span id="arr_0_" class="arrow">'
+        '&#9660;</span><span class="icona"><span class="icon">N</span></span><b>garden</b></td><td class="desc">All'
+        '</td></tr><tr><td class="entry"><span style="width:32px;display:inline-block;">&#160;</span>'
+        '<span class="icona"><span class="icon">C</span></span><b>Bed</b></td><td class="desc">One</td></tr></table>'
+    )
+    text = markdown(f'<meta name="generator" content="Doxygen 1.9.8">{html}')
+    assert text == "| **garden** | All |\n| --- | --- |\n| **Bed** | One |\n"
+
+
+def test_the_header_of_haiku_is_no_part_of_the_page() -> None:
+    """Sphinx's theme says the title above the page, where the page says it again."""
+    html = (
+        '<link rel="stylesheet" href="_static/pygments.css"><div class="header" role="banner"><h1 class="heading">'
+        '<a href="index.html"><span>Garden</span></a></h1><h2 class="heading"><span>Beds</span></h2></div>'
+        '<div class="content" role="main"><section id="beds"><h1>Beds</h1><p>Text.</p></section></div>'
+    )
+    assert markdown(html, content="auto") == "# Beds\n\nText.\n"

@@ -160,6 +160,17 @@ def test_the_trail_that_a_page_shows() -> None:
     assert found.metadata == {"breadcrumbs": ["Guide", "Hives"]}
 
 
+def test_a_link_beside_the_trail_is_no_step() -> None:
+    """Read the Docs has a link to the page's source in the same list."""
+    html = (
+        '<div role="navigation" aria-label="Page navigation"><ul class="wy-breadcrumbs"><li><a href="index.html" '
+        'class="icon icon-home" aria-label="Home"></a></li><li class="breadcrumb-item active">Hives</li>'
+        '<li class="wy-breadcrumbs-aside"><a href="_sources/hives.rst.txt" rel="nofollow"> View page source</a></li>'
+        "</ul></div><p>x</p>"
+    )
+    assert page(html).metadata == {"breadcrumbs": ["Hives"]}
+
+
 @pytest.mark.parametrize(
     ("head", "field", "value"),
     [

@@ -12,6 +12,7 @@ from sitemirror.convert.one_line import one_line
 
 _TRAIL: Final = "readcrumb"  # with a small letter in front or a capital one
 _LISTS_ABOVE: Final = 40  # A trail stands above the page, seldom after long menus.
+_BESIDE: Final = "breadcrumbs-aside"  # Read the Docs': a link to the source of the page
 _MAX_CRUMBS: Final = 20
 _MAX_CRUMB: Final = 200  # characters
 _SEPARATORS: Final = "/>›»→\\|· \xa0"
@@ -31,6 +32,8 @@ def read_breadcrumbs(document: Document) -> list[str]:
 def _steps(trail: Element) -> list[str]:
     steps: list[str] = []
     for item in trail.find_all("li", limit=_MAX_CRUMBS) or trail.find_all("a", limit=_MAX_CRUMBS):
+        if _BESIDE in (item.attr("class") or ""):
+            continue
         text = (one_line(item.text) or "").strip(_SEPARATORS)
         if text and len(text) <= _MAX_CRUMB:
             steps.append(text)

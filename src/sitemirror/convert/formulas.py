@@ -13,7 +13,9 @@ from sitemirror.convert.marks import display, formula
 # What draws a formula stands around it, often beside a second drawing for other eyes.
 _DRAWN: Final = re.compile(r"(?:^|\s)(?:katex|mwe-math|mathjax|mjx-)", re.I)
 _DRAWINGS: Final = frozenset(("mjx-container", "mjx-assistive-mml"))
-_DISPLAYED: Final = re.compile(r"katex-display|mathjax_display|mwe-math-(?:mathml|element)-(?:display|block)", re.I)
+_DISPLAYED: Final = re.compile(
+    r"katex-display|mathjax_display|formuladsp|mwe-math-(?:mathml|element)-(?:display|block)", re.I
+)
 _DELIMITED: Final = re.compile(r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$\$(.*)\$\$|\$(.*)\$)\s*", re.S)
 _IN_TEXT: Final = re.compile(r"\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]|\$\$(.{1,4000}?)\$\$", re.S)
 _WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
@@ -81,6 +83,21 @@ def shape_delimited(element: Element) -> None:
         _replace(element, inline.strip(), formula)
     else:
         _replace(element, (found[2] or found[3] or "").strip(), display)
+
+
+def shape_drawn(element: Element) -> bool:
+    """Replaces pictures of formulas by the TeX that they were drawn from, their text for those who see none."""
+    drawn = False
+    for image in [element] if element.tag == "img" else element.find_all("img"):
+        tex = (image.attr("alt") or "").strip()
+        if not tex:
+            continue
+        drawn = True
+        is_display = element.tag == "div" or _DISPLAYED.search(image.attr("class") or "") is not None
+        if (found := _DELIMITED.fullmatch(tex)) is not None:
+            tex = next(part for part in found.groups() if part is not None).strip()
+        _replace(image, tex, display if is_display else formula)
+    return drawn
 
 
 def shape_text(page: Element) -> None:

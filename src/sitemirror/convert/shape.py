@@ -16,7 +16,7 @@ from sitemirror.convert.admonitions import shape_admonition
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
 from sitemirror.convert.definitions import shape_definitions, shape_members, shape_signature
 from sitemirror.convert.footnotes import shape_footnotes, split_list
-from sitemirror.convert.formulas import shape_delimited, shape_math, shape_script, shape_text
+from sitemirror.convert.formulas import shape_delimited, shape_drawn, shape_math, shape_script, shape_text
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import shape_callouts, shape_lines, shape_listing, shape_terminal
@@ -25,6 +25,7 @@ from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image,
 from sitemirror.convert.tables import flatten, shape_grid, shape_table
 from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
+from sitemirror.convert.verse import shape_verse
 
 _MAX_KEY: Final = 20  # characters
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -188,24 +189,11 @@ def _headline(element: Element, _: _Page) -> bool:
 
 
 def _verse(box: Element, _: _Page) -> bool:
-    """Lines that end where the page ends them, each in an element of its own; an empty one parts two stanzas."""
-    if box.tag != "div":
-        return False  # In a cell its lines are parted already.
-    stanza: Element | None = None
-    for line in box.select(".line"):
-        if not line.text.strip() and line.find("img") is None:
-            stanza = None
-            continue
-        if stanza is None:
-            stanza = Element("p")
-            box.append(stanza)
-        else:
-            stanza.append(Element("br"))
-        stanza.append(line)
-        line.tag = "span"
-    for rest in box.select(":scope > div"):
-        rest.decompose()  # What was further in, or empty.
-    return True
+    return shape_verse(box)
+
+
+def _drawn_formula(element: Element, _: _Page) -> bool:
+    return shape_drawn(element)
 
 
 def _signature(element: Element, _: _Page) -> bool:
@@ -401,4 +389,5 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "numbered": _numbered,
     "signature": _signature,
     "verse": _verse,
+    "formula": _drawn_formula,
 }
