@@ -52,16 +52,15 @@ class Chrome:
         """Takes it out of `element`."""
         if self.others:
             element.remove(self.others)
-        if self.names or self.ids:
+        if self.names:
             for box in list(element.iter_elements(_BOXES)):  # a list: what comes next may go with one around it
-                if self._is(box):
+                if (classes := box.attr("class")) and not self.names.isdisjoint(classes.split()):
                     box.decompose()
-
-    def _is(self, box: Element) -> bool:
-        if (classes := box.attr("class")) and not self.names.isdisjoint(classes.split()):
-            return True
-        # The id of a section is made from its heading, and so may be any word.
-        return bool(self.ids) and box.attr("id") in self.ids and box.tag != "section"
+        if self.ids:
+            for box in list(element.iter_elements(_BOXES)):
+                # The id of a section is made from its heading, and so may be any word.
+                if box.attr("id") in self.ids and box.tag != "section":
+                    box.decompose()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
