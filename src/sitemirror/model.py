@@ -1,4 +1,4 @@
-"""The types that pass between stages: Target → Fetched | Redirect | Failed | Skipped → Page → Record.
+"""The types that pass between stages: Entry → Fetched | Redirect | NotModified | Failed | Skipped → Page.
 
 A page's failure is a value with a reason. Nothing here does anything.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 
 class Lane(StrEnum):
@@ -26,18 +27,6 @@ class Validators:
 
     def __bool__(self) -> bool:
         return bool(self.etag or self.last_modified)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A URL that the frontier has cleared for fetching. `url` is normalised."""
-
-    id: int
-    url: str
-    lastmod: str | None = None
-    validators: Validators = Validators()
-    attempts: int = 0
-    """Failed attempts so far, over all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +72,10 @@ class Failed:
     reason: str  # "HTTP 404", "timed out after 30 s", "connection refused"
     transient: bool
     status: int | None = None
+
+
+TOO_LARGE: Final = "exceeds size limit"
+"""Why a file is skipped that a larger --max-file-size would let in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,18 +125,6 @@ class PageMeta:
     h1: tuple[str, ...] = ()
     h2: tuple[str, ...] = ()
     word_count: int = 0
-
-
-class Status(StrEnum):
-    """Where a URL stands. Each URL has exactly one, so each is accounted for exactly once."""
-
-    QUEUED = "queued"
-    SAVED = "saved"
-    REDIRECT = "redirect"  # an alias, decided at once: `leads_to` is the next hop
-    TWIN = "twin"  # an alias, decided before publishing: `leads_to` is the page with equal Markdown
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    GONE = "gone"  # once saved, no longer in any sitemap; the file stays
 
 
 @dataclass(frozen=True, slots=True)

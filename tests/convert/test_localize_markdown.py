@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from sitemirror.convert.localize_markdown import localize_markdown
 from sitemirror.urls import InvalidUrl, normalize
+from tests.convert.localized import localize_markdown
 from tests.convert.pages import markdown as converted
 
 RENDERER = MarkdownIt("commonmark", {"html": True, "maxNesting": 10_000}).enable(["table", "strikethrough"])

@@ -15,7 +15,6 @@ from typing import Final
 from sitemirror.convert import convert_html, convert_text, front_matter, read_front_matter_url
 from sitemirror.convert.localize import localize_html
 from sitemirror.convert.localize_css import localize_css
-from sitemirror.convert.localize_markdown import localize_markdown
 from sitemirror.discover.dates import parse_lastmod
 from sitemirror.discover.entries import one_by_one
 from sitemirror.discover.links import page_links
@@ -30,6 +29,7 @@ from sitemirror.publish.json_text import json_bytes
 from sitemirror.store.paths import asset_path, page_path
 from sitemirror.text import UNPRINTABLE, printable
 from sitemirror.urls import InvalidUrl, normalize, parts
+from tests.convert.localized import localize_markdown
 
 URL: Final = "https://example.com/docs/page?x=1"
 NOW: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -37,7 +37,7 @@ interrupted; all else goes to stderr. Every option can also stand in the environ
 | 0 | done; `status` is `ok`, or `partial` when some pages failed or were not reached |
 | 1 | the run failed or was aborted, `verify` found a problem; `error` and `hint` say why and what to do |
 | 2 | wrong usage; nothing on stdout |
-| 130, 143 | interrupted by Ctrl+C, by SIGTERM; the same command goes on where it stopped |
+| 129, 130, 143 | interrupted by SIGHUP, by Ctrl+C, by SIGTERM; the same command goes on where it stopped |
 
 `mirror` and `crawl` take `--sites FILE` in place of a URL: [many sites at once](sites.md).
 Every command also takes `--config FILE` and `-h`, `--help`; `sitemirror --version` prints the version.

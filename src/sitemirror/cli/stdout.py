@@ -39,7 +39,7 @@ def give_up() -> None:
 
 def print_report(report: Report) -> None:
     """The one JSON object that a run ends with."""
-    print_object(report.to_dict())
+    _write(report.to_json() + "\n")
 
 
 def print_object(members: Mapping[str, object]) -> None:

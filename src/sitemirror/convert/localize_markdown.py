@@ -9,7 +9,6 @@ from typing import Final
 from sitemirror.convert.markdown_inline import Form
 from sitemirror.convert.markdown_text import Destination, MarkdownText
 from sitemirror.convert.source import Edit, apply
-from sitemirror.urls import InvalidUrl, normalize
 
 _MAYBE: Final = re.compile(r"\]\(|\]:|<[A-Za-z]")
 # What would end a destination, or be read as something else in one; and what would be markup in the text of a link.
@@ -19,18 +18,13 @@ _ESCAPE: Final = r"\\\g<0>"
 _MARKUP: Final = re.compile(r"[\\`*_\[\]<>&~!|]")
 
 
-def localize_markdown(markdown: str, *, target: Callable[[str, str], str | None]) -> str:
-    """`markdown` with every link for which `target` has an answer leading there.
-
-    `target` is given the URL, absolute, normalised and without its fragment, and the fragment; the URL is empty for a
-    link within the page. It answers with the new destination, or with `None` to leave the link as it is. Pictures are
-    asked for like links; text, code and raw HTML are never touched, and what is rendered as text stays the same.
-    """
-    return relink_markdown(markdown, change=lambda destination: _asked(destination, target))
-
-
 def relink_markdown(markdown: str, *, change: Callable[[str], str | None]) -> str:
-    """The same; `change` is given each destination as the file names it, without escapes, in order."""
+    """`markdown` with every link for which `change` has an answer leading there.
+
+    `change` is given each destination as the file names it, without escapes, in order. It answers with the new one, or
+    with `None` to leave the link as it is. Pictures are asked for like links; text, code and raw HTML are never
+    touched, and what is rendered as text stays the same.
+    """
     if _MAYBE.search(markdown) is None:
         return markdown
     edits: list[Edit] = []
@@ -48,16 +42,6 @@ def relink_markdown(markdown: str, *, change: Callable[[str], str | None]) -> st
 def as_named(destination: str) -> str:
     """What a destination will read as when the file has it."""
     return _UNSAFE.sub(_encoded, destination)
-
-
-def _asked(url: str, target: Callable[[str, str], str | None]) -> str | None:
-    address, _, fragment = url.partition("#")
-    if not address:
-        return target("", fragment) if fragment else None
-    try:
-        return target(normalize(address), fragment)
-    except InvalidUrl:
-        return None
 
 
 def _encoded(found: re.Match[str]) -> str:

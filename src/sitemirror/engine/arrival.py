@@ -12,8 +12,7 @@ from sitemirror.discover.finder import looks_like_sitemap, scope_folder
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import BadStart, Unreachable
-from sitemirror.fetch.stream import TOO_LARGE
-from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
+from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
 from sitemirror.settings import Settings
 
 MAX_HOPS: Final = 10

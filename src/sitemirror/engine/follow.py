@@ -8,10 +8,10 @@ from typing import Final, Protocol
 
 from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
 from sitemirror.engine.plan import Plan
-from sitemirror.fetch.stream import TOO_LARGE
 from sitemirror.frontier.chains import TENTH, WHOLE, WINDOW, Way
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session
+from sitemirror.model import TOO_LARGE
 from sitemirror.settings import Settings
 from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.linkbook import LinkBook, Linked, Undecided

@@ -23,13 +23,12 @@ from sitemirror.store.files import Tree
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.listing import Listing
 from sitemirror.store.localities import Localities, is_unfinished
-from sitemirror.store.moves import Move, finish_moves, start_moves
+from sitemirror.store.moves import finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
-from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
 from sitemirror.store.survey import Counts, Survey
-from sitemirror.store.twins import Merge, find_merges, strays
+from sitemirror.store.twins import find_merges, merge_pages, strays
 from sitemirror.text import counted
 
 _NAMED_STRAYS: Final = 10
@@ -107,7 +106,7 @@ async def publish(
 def _settle(session: Session, state: State, tree: Tree) -> None:
     """Twins first, then paths: who owns a path depends on who is a page. Survives a kill at any point."""
     with state.transaction():
-        start_moves(state, [move for merge in list(find_merges(state)) for move in _merge(state, merge)])
+        start_moves(state, [move for merge in list(find_merges(state)) for move in merge_pages(state, merge)])
     finish_moves(state, tree)
     placement = Placement(state, tree)
     with state.transaction():
@@ -128,14 +127,6 @@ def _tell_strays(session: Session, state: State) -> None:
             session.warn(f"{url} calls {canonical} its canonical URL, but that is a different page: both are kept")
     if count > _NAMED_STRAYS:
         session.warn(f"{count - _NAMED_STRAYS:,} more pages call a different page their canonical URL; all are kept")
-
-
-def _merge(state: State, merge: Merge) -> Iterator[Move]:
-    """Makes the losers other names of the winner; their files go away."""
-    for loser in merge.losers:
-        state.db.execute("UPDATE url SET status = ?, leads_to = ? WHERE id = ?", (Row.TWIN, merge.winner.id, loser.id))
-        if not loser.is_twin and loser.path != merge.winner.path:
-            yield Move(0, loser.path, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import sniff
-from sitemirror.fetch.stream import TOO_LARGE
-from sitemirror.model import Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
+from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
 _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")

@@ -15,8 +15,8 @@ from sitemirror.engine.taken import Asset, Taken
 from sitemirror.engine.turns import Turn
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import sniff
-from sitemirror.fetch.stream import TOO_LARGE, Stream
-from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
+from sitemirror.fetch.stream import Stream
+from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known
 from sitemirror.store.restore import RESCUED

@@ -25,11 +25,11 @@ from sitemirror.fetch.outage import says_down
 from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.proxy import Proxies
 from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
-from sitemirror.fetch.stream import STREAM_TIMEOUTS, TOO_LARGE, Stream
+from sitemirror.fetch.stream import STREAM_TIMEOUTS, Stream
 from sitemirror.fetch.trouble import explain
 from sitemirror.fetch.trust import Trust
 from sitemirror.fetch.wire import Dropped, Response, Wires
-from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
+from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.text import printable

@@ -11,8 +11,8 @@ import aiohttp
 from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder
 from sitemirror.fetch.exchange import Exchange
 from sitemirror.fetch.trouble import explain
+from sitemirror.model import TOO_LARGE
 
-TOO_LARGE: Final = "exceeds size limit"
 STREAM_TIMEOUTS: Final = 10
 """A streamed body may take this many times the timeout in total: sitemaps are large and read as they come."""
 

@@ -77,12 +77,6 @@ class Tree:
         with refusals_of(self.root), self._folders.find(()) as root:
             self._guard.check(root.handle)
 
-    def make_folder(self, rel: str) -> Path:
-        """The folder `rel`, made where missing."""
-        names = _names(rel)
-        with refusals_of(rel), self._folders.make(names):
-            return self.root.joinpath(*names)
-
     def write(self, rel: str, data: bytes) -> None:
         """Puts `data` at `rel`, replacing what file or symlink is there; its folders are made."""
         *above, name = _names(rel)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint, urls
-from sitemirror.model import Failed, Skipped, Validators
+from sitemirror.model import TOO_LARGE, Failed, Skipped, Validators
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
@@ -90,8 +90,8 @@ class Selection:
         """What is queued or failed, and what was too large under a smaller limit."""
         return cls(
             f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.status = {Row.SKIPPED} AND url.size <= ?"
-            " AND url.reason = 'exceeds size limit')",
-            (max_bytes,),
+            " AND url.reason = ?)",
+            (max_bytes, TOO_LARGE),
         )
 
     @classmethod
@@ -103,9 +103,8 @@ class Selection:
     def failed(cls, max_bytes: int) -> Selection:
         """What could not be had so far, and what was too large under a smaller limit."""
         return cls(
-            f"url.status = {Row.FAILED} OR (url.status = {Row.SKIPPED} AND url.size <= ?"
-            " AND url.reason = 'exceeds size limit')",
-            (max_bytes,),
+            f"url.status = {Row.FAILED} OR (url.status = {Row.SKIPPED} AND url.size <= ? AND url.reason = ?)",
+            (max_bytes, TOO_LARGE),
         )
 
     @classmethod
@@ -245,8 +244,8 @@ class Ledger:
     def owners(self, fold: bytes) -> list[tuple[int, str]]:
         """Pages whose URL maps to this path: (id, path they have)."""
         return self._db.execute(
-            "SELECT page.id, page.path FROM page JOIN url ON url.id = page.id WHERE page.fold = ? AND url.status = 1",
-            (fold,),
+            "SELECT page.id, page.path FROM page JOIN url ON url.id = page.id WHERE page.fold = ? AND url.status = ?",
+            (fold, Row.SAVED),
         ).fetchall()
 
     def displaced_at(self, path: str) -> bool:
@@ -275,7 +274,8 @@ class Ledger:
         old = self._db.execute("SELECT body, published, path FROM page WHERE id = ?", (id,)).fetchone()
         published = old[1] if old is not None and old[2] == page.path else 0
         if old is not None and old[0] != page.body:
-            self._db.execute("UPDATE url SET status = 0, leads_to = NULL WHERE leads_to = ? AND status = 3", (id,))
+            query = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
+            self._db.execute(query, (Row.QUEUED, id, Row.TWIN))
         self._db.execute(
             f"INSERT OR REPLACE INTO page (id, published, {_SAVED_COLUMNS}) VALUES (?, ?{_SAVED_MARKS})",
             (id, published, *page),
@@ -381,8 +381,8 @@ class Ledger:
         """
         rows = self._db.execute(
             "SELECT page.id, path, sha256, html_path, html_sha256 FROM page JOIN url USING (id)"
-            " WHERE page.durable = 0 AND url.status = 1 AND page.id > ? ORDER BY page.id LIMIT ?",
-            (after, pages),
+            " WHERE page.durable = 0 AND url.status = ? AND page.id > ? ORDER BY page.id LIMIT ?",
+            (Row.SAVED, after, pages),
         )
         for id, path, digest, html_path, html_digest in rows:
             yield id, path, digest

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from sitemirror import urls
+from sitemirror.model import TOO_LARGE
 from sitemirror.store.placement import fold_key
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
-_LOOKED_AT: Final = ("exceeds size limit", "content type ", "redirects out of scope")
+_LOOKED_AT: Final = (TOO_LARGE, "content type ", "redirects out of scope")
 
 
 @dataclass(frozen=True, slots=True)

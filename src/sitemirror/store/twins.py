@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sitemirror import urls
+from sitemirror.store.moves import Move
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
@@ -53,6 +54,14 @@ def find_merges(state: State) -> Iterator[Merge]:
             (body,),
         )
         yield from merges([Candidate(r[0], r[1], r[2], r[3], bool(r[4]), bool(r[5])) for r in rows])
+
+
+def merge_pages(state: State, merge: Merge) -> Iterator[Move]:
+    """Makes the losers other names of the winner; their files go away."""
+    for loser in merge.losers:
+        state.db.execute("UPDATE url SET status = ?, leads_to = ? WHERE id = ?", (Row.TWIN, merge.winner.id, loser.id))
+        if not loser.is_twin and loser.path != merge.winner.path:
+            yield Move(0, loser.path, "")
 
 
 def strays(state: State) -> Iterator[tuple[str, str]]:

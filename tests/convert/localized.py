@@ -1,0 +1,26 @@
+"""Links of a Markdown page changed by what they lead to, as a run changes them by what it has saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sitemirror.convert.localize_markdown import relink_markdown
+from sitemirror.urls import InvalidUrl, normalize
+
+
+def localize_markdown(markdown: str, *, target: Callable[[str, str], str | None]) -> str:
+    """`markdown` with every link for which `target` has an answer leading there: it is given URL and fragment.
+
+    The URL is absolute and normalised, and empty for a link within the page.
+    """
+    return relink_markdown(markdown, change=lambda destination: _asked(destination, target))
+
+
+def _asked(url: str, target: Callable[[str, str], str | None]) -> str | None:
+    address, _, fragment = url.partition("#")
+    if not address:
+        return target("", fragment) if fragment else None
+    try:
+        return target(normalize(address), fragment)
+    except InvalidUrl:
+        return None
