@@ -37,7 +37,7 @@ def mirror_report(status: RunStatus, **changes: Any) -> MirrorReport:
         "index": "output/example.com/_index.md",
         **changes,
     }
-    return MirrorReport(status=status, **values)
+    return MirrorReport(status=status, **{"new": values["successful"], **values})
 
 
 class ScriptedRun:

@@ -29,6 +29,12 @@ def test_failed_pages_are_counted_and_the_way_to_retry_is_said() -> None:
     assert lines[4] == f"to try the failed pages again, run the same command: {TYPED}"
 
 
+def test_a_run_over_a_mirror_says_what_it_did() -> None:
+    """Most pages were there before: whether an update found anything is what somebody wants to know."""
+    lines = summary(mirror_report(RunStatus.OK, successful=1200, new=2, changed=31), TYPED)
+    assert lines[0] == "ok: 1,200 pages saved (2 new, 31 changed); 1.0 s"
+
+
 def test_what_was_not_reached_is_gone_on_with() -> None:
     """After --max-pages the same command takes the rest."""
     lines = summary(mirror_report(RunStatus.PARTIAL, successful=1, not_reached=2), TYPED)

@@ -44,14 +44,18 @@ async def test_a_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, c
     for name in "abc":
         site.html_page(f"/{name}", name, "<p>old</p>")
     site.sitemap(urls=[(f"/{name}", "2020-01-01") for name in "abc"])
-    await run()
+    first = await run()
+    assert (first.successful, first.new, first.changed) == (3, 3, 0)
     site.html_page("/b", "b", "<p>new</p>")
-    site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2999-01-01"), ("/c", "2020-01-01")])
+    site.html_page("/d", "d", "<p>more</p>")
+    site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2999-01-01"), ("/c", "2020-01-01"), "/d"])
     site.clear_log()
     report = await run(update=True)
-    assert [site.count(f"/{name}") for name in "abc"] == [0, 1, 0]
+    assert [site.count(f"/{name}") for name in "abcd"] == [0, 1, 0, 1]
     assert "new" in copy.text("b/index.md")
-    assert report.successful == 3
+    assert (report.successful, report.new, report.changed) == (4, 1, 1)
+    again = await run(update=True)
+    assert (again.successful, again.new, again.changed) == (4, 0, 0)
 
 
 async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(site: Site, run: Mirror, copy: Copy) -> None:

@@ -91,6 +91,8 @@ def test_mirror_report() -> None:
         "skipped",
         "duplicates",
         "not_reached",
+        "new",
+        "changed",
         "elapsed_sec",
         "manifest",
         "index",

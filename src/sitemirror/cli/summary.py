@@ -59,7 +59,10 @@ def _all_saved(report: SitesReport) -> list[str]:
 
 def _figures(report: MirrorReport | SitesReport) -> str:
     shortfalls = (f"{number:,} {word}" for number, word in _shortfalls(report) if number)
-    return ", ".join([f"{counted(report.successful, 'page')} saved", *shortfalls])
+    saved = f"{counted(report.successful, 'page')} saved"
+    if report.new < report.successful:  # Some were there before: what came of this run is the question then.
+        saved += f" ({report.new:,} new, {report.changed:,} changed)"
+    return ", ".join([saved, *shortfalls])
 
 
 def _shortfalls(report: MirrorReport | SitesReport) -> tuple[tuple[int, str], ...]:

@@ -248,6 +248,8 @@ class Mirror:
             skipped=counts.skipped,
             duplicates=self._listing.repeats + counts.aliases_listed,
             not_reached=counts.not_reached,
+            new=self._tally.added,
+            changed=self._tally.changed,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,

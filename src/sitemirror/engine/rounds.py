@@ -252,6 +252,8 @@ class Rounds:
         tally, now = self._tally, self._session.clock.monotonic()
         tally.new += result.new
         tally.saved += result.new
+        tally.added += result.added
+        tally.changed += result.changed
         tally.failed += result.failure is not None
         tally.skipped += result.skipped
         tally.total += result.found

@@ -20,6 +20,8 @@ class Tally:
     failed: int = 0
     skipped: int = 0
     new: int = 0  # pages that this run added, for --max-pages
+    added: int = 0  # those and other files
+    changed: int = 0
     _times: deque[float] = field(default_factory=lambda: deque(maxlen=5000))
 
     def done(self, now: float) -> None:

@@ -33,6 +33,8 @@ class Result:
     """How a visit ended. `new` counts against --max-pages; `failure` is the error policy's business."""
 
     new: bool = False
+    added: bool = False  # whatever it is, it was not on disk before
+    changed: bool = False  # it was, and said something else
     found: int = 0  # URLs that wait for their turn since
     skipped: bool = False
     failure: Failed | None = None
@@ -154,7 +156,10 @@ class Visitor:
         self._awaiting.pop(known.id, None)
         self._become_aliases(chain)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
-        return Result(new=known.path is None and taken.is_page, found=found)
+        is_added = known.path is None
+        return Result(
+            new=is_added and taken.is_page, added=is_added, changed=kept.changed and not is_added, found=found
+        )
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]

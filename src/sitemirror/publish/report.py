@@ -122,6 +122,12 @@ class MirrorReport(Reported):
     not_reached: Count
     """Pages the run did not come to; the next run goes on with them."""
 
+    new: Count = 0
+    """Of those successful: added by this run."""
+
+    changed: Count = 0
+    """Of those successful: on disk before, and come with other content in this run."""
+
     elapsed_sec: Amount
     """Seconds the run took."""
 
@@ -215,6 +221,12 @@ class SitesReport(Reported):
 
     not_reached: Count
     """Pages the run did not come to; the next run goes on with them."""
+
+    new: Count = 0
+    """Of those successful: added by this run."""
+
+    changed: Count = 0
+    """Of those successful: on disk before, and come with other content in this run."""
 
     elapsed_sec: Amount
     """Seconds the run took."""

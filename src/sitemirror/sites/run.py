@@ -236,6 +236,8 @@ class SitesRun(Run[SitesReport]):
             skipped=sum(report.skipped for report in pages),
             duplicates=sum(report.duplicates for report in pages),
             not_reached=sum(report.not_reached for report in pages),
+            new=sum(report.new for report in pages),
+            changed=sum(report.changed for report in pages),
             elapsed_sec=round(elapsed, 3),
             sites=tuple(reports),
             warnings=tuple(self._warnings),
