@@ -12,9 +12,12 @@ from sitemirror.convert.marks import pins
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table")
 _LINES: Final = ("br", "div", "p", "tr", "dd", "li")
-_MARKED: Final = ("a", "code", "kbd", "strong", "b")
+_BOLD: Final = ("strong", "b")
+_MARKED: Final = ("a", "code", "kbd", *_BOLD)
+_CLASSIFIERS: Final = ("classifier", "classifier-delimiter")
 _NOT_IN_A_LIST: Final = "td, th, a"
 _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
+_TEMPLATE: Final = ":scope > td.memTemplParams"
 _AFTER_NAME: Final = frozenset("(<:=")
 
 
@@ -79,6 +82,7 @@ def _is_declared(link: Element) -> bool:
 def shape_members(table: Element) -> bool:
     """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
     shown: list[Element] = []
+    template = ""  # what the next row is a template of
     for row in table.select(":scope > tr, :scope > * > tr"):
         heading = next(row.iter_elements(_HEADINGS), None)
         text = " ".join(row.text.split())
@@ -86,6 +90,8 @@ def shape_members(table: Element) -> bool:
             shown.append(heading)
         elif not text:
             continue
+        elif row.select_one(_TEMPLATE) is not None:
+            template = f"{text} "
         elif (row.attr("class") or "").startswith("memdesc") and shown and shown[-1].tag == "ul":
             cell = row.find_all("td")[-1]
             cell.tag = "p"
@@ -93,7 +99,8 @@ def shape_members(table: Element) -> bool:
         else:
             if not shown or shown[-1].tag != "ul":
                 shown.append(Element("ul"))
-            shown[-1].append(Element("li", None, [Element("code", None, [Text(text)])]))
+            shown[-1].append(Element("li", None, [Element("code", None, [Text(template + text)])]))
+            template = ""
     table.clear()
     table.extend(shown)
     table.tag = "div"
@@ -123,10 +130,25 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         if block.tag in ("pre", "table", "ul", "ol"):
             return
         block.unwrap()
+    classifiers = _take_classifiers(term)
     text = term.text.strip()
     marked = next(term.iter_elements(_MARKED), None)
-    if text and (marked is None or len(marked.text.strip()) < len(text)):
+    is_part = marked is not None and len(marked.text.strip()) < len(text)
+    if text and (marked is None or (is_part and next(term.iter_elements(_BOLD), None) is None)):
         term.wrap_children(Element("strong"))
+    for classifier in classifiers:
+        term.extend((Text(" : "), classifier))
+
+
+def _take_classifiers(term: Element) -> list[Element]:
+    """Takes out what docutils says of a term beside it; the colons between them are often the style sheet's."""
+    taken: list[Element] = []
+    for child in list(term):
+        if isinstance(child, Element) and child.tag == "span" and (name := child.attr("class")) in _CLASSIFIERS:
+            child.extract()
+            if name == "classifier":
+                taken.append(child)
+    return taken
 
 
 def _open(dl: Element, parts: list[Element]) -> None:

@@ -12,7 +12,10 @@ from sitemirror.convert.marks import FIRST_NOTE, footnote, pins
 
 _LABEL: Final = re.compile(r"[\w.-]{1,40}")
 _BACK: Final = "a[role=doc-backlink], .footnote-backref, .footnote-back, .reversefootnote, .data-footnote-backref"
-_LABELS: Final = ":scope > .label, :scope > dt, :scope > sup, :scope > .footnote-definition-label, :scope > .brackets"
+_LABELS: Final = (
+    ":scope > .label, :scope > dt, :scope > sup, :scope > .footnote-definition-label, :scope > .brackets, "
+    ":scope > .backrefs"
+)
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
 
 

@@ -35,6 +35,7 @@ _OPTIONS: Final = _Options(
     # A backslash survives editors that strip trailing blanks.
     document=Markdown.Document(line_break="backslash"),
 )
+_EMPHASIS: Final = ("em", "i", "strong", "b")
 _BLANK_PARAGRAPHS: Final = re.compile(r"\n\n&#160;(?:&#160;|[ \xa0]|\n\n)*(?=\n\n|\Z)")
 
 
@@ -51,20 +52,32 @@ def render(elements: Sequence[Element]) -> str:
 
 
 def _join_code(element: Element) -> int:
-    """Makes one of code that is cut in pieces without anything between them. The number of cuts."""
+    return _join(element, ("code", "tt", "samp"))
+
+
+def _join_emphasis(element: Element) -> int:
+    return _join(element, _EMPHASIS)
+
+
+def _join(element: Element, tags: tuple[str, ...]) -> int:
+    """Makes one of what is cut in pieces of one tag without anything between them. The number of cuts."""
     joined = 0
-    for code in list(element.iter_elements(("code", "tt", "samp"))):
-        while code.parent is not None and isinstance(after := code.next_sibling, Element) and after.tag == code.tag:
-            code.extend(list(after.children))
+    for part in list(element.iter_elements(tags)):
+        while part.parent is not None and isinstance(after := part.next_sibling, Element) and after.tag == part.tag:
+            part.extend(list(after.children))
             after.decompose()
             joined += 1
     return joined
 
 
+def _mend_emphasis(element: Element) -> int:
+    return _join_emphasis(element) + _free_spaces(element)
+
+
 def _free_spaces(element: Element) -> int:
     """Takes no-break spaces out of the ends of emphasis, which can neither begin nor end with one. Their number."""
     freed = 0
-    for part in list(element.iter_elements(("em", "i", "strong", "b"))):
+    for part in list(element.iter_elements(_EMPHASIS)):
         if not len(part):
             continue
         first, last = part[0], part[-1]
@@ -86,8 +99,8 @@ def _leading_spaces(text: str) -> int:
 _MENDS: Final[dict[str, Callable[[Element], int]]] = {
     "](<": strip_targets,
     "<code>": _join_code,
-    "<em>": _free_spaces,
-    "<strong>": _free_spaces,
+    "<em>": _mend_emphasis,
+    "<strong>": _mend_emphasis,
 }
 
 
