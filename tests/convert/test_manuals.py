@@ -78,7 +78,7 @@ def test_a_template_is_declared_with_its_parameters() -> None:
     """Doxygen has them in a row of their own, above the declaration."""
     html = (
         '<table class="memberdecls"><tr class="memitem:a1"><td class="memTemplParams" colspan="2">'
-        'template&lt;class T&gt; </td></tr><tr class="memitem:a1"><td class="memTemplItemLeft" align="right">T&#160;</td>'
+        'template&lt;class T&gt; </td></tr><tr class="memitem:a1"><td class="memTemplItemLeft">T&#160;</td>'
         '<td class="memTemplItemRight"><a class="el" href="#a1">twice</a> (T x)</td></tr><tr class="memdesc:a1">'
         '<td class="mdescLeft">&#160;</td><td class="mdescRight">Doubles.<br></td></tr><tr class="memitem:a2">'
         '<td class="memItemLeft">int&#160;</td><td class="memItemRight"><a href="#a2">g</a> ()</td></tr></table>'

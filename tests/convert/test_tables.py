@@ -78,3 +78,45 @@ def test_numbers_of_a_list_in_a_cell(start: str, first: str) -> None:
     """They begin where the page has them begin, unless that is a number that Markdown does not have."""
     html = f"<table><tr><th>A<th>B<tr><td><ol start={start}><li>one<li>two</ol><td>x</table>"
     assert f"| {first}. one<br>{int(first) + 1}. two | x |" in markdown(html)
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (
+            "<table><tr><td>A</td><td>Does a<ul><li>one</li></ul></td></tr><tr><td>B</td><td>Does b</td></tr></table>",
+            "| A | Does a<br>- one |\n| --- | --- |\n| B | Does b |\n",
+        ),
+        (
+            '<table class="params"><tr><td class="paramdir">[in]</td><td class="paramname">a</td><td>Is<ul><li>one</li>'
+            '</ul></td></tr><tr><td class="paramdir">[out]</td><td class="paramname">b</td><td>Was</td></tr></table>',
+            "| [in] | a | Is<br>- one |\n| --- | --- | --- |\n| [out] | b | Was |\n",
+        ),
+        (
+            '<div class="informaltable"><table border="1"><colgroup><col><col></colgroup><tbody><tr><td>A</td><td>'
+            '<pre class="programlisting">x = 1\ny</pre></td></tr><tr><td>B</td><td>b</td></tr></tbody></table></div>',
+            "| A | `x = 1`<br>`y` |\n| --- | --- |\n| B | b |\n",
+        ),
+    ],
+)
+def test_rows_without_a_header_keep_together(html: str, text: str) -> None:
+    """Rows that name something in their first cell are data, also with lists and code in others."""
+    assert markdown(html) == text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<tr><td>1</td><td><pre>a</pre></td></tr><tr><td>2</td><td><pre>b</pre></td></tr>",
+        "<tr><td><img src=a.png></td><td><ul><li>a</ul></td></tr><tr><td><img src=b.png></td><td>b</td></tr>",
+        "<tr><td><ul><li>menu</ul></td><td>a</td></tr><tr><td>c</td><td>b</td></tr>",
+        f"<tr><td>Menu</td><td><ul><li>a</ul></td></tr><tr><td>News</td><td><p>{'Much text. ' * 200}</td></tr>",
+        f"<tr><td>{'Text in columns. ' * 9}</td><td><ul><li>a</ul></td></tr><tr><td>c</td><td>b</td></tr>",
+        "<tr><td>Menu</td><td><ul><li>a</ul></td></tr><tr><td>Foot</td></tr>",
+        "<tr><td>Menu</td><td><h2>a</h2></td></tr><tr><td>Foot</td><td>b</td></tr>",
+        "<tr><td>Code</td><td><pre>a</pre></td></tr>",
+    ],
+)
+def test_what_only_stands_side_by_side_is_no_table(rows: str) -> None:
+    """Numbers beside code, pictures, menus, columns of text and parts of a page are told one after the other."""
+    assert "---" not in markdown(f"<table>{rows}</table>")

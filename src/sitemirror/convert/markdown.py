@@ -64,6 +64,8 @@ def _join(element: Element, tags: tuple[str, ...]) -> int:
     joined = 0
     for part in list(element.iter_elements(tags)):
         while part.parent is not None and isinstance(after := part.next_sibling, Element) and after.tag == part.tag:
+            if part.find("br") is not None or after.find("br") is not None:
+                break  # Emphasis ends at the line's end.
             part.extend(list(after.children))
             after.decompose()
             joined += 1

@@ -15,6 +15,9 @@ from sitemirror.convert.marks import LINE_BREAK
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
+_IN_CELLS: Final = frozenset(("pre", "ul", "ol", "blockquote"))  # what a table with data may have in one
+_MAX_NAME: Final = 60  # characters, of what a row tells of
+_MAX_CELL: Final = 1500  # characters; more are a page or a listing beside something
 _GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .lntd:first-child:not(:only-child))"
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
@@ -168,7 +171,25 @@ def _is_layout(table: Element) -> bool:
     """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
-    return next(table.iter_elements(_BLOCKS), None) is not None and table.select_one(_OWN_HEADER) is None
+    if next(table.iter_elements(_BLOCKS), None) is None or table.select_one(_OWN_HEADER) is not None:
+        return False
+    return not _is_data(table)
+
+
+def _is_data(table: Element) -> bool:
+    """Whether each row tells of what its first cell names, though some cells hold a list or code."""
+    if any(block.tag not in _IN_CELLS for block in table.iter_elements(_BLOCKS)):
+        return False
+    rows = [_cells(row) for row in table.select(_ROWS)]
+    if len(rows) < 2 or len(rows[0]) < 2 or any(len(cells) != len(rows[0]) for cells in rows):
+        return False
+    names = [" ".join(cells[0].text.split()) for cells in rows]
+    if not all(0 < len(name) <= _MAX_NAME for name in names) or all(name.rstrip(".)").isdigit() for name in names):
+        return False  # Pictures, text in columns, or numbers beside lines of code.
+    return all(
+        next(cells[0].iter_elements(_BLOCKS), None) is None and all(len(cell.text) <= _MAX_CELL for cell in cells)
+        for cells in rows
+    )
 
 
 def flatten(table: Element) -> None:
