@@ -120,3 +120,39 @@ def test_rows_without_a_header_keep_together(html: str, text: str) -> None:
 def test_what_only_stands_side_by_side_is_no_table(rows: str) -> None:
     """Numbers beside code, pictures, menus, columns of text and parts of a page are told one after the other."""
     assert "---" not in markdown(f"<table>{rows}</table>")
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ('<tr><th style="text-align: right;">a</th><th>b</th></tr>', "| a | b |\n| ---: | --- |\n"),
+        ("<tr><th>a</th><th align=right>b</th></tr>", "| a | b |\n| --- | ---: |\n"),
+        ('<tr><th class="head text-right"><p><b>-a</b></p></th></tr>', "| **-a** |\n| ---: |\n"),
+        ('<tr><th class="tableblock halign-right valign-top"></th><th>b</th></tr>', "|  | b |\n| ---: | --- |\n"),
+        ("<tr><th align=center>a</th></tr><tr><td align=center>1</td></tr>", "| a |\n| :---: |\n| 1 |\n"),
+        ("<tr><th align=center>a</th></tr><tr><td>1</td></tr>", "| a |\n| --- |\n| 1 |\n"),
+        ("<tr><th align=right>a</th></tr><tr><td>1</td><td>2</td></tr>", "| a |  |\n| ---: | --- |\n| 1 | 2 |\n"),
+        ("<tr><th align=right colspan=2>a</th></tr>", "| a |  |\n| --- | --- |\n"),
+        ("<tr><th align=right>| --- |</th></tr><tr><td>---</td></tr>", "| \\| --- \\| |\n| ---: |\n| --- |\n"),
+    ],
+)
+def test_columns_keep_their_side(html: str, text: str) -> None:
+    """The header says it in one of many ways; that a header stands in the middle says nothing of its column."""
+    assert markdown(f"<table>{html}</table>") == text
+
+
+def test_each_table_has_sides_of_its_own() -> None:
+    """Those of one say nothing of the next, of what is in code, or of a table in a cell."""
+    plain = "<table><tr><th>a</th></tr></table>"
+    right = "<table><tr><th align=right>a</th></tr></table>"
+    code = "<pre>| a |\n| --- |</pre>"
+    assert markdown(f"{plain}{right}{code}{plain}") == (
+        "| a |\n| --- |\n\n| a |\n| ---: |\n\n```\n| a |\n| --- |\n```\n\n| a |\n| --- |\n"
+    )
+    assert markdown(f"<table><tr><th>{right}</th></tr></table>") == "| a |\n| --- |\n"
+    assert markdown(f"<ul><li>x{right}</li></ul>") == "- x\n  | a |\n  | ---: |\n"
+
+
+def test_no_sides_without_a_table() -> None:
+    """A page with our own signs in its text gains nothing."""
+    assert markdown("<p>\ufde2r\ufde2 a</p><pre>\ufde2rr\ufde2\n| --- |</pre>") == "a\n\n```\n\n| --- |\n```\n"

@@ -63,13 +63,19 @@ def _join(element: Element, tags: tuple[str, ...]) -> int:
     """Makes one of what is cut in pieces of one tag without anything between them. The number of cuts."""
     joined = 0
     for part in list(element.iter_elements(tags)):
+        if not isinstance(part.next_sibling, Element) or _has_break(part):
+            continue  # What ends a line ends its emphasis as well.
         while part.parent is not None and isinstance(after := part.next_sibling, Element) and after.tag == part.tag:
-            if part.find("br") is not None or after.find("br") is not None:
-                break  # Emphasis ends at the line's end.
+            if _has_break(after):
+                break
             part.extend(list(after.children))
             after.decompose()
             joined += 1
     return joined
+
+
+def _has_break(part: Element) -> bool:
+    return any(isinstance(child, Element) and child.tag == "br" for child in part)
 
 
 def _mend_emphasis(element: Element) -> int:

@@ -6,12 +6,14 @@ into the mirror, so spans are spelled out as empty cells and ragged rows are fil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Final
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.marks import LINE_BREAK
+from sitemirror.convert.marks import LINE_BREAK, columns
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
@@ -25,6 +27,12 @@ _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
+_SIDES: Final = {"right": "r", "end": "r", "center": "c", "middle": "c"}
+_ALIGNED_BY_STYLE: Final = re.compile(r"text-align\s*:\s*(\w+)", re.I)
+# Bootstrap's and MyST's, Asciidoctor's, WordPress's, Doxygen's.
+_ALIGNED_BY_CLASS: Final = re.compile(
+    r"(?<![\w:-])(?:text-|halign-|has-text-align-|markdownTable(?:Head|Body))(right|center|end)(?![\w-])", re.I
+)
 _DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
@@ -39,6 +47,7 @@ def shape_table(table: Element) -> None:
                 part.replace_with(Text(LINE_BREAK))
         else:
             _put_on_line(part)
+    _tell_columns(table)
     if table.select_one("[colspan], [rowspan]") is not None:
         square(table)
 
@@ -71,6 +80,36 @@ def square(table: Element) -> None:
     for row, own in zip(rows, widths, strict=True):
         if 0 < own < width:
             row.insert_adjacent_html("beforeend", "<td></td>" * (width - own))
+
+
+def _tell_columns(table: Element) -> None:
+    """Says which columns are aligned to the right or in the middle, in front of the header."""
+    rows = table.iter_elements("tr")
+    header = _cells(first) if (first := next(rows, None)) is not None else []
+    sides = "".join(map(_side, header))
+    if not sides.strip("-") or any(cell.attr("colspan") is not None for cell in header):
+        return
+    below = _cells(second) if (second := next(rows, None)) is not None else header
+    if "c" in sides:
+        # Headers are often in the middle of a column that is not.
+        sides = "".join(
+            "-" if side == "c" and (cell is None or _side(cell) != "c") else side
+            for side, cell in zip_longest(sides, below[: len(sides)])
+        )
+    if sides.strip("-") and table.closest("td, th") is None:
+        header[0].insert(0, columns(sides))
+
+
+def _side(cell: Element) -> str:
+    """Where its text stands: `r` for right, `c` for the middle; to the left they stand anyway."""
+    if not cell.attrs:
+        return "-"
+    named = cell.attr("align") or ""
+    if not named and (style := cell.attr("style")) and (found := _ALIGNED_BY_STYLE.search(style)):
+        named = found[1]
+    if not named and (classes := cell.attr("class")) and (found := _ALIGNED_BY_CLASS.search(classes)):
+        named = found[1]
+    return _SIDES.get(named.lower(), "-")
 
 
 def _put_on_line(block: Element) -> None:
