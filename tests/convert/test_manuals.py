@@ -6,6 +6,7 @@ import pytest
 
 from tests.convert.pages import markdown
 
+DOCBOOK = '<meta name="generator" content="DocBook XSL Stylesheets V1.79.1">'
 DOXYGEN = '<meta name="generator" content="Doxygen 1.9.8">'
 RUSTDOC = '<meta name="generator" content="rustdoc">'
 
@@ -90,3 +91,75 @@ def test_emphasis_in_pieces_is_one() -> None:
     """Napoleon cuts the type of a parameter at each comma."""
     assert markdown("<p>(<em>int</em><em>, </em><em>optional</em>)</p>") == "(*int, optional*)\n"
     assert markdown("<p><strong>a</strong><strong>, </strong><strong>b</strong>c</p>") == "**a, b**c\n"
+
+
+def test_horizontal_lists_are_definitions() -> None:
+    """AsciiDoc's lists with terms on the left are tables on the page, and say the same as those with terms above."""
+    html = (
+        '<div class="hdlist"><table><tr><td class="hdlist1"><code>-a</code></td><td class="hdlist2"><p>All.</p>'
+        '<div class="listingblock"><div class="content"><pre>ls -a</pre></div></div></td></tr><tr><td class="hdlist1">'
+        'b\n<br>\n</td><td class="hdlist2"><p>Bs.</p></td></tr></table></div>'
+    )
+    assert markdown(html) == "- `-a`\n\n  All.\n\n  ```\n  ls -a\n  ```\n\n- **b**\n\n  Bs.\n"
+
+
+@pytest.mark.parametrize("generator", ["Asciidoctor 2.0.18", "Antora 3.1.7"])
+@pytest.mark.parametrize("arrow", ['<i class="fa fa-angle-right caret"></i>', '<b class="caret">&#8250;</b>'])
+def test_the_way_through_menus_has_arrows(generator: str, arrow: str) -> None:
+    """The arrow is an icon or a bold sign."""
+    html = f'<span class="menuseq"><b class="menu">File</b>&#160;{arrow} <b class="menuitem">Save</b></span>'
+    assert markdown(f'<meta name="generator" content="{generator}"><p>{html}</p>') == "**File** › **Save**\n"
+
+
+def test_a_quote_in_a_table_is_a_quote() -> None:
+    """DocBook has a table for each quote of which it knows who said it."""
+    html = (
+        '<div class="blockquote"><table border="0" class="blockquote" summary="Block quote"><tr><td width="10%"> </td>'
+        '<td width="80%"><p>Words.</p></td><td width="10%"> </td></tr><tr><td width="10%"> </td>'
+        '<td colspan="2" align="right">--<span class="attribution">A. Nyone</span></td></tr></table></div>'
+    )
+    assert markdown(f"{DOCBOOK}{html}") == "> Words.\n>\n> — A. Nyone\n"
+
+
+def test_a_function_that_docbook_declares_is_code() -> None:
+    """It stands in a table if it is long, in a paragraph if it is not."""
+    html = (
+        '<div class="funcsynopsis"><pre class="funcsynopsisinfo">#include &lt;a.h&gt;</pre><table border="0" '
+        'summary="Function synopsis"><tr><td><code class="funcdef">int <b class="fsfunc">max</b>(</code></td>'
+        '<td>int <var class="pdparam">a</var>, </td></tr><tr><td> </td><td>int <var class="pdparam">b</var>'
+        '<code>)</code>;</td></tr></table><div class="funcprototype-spacer"> </div><p><code class="funcdef">int '
+        '<b class="fsfunc">f</b>(</code>int <var class="pdparam">a</var><code>)</code>;</p></div>'
+    )
+    assert markdown(html) == "```\n#include <a.h>\n```\n\n`int max(int a, int b);`\n\n`int f(int a);`\n"
+
+
+def test_remarks_on_docbook_s_code_are_numbered() -> None:
+    """Number and remark are cells of a table, and what else a remark holds stays with it."""
+    number = '<td width="5%"><p><a href="#co{0}"><img src="{0}.png" alt="{0}" border="0"></a> </p></td>'
+    html = (
+        f'<div class="calloutlist"><table border="0" summary="Callout list"><tr>{number.format(1)}<td><p>One.</p></td>'
+        f'</tr><tr>{number.format(2)}<td><p>Two</p><pre class="screen">x</pre></td></tr></table></div>'
+    )
+    assert markdown(html) == "1. One.\n2. Two\n   ```\n   x\n   ```\n"
+
+
+def test_the_remarks_of_a_list_stay_one() -> None:
+    """Asciidoctor has them in a list if it has no icons for their numbers; a table in one of them is no reason."""
+    html = '<div class="colist arabic"><ol><li><p>One.</p><table><tr><th>a</th></tr></table></li></ol></div>'
+    assert markdown(html) == "1. One.\n   | a |\n   | --- |\n"
+
+
+def test_keys_that_only_a_class_makes_keys() -> None:
+    """DocBook writes them in bold."""
+    html = '<p><span class="keycap"><strong>Ctrl</strong></span>+<span class="keycap"><strong>C</strong></span></p>'
+    assert markdown(f"{DOCBOOK}{html}") == "<kbd>Ctrl</kbd>+<kbd>C</kbd>\n"
+
+
+def test_titles_that_are_no_headings_are_bold() -> None:
+    """Sphinx has rubrics, topics and sidebars, whose titles are paragraphs."""
+    html = (
+        '<p class="rubric">Notes</p><p>n</p><aside class="sidebar"><p class="sidebar-title">Side</p><p>s</p></aside>'
+        '<aside class="topic"><p class="topic-title"><strong>Topic</strong></p><p>t</p></aside>'
+    )
+    page = f'<link rel="stylesheet" href="_static/pygments.css"><div class="body" role="main"><h1>x</h1>{html}</div>'
+    assert markdown(page) == ("# x\n\n**Notes**\n\nn\n\n**Side**\n\ns\n\n**Topic**\n\nt\n")

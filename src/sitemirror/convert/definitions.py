@@ -17,6 +17,7 @@ _MARKED: Final = ("a", "code", "kbd", *_BOLD)
 _CLASSIFIERS: Final = ("classifier", "classifier-delimiter")
 _NOT_IN_A_LIST: Final = "td, th, a"
 _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
+_ROWS: Final = ":scope > tr, :scope > * > tr"
 _TEMPLATE: Final = ":scope > td.memTemplParams"
 _AFTER_NAME: Final = frozenset("(<:=")
 
@@ -50,6 +51,30 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     dl.tag = "ul"
 
 
+def shape_pairs(box: Element, names: Vocabulary) -> bool:
+    """Makes definitions of a table that has a term and what it means in each row."""
+    table = box.find("table")
+    rows = [] if table is None else table.select(_ROWS)
+    cells = [row.select(":scope > td") for row in rows]
+    if table is None or not rows or any(len(pair) != 2 for pair in cells):
+        return False
+    for row, (term, meaning) in zip(rows, cells, strict=True):
+        while len(term) and _says_nothing(term[-1]):
+            term[-1].extract()
+        term.tag, meaning.tag = "dt", "dd"
+        row.unwrap()
+    for part in table.select(":scope > :not(dt, dd)"):
+        part.unwrap()
+    table.tag = "dl"
+    shape_definitions(table, names)
+    return True
+
+
+def _says_nothing(node: Node) -> bool:
+    """Whether it is a blank, or the line break that AsciiDoc ends a term with."""
+    return not node.data.strip() if isinstance(node, Text) else isinstance(node, Element) and node.tag == "br"
+
+
 def _is_link(term: Element) -> bool:
     """Whether a term is nothing but a link, as those of a table of contents are."""
     link = term.find("a")
@@ -73,6 +98,15 @@ def shape_signature(element: Element) -> None:
     element.extend(kept)
 
 
+def shape_synopsis(box: Element) -> bool:
+    """Writes the functions that DocBook declares, in a table or a paragraph each, as code."""
+    for part in box.find_all(["table", "p"]):
+        if part.select_one(".funcdef") is not None:
+            shape_signature(part)
+            part.tag = "p"
+    return True
+
+
 def _is_declared(link: Element) -> bool:
     """Whether a link is the name of what is declared: `source` may be one."""
     after = link.next_sibling
@@ -83,7 +117,7 @@ def shape_members(table: Element) -> bool:
     """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
     shown: list[Element] = []
     template = ""  # what the next row is a template of
-    for row in table.select(":scope > tr, :scope > * > tr"):
+    for row in table.select(_ROWS):
         heading = next(row.iter_elements(_HEADINGS), None)
         text = " ".join(row.text.split())
         if heading is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import unescape
+from textwrap import dedent
 from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
@@ -147,15 +148,34 @@ def shape_terminal(box: Element) -> None:
 
 def shape_callouts(box: Element) -> bool:
     """Makes a numbered list of the remarks on a listing that a page keeps in a table, number and text."""
-    rows = box.select("tr")
-    if not rows:
+    table = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
+    if table is None:
         return False
-    items = [Element("li", None, row.select(":scope > td")[-1:]) for row in rows]
-    for item in items:
-        for cell in item.find_all("td"):
-            cell.tag = "div"
-    box.clear()
-    box.append(Element("ol", None, items))
+    for row in table.select(":scope > tr, :scope > * > tr"):
+        *numbers, remark = row.select(":scope > td") or [row]
+        for number in numbers:
+            for pin in [node for node in number.descendants if isinstance(node, Comment)]:
+                remark.insert(0, pin)
+            number.decompose()
+        remark.tag = "div"
+        row.tag = "li"
+    for part in table.select(":scope > tbody"):
+        part.unwrap()
+    table.tag = "ol"
+    return True
+
+
+def shape_diagram(element: Element) -> bool:
+    """Makes code of Mermaid's text, which is there for a script to draw."""
+    text = element.text
+    if not text.strip() or element.find("svg") is not None:
+        return False
+    element.clear()
+    even = dedent(text.strip("\n"))
+    # Where the first line alone is set in by the page's own markup, the others keep what they have.
+    element.append(Text((text if even[:1].isspace() else even).strip()))
+    element.tag = "pre"
+    element.attrs["class"] = "language-mermaid"
     return True
 
 

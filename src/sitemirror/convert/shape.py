@@ -7,27 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from textwrap import dedent
 from typing import Final
 
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.admonitions import shape_admonition
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
-from sitemirror.convert.definitions import shape_definitions, shape_members, shape_signature
+from sitemirror.convert.definitions import (
+    shape_definitions,
+    shape_members,
+    shape_pairs,
+    shape_signature,
+    shape_synopsis,
+)
 from sitemirror.convert.footnotes import shape_footnotes, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_drawn, shape_math, shape_script, shape_text
 from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.keys import shape_bold, shape_key, shape_raised, shape_step
 from sitemirror.convert.links import Resolver
-from sitemirror.convert.listings import shape_callouts, shape_lines, shape_listing, shape_terminal
-from sitemirror.convert.marks import MARKS, end_of_details, folded, pins, unfolded
+from sitemirror.convert.listings import (
+    shape_callouts,
+    shape_diagram,
+    shape_lines,
+    shape_listing,
+    shape_terminal,
+)
+from sitemirror.convert.marks import end_of_details, folded, pins, unfolded
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
-from sitemirror.convert.tables import flatten, shape_grid, shape_table
+from sitemirror.convert.tables import flatten, shape_grid, shape_quote, shape_table
 from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.verse import shape_verse
 
-_MAX_KEY: Final = 20  # characters
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -99,6 +110,11 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
 # What an element is by its class. `False` where the name was all it had of it: then its tag decides.
 
 
+def _alone(rule: Callable[[Element], bool]) -> Callable[[Element, _Page], bool]:
+    """A rule that needs nothing but its element."""
+    return lambda element, _: rule(element)
+
+
 def _admonition(box: Element, page: _Page) -> bool:
     return shape_admonition(box, page.names)
 
@@ -124,20 +140,6 @@ def _footnotes(element: Element, page: _Page) -> bool:
     rows = element if element.tag == "ol" else element.find("ol")
     if rows is not None:
         page.notes.extend(child for child in rows if isinstance(child, Element) and child.tag == "li")
-    return True
-
-
-def _diagram(element: Element, _: _Page) -> bool:
-    """Mermaid's text in a code block, for a script to draw."""
-    text = element.text
-    if not text.strip() or element.find("svg") is not None:
-        return False
-    element.clear()
-    even = dedent(text.strip("\n"))
-    # Where the first line alone is set in by the page's own markup, the others keep what they have.
-    element.append(Text((text if even[:1].isspace() else even).strip()))
-    element.tag = "pre"
-    element.attrs["class"] = "language-mermaid"
     return True
 
 
@@ -171,14 +173,6 @@ def _terminal(box: Element, _: _Page) -> bool:
     return False
 
 
-def _callouts(box: Element, _: _Page) -> bool:
-    return shape_callouts(box)
-
-
-def _grid(box: Element, _: _Page) -> bool:
-    return shape_grid(box)
-
-
 def _members(table: Element, _: _Page) -> bool:
     return table.tag == "table" and shape_members(table)
 
@@ -188,12 +182,8 @@ def _headline(element: Element, _: _Page) -> bool:
     return True
 
 
-def _verse(box: Element, _: _Page) -> bool:
-    return shape_verse(box)
-
-
-def _drawn_formula(element: Element, _: _Page) -> bool:
-    return shape_drawn(element)
+def _pairs(box: Element, page: _Page) -> bool:
+    return shape_pairs(box, page.names)
 
 
 def _signature(element: Element, _: _Page) -> bool:
@@ -311,24 +301,7 @@ def _table(table: Element, _: _Page) -> None:
 
 
 def _raised(element: Element, _: _Page) -> None:
-    """Marks what stands above or below the line: 10<sup>5</sup> must not become 105."""
-    if element.tag == "kbd" and not _is_key(element):
-        if element.find("kbd") is not None:
-            element.tag = "span"  # Keys that are pressed together, each marked up by itself.
-        return
-    # A footnote's link is its own mark, and code has no markup.
-    if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:
-        opening, closing = MARKS[element.tag]
-        element.insert(0, Text(opening))
-        element.append(Text(closing))
-        element.tag = "span"
-
-
-def _is_key(kbd: Element) -> bool:
-    """Whether it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
-    text = kbd.text
-    is_option = len(text) > 1 and text.startswith(("-", "/"))
-    return len(text) <= _MAX_KEY and not is_option and kbd.find("kbd") is None
+    shape_raised(element)
 
 
 def _reading(rt: Element, _: _Page) -> None:
@@ -377,17 +350,23 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "tabs": _tab_set,
     "footnote": _footnote,
     "footnotes": _footnotes,
-    "diagram": _diagram,
+    "diagram": _alone(shape_diagram),
     "checklist": _checklist,
     "struck": _struck,
-    "callouts": _callouts,
+    "callouts": _alone(shape_callouts),
     "terminal": _terminal,
-    "grid": _grid,
+    "grid": _alone(shape_grid),
     "members": _members,
     "headline": _headline,
     "listing": _lines,
     "numbered": _numbered,
     "signature": _signature,
-    "verse": _verse,
-    "formula": _drawn_formula,
+    "verse": _alone(shape_verse),
+    "formula": _alone(shape_drawn),
+    "pairs": _pairs,
+    "quote": _alone(shape_quote),
+    "synopsis": _alone(shape_synopsis),
+    "bold": _alone(shape_bold),
+    "key": _alone(shape_key),
+    "step": _alone(shape_step),
 }

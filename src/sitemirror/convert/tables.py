@@ -68,6 +68,18 @@ def shape_grid(grid: Element) -> bool:
     return True
 
 
+def shape_quote(table: Element) -> bool:
+    """Makes a quote of a table that sets one in, with who said it below."""
+    if table.tag != "table":
+        return False
+    flatten(table)
+    table.tag = "blockquote"
+    said_by = table.select_one(".attribution")
+    if said_by is not None and isinstance(dashes := said_by.previous_sibling, Text):
+        dashes.data = dashes.data.replace("--", "— ")
+    return True
+
+
 def square(table: Element) -> None:
     """Gives every row the same number of cells: a span becomes its cell and empty ones."""
     rows = table.select(_ROWS)

@@ -1,0 +1,57 @@
+"""Small things within a line: keys, the way through menus, what stands above or below the line, titles in bold."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbohtml import Element, Text
+
+from sitemirror.convert.marks import MARKS
+
+_MAX_KEY: Final = 20  # characters
+
+
+def shape_raised(element: Element) -> None:
+    """Marks keys, and what stands above or below the line: 10<sup>5</sup> must not become 105."""
+    if element.tag == "kbd" and not _is_key(element):
+        if element.find("kbd") is not None:
+            element.tag = "span"  # Keys that are pressed together, each marked up by itself.
+        return
+    # A footnote's link is its own mark, and code has no markup.
+    if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:
+        opening, closing = MARKS[element.tag]
+        element.insert(0, Text(opening))
+        element.append(Text(closing))
+        element.tag = "span"
+
+
+def _is_key(kbd: Element) -> bool:
+    """Whether it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
+    text = kbd.text
+    is_option = len(text) > 1 and text.startswith(("-", "/"))
+    return len(text) <= _MAX_KEY and not is_option and kbd.find("kbd") is None
+
+
+def shape_key(element: Element) -> bool:
+    """Marks a key that its class alone makes one."""
+    element.text = element.text.strip()
+    element.tag = "kbd"
+    shape_raised(element)
+    return True
+
+
+def shape_step(arrow: Element) -> bool:
+    """Writes what leads from a menu to what is in it, which may be an icon."""
+    before = arrow.previous_sibling
+    if isinstance(before, Text):
+        before.data = before.data.replace("\xa0", " ")
+    arrow.tag = "span"
+    arrow.text = "›"
+    return True
+
+
+def shape_bold(title: Element) -> bool:
+    """Writes a title that is no heading in bold."""
+    if title.text.strip() and title.find(["strong", "b"]) is None:
+        title.wrap_children(Element("strong"))
+    return True
