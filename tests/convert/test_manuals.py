@@ -163,3 +163,26 @@ def test_titles_that_are_no_headings_are_bold() -> None:
     )
     page = f'<link rel="stylesheet" href="_static/pygments.css"><div class="body" role="main"><h1>x</h1>{html}</div>'
     assert markdown(page) == ("# x\n\n**Notes**\n\nn\n\n**Side**\n\ns\n\n**Topic**\n\nt\n")
+
+
+@pytest.mark.parametrize(
+    ("title", "said", "told"),
+    [
+        ("Fail\n <code>-x</code> now ", "Fail `-x` now", "Fail <code>-x</code> now"),
+        (
+            'The <code class="literal"><span class="pre">a</span> <span class="pre">b</span></code>',
+            "The `a b`",
+            "The <code>a b</code>",
+        ),
+        ("<code>a</code> <code>b</code>", "`a` `b`", "<code>a</code> <code>b</code>"),
+        ("<b>Fail</b> <code>a&lt;b</code>", "Fail `a<b`", "Fail <code>a&lt;b</code>"),
+    ],
+)
+def test_code_in_a_title_stays_code(title: str, said: str, told: str) -> None:
+    """Boxes, tabs and folded sections keep it."""
+    box = f'<div class="admonition warning"><p class="admonition-title">{title}</p><p>x</p></div>'
+    assert markdown(box) == f"> [!WARNING]\n> **{said}**\n>\n> x\n"
+    tabs = f'<ul role="tablist"><li role="tab">{title}</li></ul><div role="tabpanel">x</div>'
+    assert markdown(tabs) == f"- **{said}**\n\n  x\n"
+    section = f"<details><summary>{title}</summary><p>x</p></details>"
+    assert markdown(section) == f"<details><summary>{told}</summary>\n\nx\n\n</details>\n"

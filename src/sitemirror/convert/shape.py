@@ -37,6 +37,7 @@ from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image,
 from sitemirror.convert.tables import flatten, shape_grid, shape_quote, shape_table
 from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
+from sitemirror.convert.titles import line_of
 from sitemirror.convert.verse import shape_verse
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -219,7 +220,7 @@ def _details(details: Element, page: _Page) -> None:
         details.tag = summary.tag = "div"
         return
     begin = folded if details.attr("open") is None else unfolded
-    summary.replace_with(*pins(summary.children), begin(summary.text))
+    summary.replace_with(*pins(summary.children), begin(line_of(summary)))
     details.append(end_of_details())
     details.tag = "div"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from turbohtml import Element, Text
+from turbohtml import Element, Node, Text
 
 from sitemirror.convert.generators import Tabs
+from sitemirror.convert.titles import words_of
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
@@ -72,9 +73,9 @@ def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
     return True
 
 
-def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[str, Element | None]] | None:
+def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[list[Node], Element | None]] | None:
     """Each label's words with its panel. Some pages hold the panel of the chosen tab only."""
-    texts = [" ".join(label.text.split()) or label.attr("data-title") or "" for label in labels]
+    texts = [words_of(label) or [Text(label.attr("data-title") or "")] for label in labels]
     named = {panel.attr("id") or "": panel for panel in panels}
     of_label = {panel.attr("aria-labelledby") or "": panel for panel in panels}
     linked = [
@@ -91,5 +92,5 @@ def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[s
     return list(zip(texts, [*panels, *[None] * (len(labels) - len(panels))], strict=True))
 
 
-def _name(label: str) -> Element:
-    return Element("p", None, [Element("strong", None, [Text(label)])])
+def _name(label: list[Node]) -> Element:
+    return Element("p", None, [Element("strong", None, label)])
