@@ -101,6 +101,11 @@ def test_horizontal_lists_are_definitions() -> None:
         'b\n<br>\n</td><td class="hdlist2"><p>Bs.</p></td></tr></table></div>'
     )
     assert markdown(html) == "- `-a`\n\n  All.\n\n  ```\n  ls -a\n  ```\n\n- **b**\n\n  Bs.\n"
+    docbook = (
+        '<div class="horizontal"><table class="horizontal" border="0"><colgroup><col><col></colgroup><tbody><tr><td><p>'
+        '<code class="literal">-a</code></p></td><td><p>All.</p></td></tr></tbody></table></div>'
+    )
+    assert markdown(f"{DOCBOOK}{docbook}") == "- `-a`\n\n  All.\n"
 
 
 @pytest.mark.parametrize("generator", ["Asciidoctor 2.0.18", "Antora 3.1.7"])

@@ -53,7 +53,7 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
 
 def shape_pairs(box: Element, names: Vocabulary) -> bool:
     """Makes definitions of a table that has a term and what it means in each row."""
-    table = box.find("table")
+    table = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
     rows = [] if table is None else table.select(_ROWS)
     cells = [row.select(":scope > td") for row in rows]
     if table is None or not rows or any(len(pair) != 2 for pair in cells):
@@ -63,7 +63,7 @@ def shape_pairs(box: Element, names: Vocabulary) -> bool:
             term[-1].extract()
         term.tag, meaning.tag = "dt", "dd"
         row.unwrap()
-    for part in table.select(":scope > :not(dt, dd)"):
+    for part in table.select(":scope > tbody"):
         part.unwrap()
     table.tag = "dl"
     shape_definitions(table, names)
