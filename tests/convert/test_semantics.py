@@ -50,6 +50,12 @@ def test_boxes_are_alerts(html: str, text: str) -> None:
     assert markdown(html) == text
 
 
+def test_an_alert_without_a_text_does_not_take_the_next_one() -> None:
+    """A paragraph right below the line that names the kind would be read as part of the quote."""
+    html = '<div class="admonition note"><p class="admonition-title">Note</p></div><p>Next.</p>'
+    assert markdown(html) == "> [!NOTE]\n\nNext.\n"
+
+
 def test_an_alert_of_the_site_is_no_part_of_a_page() -> None:
     """What is told on every page stands outside the content, and stays there."""
     html = '<div class="alert alert-info" role="alert">News</div><main><h1>T</h1><p>x</p></main>'

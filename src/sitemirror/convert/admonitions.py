@@ -43,7 +43,7 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
         _take_title(title, box)
     _lay_open(box)
     first = head[0] if head else next(iter(_shown(box)), None)
-    follows = first is None or isinstance(first, Text) or first.tag in _TEXT
+    follows = box.find("img") is not None if first is None else isinstance(first, Text) or first.tag in _TEXT
     head.insert(0, alert_above_text(kind) if follows else alert_above_block(kind))
     if box.tag == "p":
         box.wrap(Element("blockquote"))

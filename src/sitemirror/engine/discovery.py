@@ -137,7 +137,7 @@ class Discovery:
         """None, or what was wrong: `Failed` when reading it again may help, text when all that is readable was read."""
         location = row.url
         self._count, self._wanted_here, self._cut, self._kind = 0, 0, False, None
-        for _ in range(MAX_HOPS):
+        for _ in range(MAX_HOPS + 1):
             self._session.check_stop()
             refused = self._scope.host_reason(location)
             if refused:
