@@ -238,7 +238,8 @@ class Tree:
 
     def syncing(self, rels: list[str]) -> Callable[[], set[str]]:
         """`sync` for a thread, which may have to wait for its turn: what others sync meanwhile is not synced again."""
-        return partial(self.sync, rels, asked=syncs_begun(self.root))
+        with refusals_of(self.root):
+            return partial(self.sync, rels, asked=syncs_begun(self.root))
 
     def sync(self, rels: Iterable[str], *, asked: int | None = None) -> set[str]:
         """Returns when these files, and the folders that name them, are on the disk itself; gives those it found.
