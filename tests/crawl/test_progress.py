@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +50,33 @@ async def test_a_crawl_that_goes_on_counts_from_where_it_was(site: Site, out: Pa
     second, _ = await _crawl(site, out, concurrency=1)
     assert (second[0].processed, second[0].total) == (3, 12)
     assert (second[-1].processed, second[-1].total) == (17, 17)
+
+
+async def test_the_ends_of_redirects_are_not_waited_for(site: Site, out: Path) -> None:
+    """A page that was found by a link and came by a redirect has no turn of its own, and is not missing at the end."""
+    site.html_page("/", "Home", link("/p1", "/r"))
+    site.html_page("/p1", "P1", link("/z"))
+    site.redirect("/r", "/r2")
+    site.redirect("/r2", "/z")
+    site.html_page("/z", "Z", "<p>z</p>")
+    await _crawl(site, out, concurrency=1)
+    written = json.loads(next(out.rglob("_progress.json")).read_text("utf-8"))
+    assert written["processed"] == written["total"]
+    assert written["eta_sec"] in (0, None)
+
+
+async def test_what_came_again_as_it_was_is_neither_new_nor_changed(site: Site, out: Path) -> None:
+    """Pages, pictures and pages that are one under several names: a second look at an unchanged site finds nothing."""
+    site.page("/dot.png", b"\x89PNG\r\n\x1a\n", type="image/png")
+    same = '<link rel="canonical" href="/one"><p>the same</p>'
+    site.html_page("/", "Home", link("/one", "/two") + '<img src="/dot.png">')
+    for path in ("/one", "/two"):
+        site.page(path, f"<title>One</title>{same}")
+    first = await crawl(site.url, output=out, rate_limit=0, format="markdown")
+    again = await crawl(site.url, output=out, rate_limit=0, format="markdown", re_download_all=True)
+    assert (first.successful, first.new, first.changed) == (2, 2, 0)
+    assert (again.successful, again.new, again.changed) == (2, 0, 0)
+    html = await crawl(site.url, output=out / "html", rate_limit=0)
+    html_again = await crawl(site.url, output=out / "html", rate_limit=0, re_download_all=True)
+    assert (html.new, html.changed) == (html.successful, 0)
+    assert (html_again.new, html_again.changed) == (0, 0)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from sitemirror.errors import EmptySitemap, FolderLocked
-from sitemirror.store.state import peek
+from sitemirror.errors import EmptySitemap, FolderLocked, OutputError, Unreachable
+from sitemirror.store.state import State, peek
 from tests.conftest import RunCli, StartCli, until
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
@@ -274,3 +274,34 @@ def test_a_wish_to_be_left_alone_survives_a_kill(site: Site, start_cli: StartCli
     second.kill()
     second.communicate(timeout=10)
     assert site.requests == []
+
+
+async def test_looking_at_a_finished_state_leaves_nothing_beside_it(site: Site, run: Mirror, copy: Copy) -> None:
+    """A run that comes to nothing, because its site is away, has read who asked it to wait, and no more."""
+    site.sitemap(urls=site.fill(2))
+    await run()
+    site.stop()
+    with pytest.raises(Unreachable):
+        await run(max_retries=0)
+    assert [path.name for path in copy.folder.glob("_state*")] == ["_state.sqlite3"]
+
+
+async def test_a_state_that_cannot_be_written_while_pauses_are_noted_ends_the_run(
+    site: Site, run: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was listed in the same transaction is lost with it, so going on would pass over it in silence."""
+    site.sitemap(urls=site.fill(5))
+    site.latency = 0.4
+    real = State.put
+
+    def refuse(state: State, name: str, value: object) -> None:
+        if name == "pace" and value:
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+            raise error
+        real(state, name, value)
+
+    monkeypatch.setattr(State, "put", refuse)
+    site.fault("/page/0001", status(429, retry_after="30"))
+    with pytest.raises(OutputError, match="cannot write"):
+        await run()

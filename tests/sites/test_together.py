@@ -128,6 +128,7 @@ async def test_parts_of_one_host_go_one_after_the_other(site: Site, out: Path) -
     assert (report.total_pages, report.successful) == (8, 8), (
         "the second part's report counts the first part's pages, too"
     )
+    assert report.new == 8
     order = [path[1] for path in site.paths() if path.startswith(("/a/0", "/b/0"))]
     assert order == ["a"] * 3 + ["b"] * 3
 

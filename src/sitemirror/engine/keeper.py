@@ -102,7 +102,8 @@ class Keeper:
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
         if taken.asset is not None:
-            saved, changed = self._asset(taken.asset), True
+            saved = self._asset(taken.asset)
+            changed = taken.asset.sha256 != (known.received or known.sha256)
         elif reading.markdown is not None:
             saved, changed = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"))
             if taken.html is not None:

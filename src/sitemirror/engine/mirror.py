@@ -152,24 +152,36 @@ class Mirror:
             session.warn(f"only URLs under {self._scope.folder} are taken; --whole-site takes all")
         session.pace.restore(self._space.state.get("pace", {}))
         status, trouble = RunStatus.OK, None
-        memory = asyncio.create_task(self._remember_pace())
         try:
-            session.watch.begin(Phase.DISCOVERY)
-            await self._session.unless_stopped(self._discover())
-            session.watch.begin(Phase.PAGES)
-            await self._rounds.run()
+            await self._work()
         except Stopped:
             status = RunStatus.INTERRUPTED
         except SitemirrorError as error:
             status, trouble = RunStatus.ERROR, error
-        finally:
-            memory.cancel()
         report = await self._finish(status, trouble)
         if trouble is not None:
             trouble.report = report
             raise trouble
         session.emit(RunFinished(report.status))
         return report
+
+    async def _work(self) -> None:
+        """Finds and visits all there is, and remembers who asks us to wait. If the state refuses either, both end."""
+        tasks = [asyncio.create_task(self._find_and_visit()), asyncio.create_task(self._remember_pace())]
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _find_and_visit(self) -> None:
+        self._session.watch.begin(Phase.DISCOVERY)
+        await self._session.unless_stopped(self._discover())
+        self._session.watch.begin(Phase.PAGES)
+        await self._rounds.run()
 
     async def _remember_pace(self) -> None:
         """Writes down who asked us to wait, as soon as somebody does: a kill must not make us forget it."""
@@ -248,7 +260,7 @@ class Mirror:
             skipped=counts.skipped,
             duplicates=self._listing.repeats + counts.aliases_listed,
             not_reached=counts.not_reached,
-            new=self._tally.added,
+            new=min(self._tally.added, counts.saved),  # Some may have turned out to be one page.
             changed=self._tally.changed,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,

@@ -107,6 +107,8 @@ class Rounds:
                     wait = self._session.backoff.seconds(tried - 1)
                     self._session.pace.pause(first.url, wait, "retrying failed pages")
                 await self._round(Selection.to_retry(self._run), clerk, retries_left=self._retries - tried - 1)
+            if not self._ledger.count(Selection.queued()):
+                self._tally.total = self._tally.processed  # Some were the ends of redirects, and never had a turn.
         finally:
             clerk.cancel()
             with suppress(asyncio.CancelledError):

@@ -157,9 +157,8 @@ class Visitor:
         self._become_aliases(chain)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
         is_added = known.path is None
-        return Result(
-            new=is_added and taken.is_page, added=is_added, changed=kept.changed and not is_added, found=found
-        )
+        changed = kept.changed and _has_copy(known)
+        return Result(new=is_added and taken.is_page, added=is_added, changed=changed, found=found)
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]

@@ -190,11 +190,9 @@ class SitesRun(Run[SitesReport]):
     def _put_off(self, visit: _Visit) -> bool:
         """Whether the site may try again when those have ended that may hold its folders."""
         others = {other for other in self._going.values() if other is not visit}
-        related = {other for other in others if other.domain == visit.domain}
-        if related:
-            self._entangled.add(visit.domain)
-        visit.after = related or others
-        return bool(others) and visit.tries < TRIES
+        visit.after = {other for other in others if other.domain == visit.domain} or others
+        self._entangled.add(visit.domain)
+        return visit.tries < TRIES  # Whoever was in its way may have ended since.
 
     def _end(self, visit: _Visit, report: SiteReport | None) -> None:
         self._capacity.give_back(visit.site.settings.concurrency)
@@ -236,8 +234,8 @@ class SitesRun(Run[SitesReport]):
             skipped=sum(report.skipped for report in pages),
             duplicates=sum(report.duplicates for report in pages),
             not_reached=sum(report.not_reached for report in pages),
-            new=sum(report.new for report in pages),
-            changed=sum(report.changed for report in pages),
+            new=sum(report.new for report in reports if isinstance(report, MirrorReport)),  # of each run by itself
+            changed=sum(report.changed for report in reports if isinstance(report, MirrorReport)),
             elapsed_sec=round(elapsed, 3),
             sites=tuple(reports),
             warnings=tuple(self._warnings),

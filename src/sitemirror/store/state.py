@@ -50,13 +50,15 @@ _DISK_REFUSES: Final = (
 
 def peek(path: Path, name: str) -> Any:
     """A small fact from a state that is not opened yet, or is another's; None where there is none."""
-    if path.is_symlink() or not path.is_file():
-        return None
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        if path.is_symlink() or not path.is_file():
+            return None
+        # Of a state that was closed in good order nothing is left beside it, and looking must not leave anything.
+        closed = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{closed}", uri=True)) as db:
             row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
             return None if row is None else json.loads(row[0])
-    except (sqlite3.Error, ValueError):  # Whoever opens it will say what is wrong with it.
+    except (OSError, sqlite3.Error, ValueError, TypeError):  # Whoever opens it will say what is wrong with it.
         return None
 
 
