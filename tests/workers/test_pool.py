@@ -20,6 +20,7 @@ from sitemirror.stopwatch import Running, Stage
 from sitemirror.workers import jobs, pool, process
 from sitemirror.workers.jobs import READERS, JobFailed, Received, Source, Wishes
 from sitemirror.workers.pool import LOOK_EVERY, Pool, suitable_workers
+from sitemirror.workers.worker import Worker
 
 URL = "https://example.com/docs/"
 PAGE = b"""<!doctype html><title>A page</title><link rel=canonical href="/docs/">
@@ -383,3 +384,13 @@ async def test_large_pages_of_one_site_do_not_hold_up_another() -> None:
         await asyncio.gather(*heavy, *light)
     assert len(done) == 36
     assert "https://heavy.example/" not in done[1:31]  # the one that was in hand, and then all of the small ones
+
+
+@pytest.mark.parametrize("pipe", [0, 1])
+async def test_a_worker_that_is_leaving_is_given_nothing(pipe: int) -> None:
+    """Between the end of its pipes and that of its process it still seems to be there."""
+    async with pool_of(0) as (readers, _):
+        worker = Worker(readers, is_up=True)
+        assert worker.has_room
+        worker.pipe_connection_lost(pipe, None)
+        assert not worker.has_room

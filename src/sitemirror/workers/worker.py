@@ -67,6 +67,7 @@ class Worker(asyncio.SubprocessProtocol):
     _transport: asyncio.SubprocessTransport | None = None
     _received: bytearray = field(default_factory=bytearray)
     _began: float = 0.0
+    _is_leaving: bool = False  # a pipe is closed, and that it has ended will be heard soon
 
     def do(self, job: Job) -> None:
         if not self.jobs:
@@ -74,12 +75,14 @@ class Worker(asyncio.SubprocessProtocol):
         self.jobs.append(job)
         self.load += job.size
         assert self._transport is not None
-        cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0)).write(framed(job.message))
+        pipe = cast(asyncio.WriteTransport | None, self._transport.get_pipe_transport(0))
+        if pipe is not None and not pipe.is_closing():  # else it is on its way out, and its jobs come back
+            pipe.write(framed(job.message))
 
     @property
     def has_room(self) -> bool:
         """Whether it can be given another job."""
-        return self.is_up and len(self.jobs) < AHEAD and self.load < BYTES_AHEAD
+        return self.is_up and not self._is_leaving and len(self.jobs) < AHEAD and self.load < BYTES_AHEAD
 
     @property
     def pid(self) -> int:
@@ -101,6 +104,7 @@ class Worker(asyncio.SubprocessProtocol):
             pipe.close()
 
     def kill(self) -> None:
+        self._is_leaving = True
         if self._transport is not None:
             with suppress(ProcessLookupError):
                 self._transport.kill()
@@ -138,6 +142,7 @@ class Worker(asyncio.SubprocessProtocol):
         self.owner.answered(self)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._is_leaving = True
         if fd == 1:  # It answers no more, whatever else it does.
             self.kill()
 
