@@ -123,10 +123,14 @@ async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
 
 
 @pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
-async def test_workers_are_added_while_pages_queue_up() -> None:
-    """A pool left to itself begins with one worker and ends with as many as the machine has use for, if they are."""
+@pytest.mark.parametrize("times", [300, 3_000])
+async def test_workers_are_added_while_pages_queue_up(times: int) -> None:
+    """A pool left to itself begins with one worker and ends with as many as the machine has use for, if they are.
+
+    Of pages so large that a worker has but one of them in hand, too.
+    """
     async with pool_of(0) as (readers, _):
-        heavy = source(PAGE * 300)
+        heavy = source(PAGE * times)
         for _ in range(200):
             await asyncio.gather(*(readers.read("html", heavy, Wishes()) for _ in range(24)))
             if len(readers.pids) == readers.count:

@@ -128,7 +128,7 @@ OPTIONS: Final = (
 
 
 def options_of(*commands: Command) -> tuple[Option, ...]:
-    """The options that any of `commands` takes, in the order of the help text; what each may be said with them all."""
+    """The options that any of `commands` takes, in the order of the help text, with the choices of all of them."""
     found: dict[str, Option] = {}
     for option in OPTIONS:
         if option.commands.intersection(commands):

@@ -19,6 +19,9 @@ class Line:
         self._had: dict[str, int] = {}
         self._now = 0  # what the site had before, that was served last: nobody saves up by not asking
 
+    def __bool__(self) -> bool:
+        return bool(self._jobs)  # asked for every page, where the number would be counted
+
     def __len__(self) -> int:
         return sum(map(len, self._jobs.values()))
 

@@ -51,7 +51,7 @@ MANY: Final = 500
 """Pages that are worth all workers from the beginning, if nothing but the server decides how fast they come."""
 
 CROWDED: Final = 16
-"""Jobs in a row that found every worker with two before them; then there is one more worker."""
+"""Jobs in a row that found every worker with two before them, or a large one; then there is one more worker."""
 
 LARGE: Final = 128 * 1024
 """Bytes from which a page is read in a worker, whoever else is idle: markup can be written so that reading it takes
@@ -185,7 +185,8 @@ class Pool:
     def _look_around(self) -> None:
         """Starts another worker if all have had their hands full for a while."""
         up = [worker for worker in self._workers if worker.is_up]
-        self._crowded = self._crowded + 1 if up and all(len(worker.jobs) >= 2 for worker in up) else 0
+        is_full = bool(up) and all(len(worker.jobs) >= 2 or not worker.has_room for worker in up)
+        self._crowded = self._crowded + 1 if is_full else 0
         if self._crowded >= CROWDED and len(up) == len(self._workers) < self.count and not self._starting:
             self._crowded = 0
             self._start(1)
