@@ -1,4 +1,4 @@
-"""Links of a Markdown page changed by what they lead to, as a run changes them by what it has saved."""
+"""Links of a saved page changed by what they lead to, as a run changes them by what it has saved."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ from collections.abc import Callable
 
 from sitemirror.convert.localize_markdown import relink_markdown
 from sitemirror.urls import InvalidUrl, normalize
+
+PAGE = "https://example.com/docs/page.html"
+SAVED = "https://example.com/"
+
+
+def into_the_mirror(url: str) -> str:
+    """Whatever is on the site is saved under `../m/`; the rest of the web is not."""
+    return "../m/" + url.removeprefix(SAVED) if url.startswith(SAVED) else url
 
 
 def localize_markdown(markdown: str, *, target: Callable[[str, str], str | None]) -> str:

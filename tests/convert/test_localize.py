@@ -7,19 +7,12 @@ from collections.abc import Callable
 import ada_url
 import pytest
 import turbohtml
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemirror.convert.localize import localize_html, relink_html
 from sitemirror.urls import InvalidUrl, normalize
-
-PAGE = "https://example.com/docs/page.html"
-SAVED = "https://example.com/"
-
-
-def into_the_mirror(url: str) -> str:
-    """Whatever is on the site is saved under `../m/`; the rest of the web is not."""
-    return "../m/" + url.removeprefix(SAVED) if url.startswith(SAVED) else url
+from tests.convert.localized import PAGE, SAVED, into_the_mirror
 
 
 def localized(
@@ -280,76 +273,6 @@ def test_commas_at_the_ends_of_a_srcset_url_are_encoded() -> None:
     )
 
 
-CHARSETS = ["utf-8", "windows-1252", "iso-8859-2", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"]
-TEXTS = {
-    "windows-1252": "é",
-    "iso-8859-2": "ł",
-    "koi8-r": "ж",
-    "shift_jis": "表示ソ",
-    "euc-jp": "表示ソ",
-    "gbk": "乗餦",
-    "gb18030": "乗餦㐀",
-    "big5": "功許",
-    "euc-kr": "한글",
-    "utf-8": "é日\U0001f600",
-}
-
-
-@pytest.mark.parametrize("charset", CHARSETS)
-@pytest.mark.parametrize("declared", ["header", "meta"])
-def test_pages_stay_in_their_charset(charset: str, declared: str) -> None:
-    """Links in any charset name the URL that a browser asks for, and the page's bytes stay what they are."""
-    text = TEXTS[charset]
-    meta = f"<meta charset={charset}>" if declared == "meta" else ""
-    page = (
-        '{}<p title="{}">{}<a href="{}#{}">{}</a><p style="x: \'{}\', url({})"><style>a{{f:"{}";b:url({})}}</style>{}'
-    )
-    before = page.format(meta, text, text, "x", text, text, text, "y", text, "z", text)
-    after = page.format(meta, text, text, "../m/docs/x", text, text, text, "../m/docs/y", text, "../m/docs/z", text)
-    body = before.encode(charset)
-    header = charset if declared == "header" else None
-    assert localize_html(body, url=PAGE, charset=header, target=into_the_mirror) == after.encode(charset)
-    asked: list[str] = []
-    link = f'{meta}{text}<a href="{text}">&<a href="&amp;{text}">'.encode(charset)
-    localize_html(link, url=PAGE, charset=header, target=lambda url: asked.append(url) or "x")  # type: ignore[func-returns-value]
-    assert asked == [normalize(text, PAGE), normalize(f"&{text}", PAGE)]
-
-
-@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("declared", ["header", "mark"])
-def test_utf_16_pages_stay_utf_16(codec: str, declared: str) -> None:
-    """Two bytes a character make no difference, with lone surrogates and an odd last byte too."""
-    mark = "\ufeff".encode(codec) if declared == "mark" else b""
-    broken = "\ud800".encode(codec, "surrogatepass")
-    page = '<p>é\U0001f600<a href="{}">日</a>'
-    body = mark + broken + page.format("x").encode(codec) + b"!"
-    found = localize_html(
-        body, url=PAGE, charset=codec.replace("16-", "16") if declared == "header" else None, target=into_the_mirror
-    )
-    assert found == mark + broken + page.format("../m/docs/x").encode(codec) + b"!"
-
-
-def test_iso_2022_jp_pages_stay_iso_2022_jp() -> None:
-    """Its two-byte characters look like ASCII, tags and quotes included, and are not taken for it."""
-    page = '<meta charset=iso-2022-jp><p title="亜">粍<a href="{}">日本</a>'
-    found = localize_html(page.format("x").encode("iso2022_jp"), url=PAGE, charset=None, target=into_the_mirror)
-    assert found == page.format("../m/docs/x").encode("iso2022_jp")
-
-
-def test_a_byte_order_mark_is_no_text() -> None:
-    """A frameset after a byte order mark is still a frameset."""
-    mark = b"\xef\xbb\xbf"
-    found = localize_html(mark + b"<frameset><frame src=x>", url=PAGE, charset="windows-1252", target=into_the_mirror)
-    assert found == mark + b"<frameset><frame src=../m/docs/x>"
-
-
-def test_invalid_bytes_stay() -> None:
-    """Bytes that are nothing in the page's charset are still the page's bytes."""
-    body = b'<p>\xff\xfe\x80\x00<a title="\xff" href="x">\xc3</a>\r\r\n\x0b'
-    found = localize_html(body, url=PAGE, charset="utf-8", target=into_the_mirror)
-    assert found == body.replace(b'"x"', b'"../m/docs/x"')
-
-
 def test_relinking_sees_links_as_they_stand() -> None:
     """A page of the mirror is changed link by link; what `change` passes over stays, as do links within the page."""
     seen: list[str] = []
@@ -418,15 +341,6 @@ def test_any_soup_of_tags_changes_in_its_links_only(html: str) -> None:
             case (str(tag), turbohtml.Namespace() as namespace, dict(attrs)):
                 attrs.update({name: expected(tag, namespace, name, value or "") for name, value in attrs.items()})
     assert outline(localize_html(html.encode(), url=PAGE, charset="utf-8", target=into_the_mirror)) == before
-
-
-@given(
-    st.binary(max_size=120), st.sampled_from([None, "utf-8", "utf-16le", "shift_jis", "gbk", "iso-2022-jp", "bogus"])
-)
-@example(b"\x1b\xb2", "iso-2022-jp")
-def test_bytes_without_links_stay(body: bytes, charset: str | None) -> None:
-    """Any bytes at all go through unharmed."""
-    assert localize_html(body, url=PAGE, charset=charset, target=str) == body
 
 
 @given(st.text("ab/.:?#&=%é \\'\"", max_size=20))

@@ -76,6 +76,11 @@ def link(*paths: str) -> str:
     return "".join(f'<p><a href="{path}">To {path}</a></p>' for path in paths)
 
 
+def asked(site: Site) -> list[str]:
+    """Every path that was asked for, in order, but robots.txt."""
+    return [path for path in site.paths() if path != "/robots.txt"]
+
+
 def timeless(value: Any) -> Any:
     """An index or a manifest without what may differ between two runs: times, run ids, folders, tries."""
     times = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from sitemirror.model import PageMeta
 from sitemirror.publish.mirror_index import (
+    LIST_PIECE,
     DirRow,
     ErrorRow,
     FileRow,
@@ -131,6 +132,8 @@ class Rows:
 
 
 EMPTY = Rows(files=(), urls=(), edges=(), skipped=(), errors=())
+MANY = [f"{SITE}{number:05}" for number in range(2 * LIST_PIECE + 3)]
+LARGE = Rows(urls=(replace(HOME_URL, referers=MANY),), edges=tuple((SITE, url, "href") for url in MANY))
 
 
 def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

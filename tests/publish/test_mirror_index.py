@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import io
-import json
 import tracemalloc
-from copy import deepcopy
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
-from sitemirror.frontier import scope
-from sitemirror.model import PageMeta
-from sitemirror.publish.index_check import validate_index
-from sitemirror.publish.index_rows import mime
-from sitemirror.publish.mirror_index import (
-    LIST_PIECE,
-    DirRow,
-    UrlRow,
-    directories,
-    dump_page_meta,
-    load_page_meta,
-    seed_reason,
-    write_mirror_index,
-)
-from tests.publish.sample_index import (
-    EMPTY,
-    FILES,
-    HEADER,
-    HOME,
-    HOME_URL,
-    ROOT,
-    SCHEMA,
-    SITE,
-    SKIPPED,
-    STYLE,
-    Rows,
-    grouped,
-)
+from sitemirror.publish.mirror_index import LIST_PIECE, DirRow, UrlRow, directories, write_mirror_index
+from tests.publish.checked_index import valid, written
+from tests.publish.sample_index import EMPTY, FILES, HEADER, HOME, HOME_URL, ROOT, SCHEMA, SITE, SKIPPED, STYLE, Rows
 
 DOCS = Path(__file__).parents[2] / "docs/mirror-index.md"
-
-
-def closed(schema: Any) -> Any:
-    """The schema without room for fields it does not describe: what we write ourselves is all described."""
-    if isinstance(schema, dict):
-        found = {name: closed(value) for name, value in schema.items()}
-        return found | {"additionalProperties": False} if "properties" in schema else found
-    return [closed(value) for value in schema] if isinstance(schema, list) else schema
-
-
-STRICT = Draft202012Validator(closed(deepcopy(SCHEMA)), format_checker=Draft202012Validator.FORMAT_CHECKER)
-
-
-def valid(path: Path) -> dict[str, Any]:
-    """The index, which both the schema and our own check accept."""
-    document: dict[str, Any] = json.loads(path.read_bytes())
-    STRICT.validate(document)
-    assert list(validate_index(path)) == []
-    return document
-
-
-def written(tmp_path: Path, **rows: Any) -> dict[str, Any]:
-    return valid(Rows(**rows).write(tmp_path / "mirror-index.json"))
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "mirror-index.json"
 
 
 def test_meta_says_who_made_it_when_and_how(path: Path) -> None:
@@ -284,186 +226,6 @@ def test_rows_out_of_order_are_refused(wrong: dict[str, Any]) -> None:
     rows: dict[str, Any] = dict.fromkeys(("items", "urls", "out_edges", "in_edges", "skipped", "errors"), ())
     with pytest.raises(ValueError, match=r"must be sorted, each once: .* came after"):
         write_mirror_index(io.BytesIO(), HEADER, **rows | wrong)
-
-
-@pytest.mark.parametrize(
-    ("header", "index"),
-    [
-        ("Tue, 23 Sep 2025 19:00:00 GMT", "2025-09-23T19:00:00+00:00"),
-        ("Tuesday, 23-Sep-25 19:00:00 GMT", "2025-09-23T19:00:00+00:00"),
-        ("Tue Sep 23 19:00:00 2025", "2025-09-23T19:00:00+00:00"),
-        ("Tue, 23 Sep 2025 21:00:00 +0200", "2025-09-23T19:00:00+00:00"),
-        ("2025-09-23T21:00:00+02:00", "2025-09-23T19:00:00+00:00"),
-        ("yesterday", "yesterday"),
-        ("Tue, 99 Sep 2025 19:00:00 GMT", "Tue, 99 Sep 2025 19:00:00 GMT"),
-        ("Fri, 31 Dec 9999 23:59:59 -1200", "Fri, 31 Dec 9999 23:59:59 -1200"),
-        ("0", "0"),
-    ],
-)
-def test_last_modified_is_a_time_if_it_can_be(tmp_path: Path, header: str, index: str) -> None:
-    """All date forms of HTTP become ISO 8601 in UTC; what is no date stays as the server sent it."""
-    document = written(tmp_path, files=(replace(HOME, last_modified=header),))
-    assert document["items"][1]["original_last_modified"] == index
-
-
-@pytest.mark.parametrize(
-    ("header", "index"),
-    [("4096", 4096), (" 7 ", 7), ("0", 0), ("-1", "-1"), ("1_0", "1_0"), ("٣", "٣"), ("9" * 30, "9" * 30), ("x", "x")],
-)
-def test_content_length_is_a_number_if_it_can_be(tmp_path: Path, header: str, index: int | str) -> None:
-    """Only plain digits are a number, and only as many as every reader of JSON can take."""
-    document = written(tmp_path, files=(replace(HOME, content_length=header),))
-    assert document["items"][1]["original_content_length"] == index
-
-
-@pytest.mark.parametrize(
-    ("given_time", "index"),
-    [
-        ("2026-01-03T20:00:00Z", "2026-01-03T20:00:00+00:00"),
-        ("2026-01-03T20:00:00.25+00:00", "2026-01-03T20:00:00.250000+00:00"),
-        ("2026-01-03T21:00:00+01:00", "2026-01-03T20:00:00+00:00"),
-        ("2026-01-03T20:00:00", "2026-01-03T20:00:00+00:00"),
-    ],
-)
-def test_times_are_spelled_in_one_way(tmp_path: Path, given_time: str, index: str) -> None:
-    """Whatever ISO form the state has, the index has the seed's."""
-    document = written(tmp_path, files=(replace(HOME, downloaded_at=given_time),))
-    assert document["items"][1]["downloaded_at"] == index
-
-
-@pytest.mark.parametrize("mtime", [-1e18, 1e18, float("inf"), float("nan"), -1.5, 0.0])
-def test_odd_file_times_do_not_stop_the_index(tmp_path: Path, mtime: float) -> None:
-    """A file system can give any number for a time."""
-    assert written(tmp_path, files=(replace(HOME, mtime=mtime),))["items"][1]["mtime"].endswith("+00:00")
-
-
-@pytest.mark.parametrize(
-    ("path", "name", "ext", "section", "mime_type"),
-    [
-        ("index.html", "index.html", ".html", ".", "text/html"),
-        ("lab/a.b/x.tar.gz", "x.tar.gz", ".gz", "lab", "application/gzip"),
-        ("lab/LOGO.PNG", "LOGO.PNG", ".PNG", "lab", "image/png"),
-        (".htaccess", ".htaccess", "", ".", "application/octet-stream"),
-        ("notat/README", "README", "", "notat", "application/octet-stream"),
-        ("a.strange", "a.strange", ".strange", ".", "application/octet-stream"),
-        ("a/trailing.", "trailing.", "", "a", "application/octet-stream"),
-        ("_external/cdn.example/app.js", "app.js", ".js", "_external", "text/javascript"),
-        ("f/x.woff2", "x.woff2", ".woff2", "f", "font/woff2"),
-        ("data:x,y.svg", "data:x,y.svg", ".svg", ".", "image/svg+xml"),
-    ],
-)
-def test_names_sections_and_types_follow_from_the_path(
-    tmp_path: Path, path: str, name: str, ext: str, section: str, mime_type: str
-) -> None:
-    """What follows from a path is the same on every system and whatever types are installed there."""
-    item = written(tmp_path, files=(replace(STYLE, path=path),))["items"][-1]
-    assert (item["name"], item["ext"], item["section"], item["mime"]) == (name, ext, section, mime_type)
-    assert item["target_abs_path"] == str(ROOT.joinpath(*path.split("/")))
-
-
-def test_web_types_are_known_whatever_pythons_version() -> None:
-    """No type that a site is made of is left to the table of the installed Python."""
-    for ext in (
-        ".html",
-        ".css",
-        ".js",
-        ".mjs",
-        ".png",
-        ".jpg",
-        ".gif",
-        ".svg",
-        ".webp",
-        ".avif",
-        ".ico",
-        ".woff2",
-        ".pdf",
-    ):
-        assert mime(ext) != "application/octet-stream"
-    assert (mime(".js"), mime(".MJS"), mime("")) == ("text/javascript", "text/javascript", "application/octet-stream")
-
-
-def test_a_timeout_is_a_whole_number_of_seconds(tmp_path: Path) -> None:
-    """The seed's field is an integer; half a second must not become none."""
-    assert HEADER.args is not None
-    header = replace(HEADER, args=replace(HEADER.args, timeout=0.5))
-    assert written(tmp_path, header=header)["meta"]["args"]["timeout"] == 1
-
-
-def test_headers_are_lower_case_and_hold_no_session(tmp_path: Path) -> None:
-    """Names that differ by case are one header; cookies stay out of a file that may be published."""
-    headers = {"Set-Cookie": "session=secret", "Vary": "a", "vary": "b", "X-Ünï": "ü"}
-    urls = written(tmp_path, urls=(replace(HOME_URL, headers=headers),))["urls"]
-    assert urls[SITE]["headers"] == {"vary": "a, b", "x-ünï": "ü"}
-
-
-def test_an_empty_page_meta_counts_its_words(tmp_path: Path) -> None:
-    """What a page does not say is left out; that it has no words is known."""
-    assert written(tmp_path, files=(replace(HOME, page_meta=PageMeta()),))["items"][1]["page_meta"] == {"word_count": 0}
-
-
-def test_page_meta_can_be_kept_in_the_state() -> None:
-    """One value holds all of it; a damaged one costs the page's description and not the index."""
-    assert HOME.page_meta is not None
-    data = dump_page_meta(HOME.page_meta)
-    assert load_page_meta(data) == HOME.page_meta
-    assert load_page_meta(data.decode()) == HOME.page_meta
-    assert load_page_meta(dump_page_meta(PageMeta())) == PageMeta()
-    for damaged in (b"", b"{}", b"[]", b"null", data[:-9], b'{"hreflang": [1], "h1": [], "h2": []}'):
-        assert load_page_meta(damaged) is None
-
-
-@pytest.mark.parametrize(
-    ("internal", "reason", "detail"),
-    [
-        (scope.DOMAIN_LOCK, "out-of-domain", None),
-        (scope.ROBOTS, "robots-disallow", None),
-        (scope.OUTSIDE_START, "filter-exclude", scope.OUTSIDE_START),
-        (scope.NOT_INCLUDED, "filter-exclude", scope.NOT_INCLUDED),
-        (scope.EXCLUDED, "filter-exclude", scope.EXCLUDED),
-        ("non-http(s) scheme", "non-http(s) scheme", None),
-        ("file-scheme", "file-scheme", None),
-        ("out-of-domain", "out-of-domain", None),
-        ("mailto: scheme", "non-http(s) scheme", "mailto: scheme"),
-        ("file: scheme", "file-scheme", None),
-        ("exceeds size limit", "filter-exclude", "exceeds size limit"),
-        ("", "filter-exclude", None),
-    ],
-)
-def test_our_reasons_have_the_seeds_five_names(internal: str, reason: str, detail: str | None) -> None:
-    """The gate's words map to the index's; what the index has no word for is told as a detail."""
-    assert seed_reason(internal) == (reason, detail)
-
-
-URLS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
-
-
-@given(
-    edges=st.lists(st.tuples(URLS, URLS, st.sampled_from(["href", "src"])), max_size=12),
-    urls=st.dictionaries(URLS, st.none() | st.lists(URLS, max_size=4), max_size=5),
-)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_any_url_survives(path: Path, edges: list[tuple[str, str, str]], urls: dict[str, list[str] | None]) -> None:
-    """Quotes, brackets, separators, controls and emoji in URLs change neither the layout nor themselves."""
-    rows = Rows(
-        urls=tuple(UrlRow(url=url, local_path="x", kind="page", referers=urls[url]) for url in sorted(urls)),
-        edges=tuple(edges),
-    )
-    document = valid(rows.write(path))
-    assert document["graph"]["out_edges"] == grouped((source, target) for source, target, _ in edges)
-    assert document["graph"]["in_edges"] == grouped((target, source) for source, target, _ in edges)
-    assert list(document["urls"]) == sorted(urls)
-    for url, referers in urls.items():
-        changes = None if referers is None else [r for n, r in enumerate(referers) if n == 0 or r != referers[n - 1]]
-        assert document["urls"][url].get("referers") == changes
-
-
-def test_a_lone_surrogate_costs_one_letter_not_the_index(tmp_path: Path) -> None:
-    """Text that is not Unicode is written with a replacement character."""
-    assert HOME.page_meta is not None
-    files = (replace(HOME, etag="a\ud800b", page_meta=replace(HOME.page_meta, title="\udfff", h1=("x\ud800",))),)
-    item = written(tmp_path, files=files, skipped=(replace(SKIPPED, url="u\ud800"),))["items"][1]
-    assert item["original_etag"] == "a\ufffdb"
-    assert (item["page_meta"]["title"], item["page_meta"]["h1"]) == ("\ufffd", ["x\ufffd"])
 
 
 class _Counted:

@@ -1,11 +1,10 @@
-"""Whole files or nothing, inside the tree or nowhere. Both ways into the tree are tried, whatever the platform has."""
+"""Whole files or nothing, and logs of whole lines, whatever the system refuses."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +14,8 @@ from hypothesis import strategies as st
 
 from sitemirror.errors import OutputError
 from sitemirror.store.files import Tree
-from sitemirror.store.folders import CheckedFolders, Folders, SteppedFolders, folders_of
-
-_WAYS: list[Callable[[str], Folders]] = [CheckedFolders]
-if isinstance(folders_of("/"), SteppedFolders):
-    _WAYS.append(SteppedFolders)
-
-no_symlinks = pytest.mark.skipif(sys.platform == "win32", reason="symlinks need a privilege on Windows")
-
-
-@pytest.fixture(params=_WAYS, ids=lambda way: way.__name__)
-def tree(request: pytest.FixtureRequest, out: Path) -> Tree:
-    made = Tree(out, min_free_mb=0, reach=request.param)
-    made.prepare()
-    return made
-
-
-def everything(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+from sitemirror.store.folders import SteppedFolders
+from tests.store.conftest import everything
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, function: str, number: int) -> None:
@@ -72,120 +55,6 @@ def test_names_of_full_length_can_be_written(tree: Tree) -> None:
     name = "ж" * 118 + ".md"
     tree.write(f"a/{name}", b"x")
     assert tree.read(f"a/{name}") == b"x"
-
-
-@no_symlinks
-def test_a_planted_folder_link_is_refused(tree: Tree, out: Path, tmp_path: Path) -> None:
-    """A symlink in the place of a folder is never followed, by no operation."""
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "old.md").write_bytes(b"theirs")
-    (out / "host").mkdir()
-    (out / "host" / "docs").symlink_to(outside, target_is_directory=True)
-    tree.write("host/other.md", b"x")
-    actions: list[Callable[[], Any]] = [
-        lambda: tree.write("host/docs/new.md", b"x"),
-        lambda: tree.write("host/docs/deep/new.md", b"x"),
-        lambda: tree.append("host/docs/log.txt", b"x\n"),
-        lambda: tree.rename("host/other.md", "host/docs/new.md"),
-        lambda: tree.rename("host/docs/old.md", "host/new.md"),
-        lambda: tree.remove("host/docs/old.md"),
-        lambda: tree.read("host/docs/old.md"),
-        lambda: tree.exists("host/docs/old.md"),
-        lambda: tree.touch("host/docs/old.md", 0),
-        lambda: tree.sync(["host/docs/old.md"]),
-    ]
-    for action in actions:
-        with pytest.raises(OutputError, match="host/docs is a symlink") as caught:
-            action()
-        assert caught.value.hint
-    assert everything(outside) == {"old.md"}
-    assert (outside / "old.md").read_bytes() == b"theirs"
-
-
-@no_symlinks
-def test_a_planted_file_link_is_replaced_not_followed(tree: Tree, out: Path, tmp_path: Path) -> None:
-    """The page takes the link's place; what it pointed at is untouched."""
-    theirs = tmp_path / "theirs"
-    theirs.write_bytes(b"theirs")
-    (out / "a.md").symlink_to(theirs)
-    assert not tree.exists("a.md")
-    tree.write("a.md", b"ours")
-    assert theirs.read_bytes() == b"theirs"
-    assert not (out / "a.md").is_symlink()
-    (out / "log").symlink_to(theirs)
-    for action in (lambda: tree.append("log", b"x\n"), lambda: tree.read("log")):
-        with pytest.raises(OutputError, match="log is a symlink"):
-            action()
-    tree.remove("log")
-    assert theirs.read_bytes() == b"theirs"
-
-
-@no_symlinks
-def test_the_output_folder_itself_may_be_a_link(out: Path, tmp_path: Path) -> None:
-    """Where the mirror goes is the user's choice."""
-    (tmp_path / "disk").mkdir()
-    out.symlink_to(tmp_path / "disk")
-    tree = Tree(out, min_free_mb=0)
-    tree.prepare()
-    tree.write("a/b.md", b"x")
-    assert (tmp_path / "disk/a/b.md").read_bytes() == b"x"
-
-
-@no_symlinks
-def test_a_folder_swapped_for_a_link_between_two_writes_is_noticed(tree: Tree, out: Path, tmp_path: Path) -> None:
-    """Nothing known about a folder is trusted the next time."""
-    tree.write("a/b/one.md", b"x")
-    (out / "a/b").rename(tmp_path / "moved")
-    (out / "a/b").symlink_to(tmp_path / "moved")
-    with pytest.raises(OutputError, match="symlink"):
-        tree.write("a/b/two.md", b"x")
-    assert everything(tmp_path / "moved") == {"one.md"}
-
-
-def test_a_folder_deleted_between_two_writes_is_made_again(tree: Tree, out: Path) -> None:
-    """A mirror can be cleared while a run goes on."""
-    tree.write("a/b/one.md", b"x")
-    (out / "a/b/one.md").unlink()
-    (out / "a/b").rmdir()
-    tree.write("a/b/two.md", b"x")
-    assert tree.exists("a/b/two.md")
-
-
-@pytest.mark.parametrize("rel", ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", "a\0b"])
-def test_paths_that_lead_elsewhere_are_refused(tree: Tree, rel: str, tmp_path: Path) -> None:
-    """Even if the state were tampered with, no path leaves the tree."""
-    before = everything(tmp_path)
-    for action in (lambda: tree.write(rel, b"x"), lambda: tree.remove(rel), lambda: tree.read(rel)):
-        with pytest.raises(OutputError, match="not a path inside"):
-            action()
-    assert everything(tmp_path) == before
-
-
-def test_a_file_where_a_folder_is_needed_is_a_clear_error(tree: Tree) -> None:
-    """And the other way round; asking is no error."""
-    tree.write("a", b"x")
-    with pytest.raises(OutputError, match="a is a file where a folder is needed"):
-        tree.write("a/b.md", b"x")
-    assert not tree.exists("a/b.md")
-    tree.remove("a/b.md")
-    tree.write("c/d.md", b"x")
-    with pytest.raises(OutputError, match="cannot write c"):
-        tree.write("c", b"x")
-    assert tree.is_folder("c")
-    assert tree.exists("c/d.md")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_a_planted_pipe_does_not_hang_the_run(tree: Tree, out: Path) -> None:
-    """Opening a pipe would wait for its other end for ever."""
-    os.mkfifo(out / "pipe")
-    with pytest.raises(OutputError):
-        tree.read("pipe")
-    with pytest.raises(OutputError):
-        tree.append("pipe", b"x\n")
-    tree.write("pipe", b"x")
-    assert tree.read("pipe") == b"x"
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EROFS, errno.ENAMETOOLONG, errno.EMFILE])
@@ -412,17 +281,6 @@ def test_a_write_that_is_killed_leaves_what_the_sweep_finds(
     assert len(everything(out)) == 3
     assert tree.sweep_temporary() == 1
     assert everything(out) == {"a", "a/x.md"}
-
-
-@no_symlinks
-def test_sweeping_does_not_leave_the_tree(tree: Tree, out: Path, tmp_path: Path) -> None:
-    """A linked folder is not entered."""
-    (tmp_path / "outside").mkdir()
-    theirs = tmp_path / "outside" / ".sitemirror 0123456789abcdef.tmp"
-    theirs.write_bytes(b"")
-    (out / "link").symlink_to(tmp_path / "outside")
-    assert tree.sweep_temporary() == 0
-    assert theirs.exists()
 
 
 def test_no_descriptor_is_lost(tree: Tree, out: Path) -> None:

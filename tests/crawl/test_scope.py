@@ -1,0 +1,197 @@
+"""What belongs to a crawl and what does not, and that a run with other settings judges it anew."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sitemirror import mirror
+from tests.crawl.conftest import Copy, Crawl, asked, link
+from tests.site import Site
+
+
+async def test_same_domain_is_the_start_host_and_its_www_twin(site: Site, out: Path, run: Crawl, copy: Copy) -> None:
+    """The twin's pages are taken; another host, another port and a subdomain are not even asked for robots.txt."""
+    with Site() as other:
+        other.html_page("/", "Other", "<p>other port</p>")
+        host = f"docs.localhost:{site.port}"
+        targets = (
+            f"http://www.{host}/twin",
+            f"http://api.{host}/sub",
+            f"http://other.localhost:{site.port}/o",
+            other.url,
+        )
+        site.html_page("/", "Home", link("/here", *targets), host="docs.localhost")
+        site.html_page("/here", "Here", "<p>here</p>", host="docs.localhost")
+        site.html_page("/twin", "Twin", "<p>twin</p>", host="www.docs.localhost")
+        await run(f"http://{host}/")
+        assert {(seen.host, seen.path) for seen in site.requests if seen.path != "/robots.txt"} == {
+            ("docs.localhost", "/"), ("docs.localhost", "/here"), ("www.docs.localhost", "/twin"),
+        }  # fmt: skip
+        assert {seen.host for seen in site.requests} == {"docs.localhost", "www.docs.localhost"}
+        assert other.requests == []
+    copy = Copy(out / f"docs.localhost_{site.port}")
+    assert sorted(copy.files) == [
+        f"_external/www.docs.localhost_{site.port}/twin/index.html",
+        "here/index.html",
+        "index.html",
+    ]
+    assert {reason for reason, _ in copy.skipped.values()} == {"out-of-domain"}
+    assert len(copy.skipped) == 3
+
+
+async def test_any_domain_goes_to_external(site: Site, run: Crawl, copy: Copy) -> None:
+    """Pages and assets of other hosts stand in `_external/<host>/` inside the run's folder, linked from the pages."""
+    with Site() as other:
+        other.html_page("/page", "Page", '<img src="pic.png">')
+        other.page("/pic.png", b"\x89PNG", type="image/png")
+        site.html_page("/", "Home", link(f"{other.url}/page"))
+        report = await run(same_domain=False)
+    assert report.status == "ok"
+    folder = f"_external/127.0.0.1_{other.port}"
+    assert sorted(copy.files) == [f"{folder}/page/index.html", f"{folder}/pic.png", "index.html"]
+    assert f'href="{folder}/page/index.html"' in copy.text("index.html")
+    assert 'src="../pic.png"' in copy.text(f"{folder}/page/index.html")
+
+
+async def test_off_site_page_requisites_need_any_domain(site: Site, run: Crawl, copy: Copy) -> None:
+    """By default an image on another host is not fetched, stays linked by its URL, and is reported."""
+    with Site() as other:
+        other.page("/pic.png", b"\x89PNG", type="image/png")
+        site.html_page("/", "Home", f'<img src="{other.url}/pic.png">')
+        await run()
+        assert other.requests == []
+    assert f'src="{other.url}/pic.png"' in copy.text("index.html")
+    assert [row["reason"] for row in copy.index["skipped_urls"]] == ["out-of-domain"]
+
+
+async def test_include_and_exclude(site: Site, run: Crawl, copy: Copy) -> None:
+    """Globs cut links by path, `*` crosses slashes, and each cut says which option made it."""
+    site.html_page("/docs/", "Docs", link("/docs/a/b", "/docs/old/x", "/blog/"))
+    for path in ("/docs/a/b", "/docs/old/x", "/blog/"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    await run(f"{site.url}/docs/", include_path=("/docs/*",), exclude_path=("*/old/*",))
+    assert set(asked(site)) == {"/docs/", "/docs/a/b"}
+    assert copy.skipped == {
+        "/docs/old/x": ("filter-exclude", "matched by --exclude-path"),
+        "/blog/": ("filter-exclude", "not matched by --include-path"),
+    }
+
+
+async def test_the_start_page_is_fetched_whatever_the_globs_say(site: Site, run: Crawl, copy: Copy) -> None:
+    """Without it nothing would be found: the globs are for what it leads to."""
+    site.html_page("/", "Home", link("/docs/a", "/blog/b"))
+    site.html_page("/docs/a", "A", "<p>a</p>")
+    site.html_page("/blog/b", "B", "<p>b</p>")
+    report = await run(include_path=("/docs/*",))
+    assert report.status == "ok"
+    assert set(copy.depths) == {"/", "/docs/a"}
+
+
+async def test_another_scope_judges_what_is_known_anew(site: Site, run: Crawl, copy: Copy) -> None:
+    """What the first run queued or cut is judged by the second run's globs, without its pages being fetched again."""
+    site.html_page("/", "Home", link("/a", "/b", "/c"))
+    for path in ("/a", "/b", "/c"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    await run(exclude_path=("/a",), max_pages=2)
+    assert set(copy.accounted()) == {"/", "/a", "/b", "/c"}
+    site.clear_log()
+    await run(exclude_path=("/c",))
+    assert set(asked(site)) - {"/"} == {"/a"}
+    assert set(copy.depths) == {"/", "/a", "/b"}
+    assert copy.skipped == {"/c": ("filter-exclude", "matched by --exclude-path")}
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        ({"exclude_path": ("/new/*",)}, {}),
+        ({"include_path": ("/old*",)}, {"include_path": ("/old*", "/new/*")}),
+    ],
+    ids=["excluded", "not included"],
+)
+async def test_a_redirect_out_of_scope_is_judged_again(
+    site: Site, run: Crawl, copy: Copy, narrow: dict[str, object], wide: dict[str, object]
+) -> None:
+    """Where a link led when the scope was narrow it leads again when the scope is wider, and not before."""
+    site.html_page("/", "Home", link("/old"))
+    site.redirect("/old", "/new/place")
+    site.html_page("/new/place", "New", "<p>new</p>")
+    for _ in range(2):
+        await run(**narrow)
+        assert (copy.skipped["/old"][1] or "").startswith(f"redirects out of scope: {site.url}/new/place")
+    assert site.count("/old") == 1
+    await run(**wide)
+    assert copy.skipped == {}
+    assert copy.depths == {"/": 0, "/old": 1, "/new/place": 1}
+    assert not list((copy.folder / "_skipped").glob("*"))
+    assert 'href="new/place/index.html"' in copy.text("index.html")
+
+
+async def test_a_redirect_to_another_host_is_judged_again(site: Site, run: Crawl, copy: Copy) -> None:
+    """With --any-domain, what redirected to another host is fetched from there."""
+    with Site() as other:
+        site.html_page("/", "Home", link("/away"))
+        site.redirect("/away", f"{other.url}/there")
+        other.html_page("/there", "There", "<p>there</p>")
+        await run()
+        assert list(copy.skipped) == ["/away"]
+        await run(same_domain=False)
+    assert copy.skipped == {}
+    assert f"_external/127.0.0.1_{other.port}/there/index.html" in copy.files
+
+
+async def test_a_redirect_of_a_sitemap_mirror_is_judged_again(site: Site, out: Path) -> None:
+    """The same without links: a redirect out of the start path is followed with --whole-site."""
+    site.html_page("/docs/", "Docs", "<p>docs</p>")
+    site.redirect("/docs/moved", "/elsewhere")
+    site.html_page("/elsewhere", "Elsewhere", "<p>elsewhere</p>")
+    site.sitemap(urls=["/docs/", "/docs/moved"])
+    report = await mirror(f"{site.url}/docs/", output=out, rate_limit=0)
+    assert (report.successful, report.skipped) == (1, 1)
+    report = await mirror(f"{site.url}/docs/", output=out, rate_limit=0, whole_site=True)
+    assert (report.successful, report.skipped) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [
+        ({"exclude_path": ("/a",)}, {}),
+        ({"include_path": ("/x",)}, {"include_path": ("/a", "/x")}),
+        ({"link_depth": 0}, {"link_depth": 1}),
+        ({"honor_nofollow": True}, {}),
+        ({"max_file_size": 0.001}, {"max_file_size": 1}),
+        ({}, {"respect_robots": False}),
+    ],
+    ids=lambda settings: "+".join(settings) if settings else "default",
+)
+async def test_what_settings_left_out_others_let_in(
+    site: Site, run: Crawl, copy: Copy, narrow: dict[str, object], wide: dict[str, object]
+) -> None:
+    """Each cut that a setting made is judged again by the next run's settings, without asking for any page twice."""
+    if not narrow:
+        site.robots("User-agent: *\nDisallow: /a\n")
+    site.html_page("/", "Home", '<a rel="nofollow" href="/a">a</a>')
+    site.html_page("/a", "A", "<p>a</p>" * 500)
+    await run(**narrow)
+    await run(**narrow)
+    assert set(copy.depths) == {"/"}
+    await run(**wide)
+    assert copy.depths == {"/": 0, "/a": 1}
+    assert copy.skipped == {}
+    assert len([seen for seen in site.requests if seen.method == "GET" and seen.path == "/"]) == 1
+
+
+async def test_traps_are_judged_again(site: Site, run: Crawl, copy: Copy) -> None:
+    """What an earlier version took for endless, by limits of its own, is fetched if it is within today's."""
+    site.html_page("/", "Home", link("/list?q=1", "/x/x/x/x"))
+    site.html_page("/list?q=1", "List", "<p>list</p>")
+    await run(exclude_path=("/list",))
+    with closing(sqlite3.connect(copy.folder / "_state.sqlite3")) as state, state:
+        state.execute("UPDATE url SET reason = 'trap: more than 500 queries of one path' WHERE reason LIKE 'matched%'")
+    await run()
+    assert set(copy.depths) == {"/", "/list?q=1"}
+    assert "trap" in (copy.skipped["/x/x/x/x"][1] or "")

@@ -1,0 +1,128 @@
+"""The check of what is hardly an index: cut, torn, huge, or another file altogether, all in little memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sitemirror.publish import index_reader
+from sitemirror.publish.mirror_index import UrlRow
+from tests.publish.checked_index import in_our_layout, problems
+from tests.publish.sample_index import EMPTY, HOME, LARGE, SITE, Rows
+
+
+@pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b"null", b"\xff\xfe{", b"{\n", b'{"meta": {}', b"{}}"])
+def test_what_is_no_index_is_said_to_be_none(path: Path, content: bytes) -> None:
+    """A file that is something else is one problem, and no crash."""
+    path.write_bytes(content)
+    (problem,) = problems(path)
+    assert problem.startswith("mirror-index.json is ")
+
+
+def test_an_empty_object_lacks_everything(path: Path) -> None:
+    """Each part that is missing is named."""
+    path.write_bytes(b"{}")
+    assert [problem.partition(" is missing")[0] for problem in problems(path)] == [
+        "meta",
+        "items",
+        "urls",
+        "graph",
+        "graph.out_edges",
+        "graph.in_edges",
+        "skipped_urls",
+        "errors",
+    ]
+
+
+def test_a_file_that_is_not_there_is_no_problem_of_the_index(path: Path) -> None:
+    """Whoever asks for a check of nothing gets the system's error."""
+    with pytest.raises(FileNotFoundError):
+        problems(path)
+
+
+def test_every_cut_is_noticed(path: Path) -> None:
+    """A file cut anywhere is never taken for a good index."""
+    whole = LARGE.write(path).read_bytes()
+    for length in [*range(0, len(whole) - 2, 1 + len(whole) // 150), len(whole) - 2]:
+        path.write_bytes(whole[:length])
+        assert any("is not JSON" in problem for problem in problems(path)), length
+
+
+def test_every_lost_or_doubled_line_is_noticed(path: Path) -> None:
+    """Items and edges vouch for one another: without one of their lines, or with one twice, the index is wrong."""
+    lines = LARGE.write(path).read_bytes().splitlines(keepends=True)
+    places = {line.split(b'"')[1]: number for number, line in enumerate(lines) if line.startswith((b'  "', b'    "'))}
+    items, urls, back, end = (places[name] for name in (b"items", b"urls", b"in_edges", b"typed_out_edges"))
+    for number in (*range(items, urls), *range(places[b"out_edges"], back + 3), *range(end - 3, end)):
+        for changed in ([], [lines[number]] * 2):
+            path.write_bytes(b"".join([*lines[:number], *changed, *lines[number + 1 :]]))
+            assert problems(path), lines[number][:80]
+
+
+@pytest.mark.parametrize("old", [b'"],\n', b"},\n    {", b'"]\n', b"},\n"])
+def test_commas_are_looked_at(path: Path, old: bytes) -> None:
+    """Lines are read one by one, but a comma too few or too many between them is noticed as by any reader of JSON."""
+    good = Rows().write(path).read_bytes()
+    assert old in good
+    bad = old.replace(b",", b"") if b"," in old else old.replace(b"\n", b",\n")
+    path.write_bytes(good.replace(old, bad, 1))
+    assert "is not JSON" in problems(path)[-1]
+
+
+def test_a_huge_file_in_another_layout_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Better no verdict than all the machine's memory."""
+    monkeypatch.setattr(index_reader, "MAX_WHOLE", 100)
+    assert problems(Rows().write(path)) == []
+    path.write_text(json.dumps(json.loads(path.read_bytes())), "utf-8")
+    (problem,) = problems(path)
+    assert "too large" in problem
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+KEYS = st.sampled_from(
+    ["meta", "items", "urls", "graph", "skipped_urls", "errors", "out_edges", "in_edges", "0", "url"]
+)
+
+
+@given(
+    st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON, max_size=3) | st.lists(st.dictionaries(KEYS, JSON))),
+    st.sampled_from([None, 2]),
+)
+@settings(
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
+def test_any_json_is_judged_without_a_crash(path: Path, found: dict[str, Any], indent: int | None) -> None:
+    """Whatever a file holds, the check ends with a list of problems, and by lines finds what it finds in the whole."""
+    path.write_text(json.dumps(found, indent=indent), "utf-8")
+    named = problems(path)
+    assert named
+    path.write_bytes(in_our_layout(found))
+    assert problems(path) == named
+
+
+def test_memory_stays_flat(path: Path) -> None:
+    """A page that 30,000 others link to is checked in the memory of a few."""
+    Rows().write(path)
+    problems(path)  # The checkers are made once, and are not what is measured here.
+    count = 30_000
+    names = [f"{SITE}{number:06}/" for number in range(count)]
+    rows = replace(EMPTY, urls=(UrlRow(url=SITE, local_path="x", kind="page", referers=names),))
+    rows = replace(rows, edges=tuple((SITE, name, "href") for name in names), files=(HOME,))
+    rows.write(path)
+    tracemalloc.start()
+    found = problems(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == []
+    assert path.stat().st_size > 3_000_000
+    assert peak < 600_000
