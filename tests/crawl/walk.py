@@ -16,9 +16,10 @@ from sitemirror.engine.queue import Queue
 from sitemirror.frontier.scope import CrawlScope
 from sitemirror.settings import Settings
 from sitemirror.store.files import Tree
-from sitemirror.store.ledger import Ledger, Selection
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.processed import ProcessedLog
+from sitemirror.store.selection import Selection
 from sitemirror.store.state import State
 from sitemirror.urls import normalize
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from sitemirror.store.ledger import Known, Ledger, Selection
+from sitemirror.store.ledger import Known, Ledger
+from sitemirror.store.selection import Selection
 
 _AT_A_TIME: Final = 256
 

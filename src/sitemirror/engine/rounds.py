@@ -25,8 +25,9 @@ from sitemirror.memory import give_back, return_large_blocks
 from sitemirror.model import Failed
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
-from sitemirror.store.ledger import Known, Ledger, Selection
+from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.schema import Row
+from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo
 from sitemirror.store.survey import Counts
 

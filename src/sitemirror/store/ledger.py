@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint, urls
-from sitemirror.model import TOO_LARGE, Failed, Skipped, Validators
+from sitemirror.model import Failed, Skipped, Validators
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.schema import Row
+from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo, State
 
 BATCH: Final = 16
@@ -76,67 +76,6 @@ class SavedPage(NamedTuple):
     meta: str | None = None
     anchors: str | None = None  # where the ids of the page are in its Markdown; None if nobody asked
     hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which URLs a pass visits."""
-
-    condition: str
-    values: tuple[object, ...] = ()
-
-    @classmethod
-    def unfinished(cls, max_bytes: int) -> Selection:
-        """What is queued or failed, and what was too large under a smaller limit."""
-        return cls(
-            f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.status = {Row.SKIPPED} AND url.size <= ?"
-            " AND url.reason = ?)",
-            (max_bytes, TOO_LARGE),
-        )
-
-    @classmethod
-    def queued(cls) -> Selection:
-        """What a pass put back into the queue behind itself."""
-        return cls(f"url.status = {Row.QUEUED}")
-
-    @classmethod
-    def failed(cls, max_bytes: int) -> Selection:
-        """What could not be had so far, and what was too large under a smaller limit."""
-        return cls(
-            f"url.status = {Row.FAILED} OR (url.status = {Row.SKIPPED} AND url.size <= ? AND url.reason = ?)",
-            (max_bytes, TOO_LARGE),
-        )
-
-    @classmethod
-    def level(cls, depth: int) -> Selection:
-        """What is still to be fetched at one depth of links."""
-        return cls(f"url.status = {Row.QUEUED} AND url.depth <= ?", (depth,))
-
-    @classmethod
-    def old_level(cls, depth: int, run: RunInfo) -> Selection:
-        """What this run has found linked and not looked at, at one depth of links."""
-        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
-        return cls(
-            f"url.depth <= ? AND url.seen < ? AND (url.status = {Row.QUEUED}"
-            f" OR (url.status IN ({settled}) AND url.run IN (?, 0)))",
-            (depth, run.number, run.number),
-        )
-
-    @classmethod
-    def outdated(cls, run: RunInfo) -> Selection:
-        """Everything that this run has not looked at, to be brought up to date."""
-        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
-        return cls(
-            f"url.status IN ({Row.QUEUED}, {Row.FAILED})"
-            f" OR (url.seen < ? AND url.status IN ({settled}) AND url.run IN (?, 0))",
-            (run.number, run.number),
-        )
-
-    @classmethod
-    def to_retry(cls, run: RunInfo) -> Selection:
-        """This run's transient failures."""
-        failed = f"{Row.FAILED}, {Row.SAVED}"  # a saved page that could not be refreshed counts as well
-        return cls(f"url.status IN ({failed}) AND url.transient = 1 AND url.seen = ?", (run.number,))
 
 
 _SAVED_COLUMNS = ", ".join(SavedPage._fields)
