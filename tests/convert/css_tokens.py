@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 SPACE = " \t\r\n\f"
+NAMING = {"namespace", "document", "-moz-document"}  # their URLs are names that nobody fetches
 
 
 def tokens(css: str) -> list[tuple[str, str]]:
@@ -23,18 +24,18 @@ def urls(css: str) -> list[str]:
     found: list[str] = []
     stream = [token for token in tokens(css) if token[0] != "space"]
     sets: list[bool] = []  # for each open parenthesis: whether it is an image-set's own
-    namespace = False
+    naming = False
     for index, (kind, value) in enumerate(stream):
         before = stream[index - 1] if index else ("", "")
-        if kind in ("function", "char") and not namespace and value.endswith("("):
+        if kind in ("function", "char") and not naming and value.endswith("("):
             sets.append(value.lower() in ("image-set(", "-webkit-image-set("))
         elif (kind, value) == ("char", ")") and sets:
             sets.pop()
         elif kind == "char" and value in ";{}":
-            sets, namespace = [], False
+            sets, naming = [], False
         elif kind == "at":
-            namespace = namespace or (value.lower() == "namespace" and not any(sets))
-        elif namespace:
+            naming = naming or (value.lower() in NAMING and not any(sets))
+        elif naming:
             continue
         elif kind == "url":
             found.append(value)

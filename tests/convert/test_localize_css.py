@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.convert.css_urls import find_urls, spelled, value
 from sitemirror.convert.localize_css import localize_css, relink_css
+from sitemirror.css_urls import find_urls, spelled, value
 from tests.convert.css_tokens import urls
 
 SHEET = "https://example.com/css/site.css"
@@ -74,6 +74,7 @@ def test_urls_are_rewritten(name: str) -> None:
         "a { b: my-url(x) urls(x) -url(x) src-url(x) 1url(x) éurl(x) url (x) }",
         "#url(x) { }",
         "@namespace svg url(http://www.w3.org/2000/svg); @namespace 'x.css';",
+        "@-moz-document url(x), url-prefix('x') { }",
         "@charset 'x.css'; @media 'x.css';",
         "a { b: url(x y) url(x'y) url(x(y) url(x\"y) }",
         "a { b: url('x\n') }",
@@ -142,8 +143,8 @@ def test_relinking_sees_links_as_they_stand() -> None:
 
 
 WORDS = r"""
-    url( URL( u\72l( @import @namespace @media image-set( -webkit-image-set( type( ) ' " /* */ \ ; { } x.png y # @ ( 1 -
-    'z.css' "w.css" * . 0 : \6 < _ é , /
+    url( URL( u\72l( @import @namespace @document @-moz-document @media image-set( -webkit-image-set( type( ) ' " /* */
+    \ ; { } x.png y # @ ( 1 - 'z.css' "w.css" * . 0 : \6 < _ é , /
 """
 PIECES = st.sampled_from([*WORDS.split(), "\\75 rl(", "a\\29 b", "\n", "\r\n", " ", "\0", "\x7f"])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sitemirror.convert.pictures import best_candidate
 from tests.convert.pages import markdown
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
@@ -55,13 +54,24 @@ def test_alternative_text_is_one_line() -> None:
             "https://c.example/w_800,h_6/a.png",
         ),
         ("  a.png  ,  ", "a.png"),
-        (", ,", ""),
-        ("a.png oddx, b.png 0.5x", "a.png"),
+        ("a.png oddx, b.png 0.5x", "b.png"),  # no browser takes the first
+        ("a.png 3w 4h, b.png 2w", "a.png"),
     ],
 )
 def test_the_largest_candidate_wins(srcset: str, best: str) -> None:
     """Of a srcset the largest picture is taken; commas inside an address are part of it."""
-    assert best_candidate(srcset) == best
+    there = best if best.startswith("https:") else f"https://example.com/docs/{best}"
+    assert markdown(f'<img srcset="{srcset}" alt="P">') == f"![P]({there})\n"
+
+
+def test_a_srcset_without_a_picture_leaves_the_words() -> None:
+    """Where no picture can be had, its text is said."""
+    assert markdown('<img srcset=", ," alt="A cat">') == "A cat\n"
+
+
+def test_a_lazy_source_is_one_address() -> None:
+    """It is no list: blanks and commas are its own."""
+    assert markdown('<img data-src="a b, c.png 2x" alt="P">') == "![P](https://example.com/docs/a%20b,%20c.png%202x)\n"
 
 
 def test_videos_sounds_and_frames_become_links() -> None:

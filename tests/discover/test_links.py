@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemirror.discover.links import Found, LinkKind, PageLinks, page_links
-from sitemirror.discover.srcset import candidates
 from tests.discover.linked import HERE, URL, names, only, read
 
 NAVIGATION = [
@@ -198,49 +197,6 @@ def test_a_page_can_ask_not_to_be_followed(meta: str, nofollow: bool) -> None:
     assert links.nofollow is nofollow
     assert [found.url for found in links.found] == [HERE + "x"]
     assert not links.found[0].nofollow
-
-
-@pytest.mark.parametrize(
-    ("srcset", "expected"),
-    [
-        ("a.png", ["a.png"]),
-        ("a.png, b.png 2x", ["a.png", "b.png"]),
-        ("a,b.png 1x, c,d.png 2x", ["a,b.png", "c,d.png"]),
-        ("a.png 1x,b.png 2x", ["a.png", "b.png"]),
-        ("a.png,b.png", ["a.png,b.png"]),
-        ("a.png, b.png,, ,c.png", ["a.png", "b.png", "c.png"]),
-        (",a.png", ["a.png"]),
-        ("a.png,", ["a.png"]),
-        ("  \n a.png\t100w \n,\r\n b.png 200w 100h", ["a.png", "b.png"]),
-        ("https://cdn.example/w_100,h_50/a.png 100w, b.png 1.5x", ["https://cdn.example/w_100,h_50/a.png", "b.png"]),
-        ("data:image/png;base64,AAAA 1x, b.png 2x", ["data:image/png;base64,AAAA", "b.png"]),
-        ("a.png 1q, b.png 2x", ["b.png"]),
-        ("a.png 1x 2x, b.png", ["b.png"]),
-        ("a.png 100w 1x, b.png 100w 100w, c.png 100h, d.png 0w, e.png 1.5w, f.png -1x, g.png +1x, h.png x", []),
-        ("a.png 1e3x, b.png .5x, c.png 0x", ["a.png", "b.png", "c.png"]),
-        ("a.png (1, 2) , b.png 1x", ["b.png"]),
-        ("a.png (1, 2", []),
-        ("", []),
-        (" ,, ", []),
-    ],
-)
-def test_srcset_is_read_by_the_standard_s_algorithm(srcset: str, expected: list[str]) -> None:
-    """Commas belong to URLs unless they end one; candidates that browsers drop are dropped."""
-    assert list(candidates(srcset)) == expected
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.text("az,/:?=", max_size=9).map("a{}z".format), st.sampled_from(["", " 1x", " 1.5x", " 30w", " 3w 4h"])
-        ),
-        max_size=5,
-    ),
-    st.sampled_from([", ", " , ", "\n,\t", ",\f"]),
-)
-def test_a_written_srcset_is_read_back(pairs: list[tuple[str, str]], comma: str) -> None:
-    """Whatever URLs go in come out, however they are put apart."""
-    assert list(candidates(comma.join(url + descriptor for url, descriptor in pairs))) == [url for url, _ in pairs]
 
 
 FRAGMENTS = st.sampled_from(

@@ -82,7 +82,7 @@ def test_what_only_looks_like_a_url(css: str) -> None:
         "p { content: 'never closed\n } q { background: url(x) }",
         "/* 'a */ q { background: url(x) } /* ' */",
         "p { background: url(a b) } q { background: url(x) }",
-        "p { background: url('a\n') } q { background: url(x) }",
+        "p { background: url('a\n) } q { background: url(x) }",
         'p { background: url(a"b) } q { background: url(x) }',
         "@namespace url(http://example.com/); q { background: url(x) }",
         "@document url(http://example.com/) { q { background: url(x) } }",

@@ -10,21 +10,14 @@ from collections.abc import Callable
 from typing import Final
 
 from sitemirror.convert.source import Coding, Edit, apply
+from sitemirror.refresh import target
+from sitemirror.srcset import candidates
 
 Rewrite = Callable[[str, str], str | None]
 """Reference without its fragment, fragment with its `#` or empty → the whole new text, or `None` to leave it."""
 
-_BLANK: Final = "\t\n\f\r "
 _TRIMMED: Final = "".join(map(chr, range(33)))  # what a URL parser drops from both ends
 _DROPPED: Final = str.maketrans("", "", "\t\n\r")  # and from everywhere
-_CANDIDATE: Final = re.compile(rf"[{_BLANK},]*+([^{_BLANK}]++)")
-# Descriptors end at a comma that stands in no parentheses.
-_DESCRIPTORS: Final = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+,?+")
-_REFRESH: Final = re.compile(
-    rf"[{_BLANK}]*+(?:[0-9]++[0-9.]*+|(?=\.)[0-9.]++)(?:[{_BLANK}]*+[;,]|[{_BLANK}])[{_BLANK}]*+"
-    rf"(?:url[{_BLANK}]*+=[{_BLANK}]*+)?+",
-    re.I,
-)
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:|[/\\]{2}")
 
 
@@ -46,37 +39,24 @@ def rewrite_loaded(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
 
 
 def rewrite_srcset(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
-    """Every URL of a srcset."""
+    """Every URL of a srcset that a browser may choose."""
     edits: list[Edit] = []
-    here = 0
-    while (found := _CANDIDATE.match(text, here)) is not None:
-        url = found[1].rstrip(",")
-        here = found.end()
-        if len(url) == len(found[1]):
-            rest = _DESCRIPTORS.match(text, here)
-            here = here if rest is None else rest.end()
-        new = rewrite_loaded(url, coding, rewrite)
+    for start, end, _ in candidates(text):
+        new = rewrite_loaded(text[start:end], coding, rewrite)
         if new is not None:
             # At either end a comma would be taken for the list's own.
             core = new.strip(",")
             before, after = len(new) - len(new.lstrip(",")), len(new) - len(new.rstrip(","))
-            start = found.start(1)
-            edits.append((start, start + len(url), "%2C" * before + core + "%2C" * after if core else "%2C" * before))
+            edits.append((start, end, "%2C" * before + core + "%2C" * after if core else "%2C" * before))
     return apply(text, edits) if edits else None
 
 
 def rewrite_refresh(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
     """The URL of a meta refresh; without one the page reloads itself."""
-    found = _REFRESH.match(text)
+    found = target(text)
     if found is None:
         return None
-    start, quote = found.end(), text[found.end() : found.end() + 1]
-    if quote and quote in "\"'":
-        start += 1
-        end = text.find(quote, start)
-        end = len(text) if end < 0 else end
-    else:
-        quote, end = "", len(text)
+    start, end, quote = found
     new = rewrite_loaded(text[start:end], coding, rewrite)
     if new is None:
         return None

@@ -32,7 +32,7 @@ def rewrite_style(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
 
 def css_edits(text: str, coding: Coding, rewrite: Rewrite) -> list[Edit]:
     """What has to change in `text`, which is CSS in a source's own characters."""
-    from sitemirror.convert.css_urls import find_urls, in_ascii, spelled, value  # Its patterns are slow to compile.
+    from sitemirror.css_urls import find_urls, in_ascii, spelled, value  # Its patterns are slow to compile.
 
     edits: list[Edit] = []
     for start, end, quote in find_urls(coding.masked(text)):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.links import Resolver
+from sitemirror.srcset import candidates
 
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
-# A URL may hold commas but not begin or end with one.
-_CANDIDATE: Final = re.compile(r"([^\s,](?:\S*[^\s,])?)(?:\s+(\d+(?:\.\d+)?)[wx]\b)?[^,]*")
-_LAZY: Final = ("data-src", "data-lazy-src", "data-original", "data-srcset", "data-lazy-srcset", "srcset")
+_LAZY: Final = ("data-src", "data-lazy-src", "data-original")
+_LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
 
 
 def shape_image(image: Element, urls: Resolver) -> None:
@@ -52,25 +51,21 @@ def _out_of_code(image: Element) -> None:
 
 def _lazy_source(image: Element, urls: Resolver) -> str:
     """Where the picture really is when `src` is missing or only holds its place."""
-    candidates = [image.attr(name) for name in _LAZY]
+    sets = [image.attr(name) for name in _LAZY_SETS]
     if isinstance(image.parent, Element) and image.parent.tag == "picture":
-        candidates += [source.attr("srcset") for source in image.parent.find_all("source")]
-    for candidate in candidates:
-        if candidate and (best := best_candidate(candidate)):
-            found = urls[best] or best
+        sets += [source.attr("srcset") for source in image.parent.find_all("source")]
+    for source in (*map(image.attr, _LAZY), *(_largest(one or "") for one in sets)):
+        if source:
+            found = urls[source] or source
             if not found.startswith(_NO_PICTURE):
                 return found
     return ""
 
 
-def best_candidate(srcset: str) -> str:
-    """The URL of the largest picture in a srcset."""
-    best, best_size = "", -1.0
-    for found in _CANDIDATE.finditer(srcset):
-        size = float(found[2]) if found[2] else 1.0
-        if size > best_size:
-            best, best_size = found[1], size
-    return best
+def _largest(srcset: str) -> str:
+    """The URL of the largest picture in a srcset; of several, the first."""
+    best = max(candidates(srcset), key=lambda candidate: candidate.size, default=None)
+    return srcset[best.start : best.end] if best else ""
 
 
 def _is_pixel(image: Element) -> bool:

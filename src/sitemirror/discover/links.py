@@ -13,6 +13,7 @@ from typing import Final
 
 import turbohtml
 
+from sitemirror import refresh, srcset
 from sitemirror.discover.found import (
     ASSET,
     FRAME,
@@ -26,7 +27,6 @@ from sitemirror.discover.found import (
     Refused,
     Role,
 )
-from sitemirror.discover.srcset import candidates
 from sitemirror.urls import InvalidUrl, normalize
 
 __all__ = ["Found", "LinkKind", "PageLinks", "Refused", "page_links"]
@@ -54,12 +54,6 @@ _PAGE_RELS: Final = _words(
 _DOCUMENT: Final = _words("document frame iframe")  # values of `as`
 _PAGE_NAME: Final = re.compile(r"(?:^|/)[^/.?#]*+(?:\.(?:x?html?|php|aspx?|jsp|md|markdown))?(?:[?#]|$)", re.IGNORECASE)
 _FOR_PROGRAMS: Final = re.compile(r"json|oembed", re.IGNORECASE)
-
-_BLANK: Final = r"[ \t\n\f\r]"
-_REFRESH: Final = re.compile(
-    rf"{_BLANK}*+(?:[0-9]|\.)[0-9.]*+(?=[;,]|{_BLANK}){_BLANK}*+[;,]?+{_BLANK}*+(.+)", re.DOTALL
-)
-_URL_EQUALS: Final = re.compile(rf"url{_BLANK}*+={_BLANK}*+", re.IGNORECASE)
 
 
 def page_links(html: bytes, *, url: str, charset: str | None = None) -> PageLinks:
@@ -159,20 +153,10 @@ def _read_meta(element: turbohtml.Element, links: Collector) -> bool:
     """Follows a refresh. Whether the page asks that none of its links be followed."""
     content = element.attr("content") or ""
     if (element.attr("http-equiv") or "").strip().lower() == "refresh":
-        links.add_resource(_refresh_url(content), LINK)
+        links.add_resource(refresh.url(content), LINK)
     if (element.attr("name") or "").strip().lower() != "robots":
         return False
     return not {"nofollow", "none"}.isdisjoint(_words(content.replace(",", " ")))
-
-
-def _refresh_url(content: str) -> str | None:
-    match = _REFRESH.match(content)
-    if match is None:
-        return None
-    text = match[1]
-    if (label := _URL_EQUALS.match(text)) is not None:
-        text = text[label.end() :]
-    return text[1:].partition(text[0])[0] if text[:1] in ("'", '"') else text
 
 
 def _read_frame(element: turbohtml.Element, links: Collector) -> None:
@@ -223,9 +207,9 @@ def _read_css(css: str, links: Collector) -> None:
         links.add_resource(reference, ASSET)
 
 
-def _read_srcset(srcset: str, links: Collector) -> None:
-    for candidate in candidates(srcset):
-        links.add_resource(candidate, ASSET)
+def _read_srcset(sizes: str, links: Collector) -> None:
+    for url in srcset.urls(sizes):
+        links.add_resource(url, ASSET)
 
 
 _BACKGROUNDS: Final = _words("body table thead tbody tfoot tr td th")

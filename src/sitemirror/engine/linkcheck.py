@@ -11,14 +11,13 @@ from urllib.parse import unquote
 
 import turbohtml
 
+from sitemirror import refresh, srcset
+from sitemirror.convert.link_values import is_local
 from sitemirror.convert.markdown_text import MarkdownText
-from sitemirror.discover.srcset import candidates
 from sitemirror.discover.stylesheet import decode, references
 
-_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:|[/\\]{2}")
 _TRIMMED: Final = "".join(map(chr, range(33)))  # what a URL parser drops from both ends
 _DROPPED: Final = str.maketrans("\\", "/", "\t\n\r")  # what it drops everywhere, and what it takes for a slash
-_REFRESH: Final = re.compile(r"[\s]*[0-9.]+[\s;,]+(?:url\s*=\s*)?+(['\"]?)(.*)", re.I | re.S)
 _LEADING: Final = frozenset(("a", "area", "iframe", "frame"))  # a fragment of theirs is a place in a page
 _ATTRIBUTES: Final = {
     **dict.fromkeys(("a", "image", "use", "feImage"), ("href", "xlink:href")),
@@ -54,7 +53,7 @@ class Linked:
     def add(self, reference: str, *, leads: bool) -> None:
         """Takes a reference as it is written; those that leave the disk do not count."""
         text = reference.strip(_TRIMMED).translate(_DROPPED)
-        if not text or _ABSOLUTE.match(text):
+        if not text or not is_local(text):
             return
         path, _, fragment = text.partition("#")
         place = fragment.partition(":~:")[0] if leads else ""
@@ -82,15 +81,15 @@ def _read(element: turbohtml.Element, tag: str, found: Linked) -> None:
         return
     if tag == "meta":
         if (element.attr("http-equiv") or "").strip().lower() == "refresh":
-            _read_refresh(element.attr("content") or "", found)
+            found.add(refresh.url(element.attr("content") or "") or "", leads=False)
         return
     if tag == "a" and (name := element.attr("name")):
         found.anchors.add(name)
     for attribute in _ATTRIBUTES[tag]:
         if value := element.attr(attribute):
             if attribute.endswith("srcset"):
-                for candidate in candidates(value):
-                    found.add(candidate, leads=False)
+                for url in srcset.urls(value):
+                    found.add(url, leads=False)
             elif tag != "link" or _is_loaded(element):
                 found.add(value, leads=tag in _LEADING)
 
@@ -128,11 +127,6 @@ def _destinations(text: str) -> Iterator[str]:
             yield _ESCAPED.sub(r"\1", found["angled"] if found["angled"] is not None else found["plain"])
 
 
-def is_local(reference: str) -> bool:
-    """Whether a reference stays on the disk."""
-    return not _ABSOLUTE.match(reference)
-
-
 def target_of(source: str, path: str) -> str | None:
     """The file that `path` leads to from the file `source`; `None` if it leaves the folder both are counted from."""
     if path.startswith("/"):
@@ -155,9 +149,3 @@ def _is_loaded(link: turbohtml.Element) -> bool:
 def _read_css(css: str, found: Linked) -> None:
     for reference in references(css):
         found.add(reference, leads=False)
-
-
-def _read_refresh(content: str, found: Linked) -> None:
-    if (match := _REFRESH.match(content)) is not None:
-        quote, url = match[1], match[2]
-        found.add(url.partition(quote)[0] if quote else url, leads=False)

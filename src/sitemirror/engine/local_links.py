@@ -19,9 +19,10 @@ from urllib.parse import unquote
 import orjson
 
 from sitemirror.convert.anchors import anchors, unpack_fragments
+from sitemirror.convert.link_values import is_local
 from sitemirror.convert.localize_markdown import as_named, relink_markdown
 from sitemirror.convert.relative import relative_link
-from sitemirror.engine.linkcheck import is_local, target_of
+from sitemirror.engine.linkcheck import target_of
 from sitemirror.frontier.traps import without_session
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.store.files import Tree

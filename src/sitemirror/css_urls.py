@@ -42,9 +42,9 @@ _IMAGE_SET: Final = rf"(?:{_spelled('-webkit-')})?+{_spelled('image-set')}\("
 _IMPORT: Final = rf"@{_spelled('import')}{_GAP}"
 # What follows the parenthesis of a `url(` that is none, up to its end. With a string it is a function like any other.
 _REMNANTS: Final = rf"(?!{_SPACE}*+[\"'])(?:[^)\\]++|\\[\s\S]|\\\Z)*+\)?+"
-# Its URL is a name that nobody fetches.
-_NAMESPACE: Final = (
-    rf"@{_spelled('namespace')}(?!{_WORD})(?:[\x01-!$%&(-,.:<-?\[\]^`|~\x7f]++|{_COMMENT}|/|{_ANY_STRING}"
+# Their URLs are names that nobody fetches.
+_NAMING: Final = (
+    rf"@(?:{_spelled('namespace')}|(?:{_spelled('-moz-')})?+{_spelled('document')})(?!{_WORD})(?:[\x01-!$%&(-,.:<-?\[\]^`|~\x7f]++|{_COMMENT}|/|{_ANY_STRING}"
     rf"|{_URL}(?:{_REMNANTS})?+|[#@]?+{_WORD}|[#@\\])*+"
 )
 
@@ -55,7 +55,7 @@ _SKIPPED: Final = "|".join(
         _ANY_STRING,
         rf"(?!{_URL}|{_IMAGE_SET}){_WORD}",
         rf"#(?:{_WORD})?+",
-        _NAMESPACE,
+        _NAMING,
         rf"(?!{_IMPORT}[\"'])@(?:{_WORD})?+",
         "/",
         r"\\(?=[\r\n\f]|\Z)",

@@ -1,0 +1,35 @@
+"""Where a meta refresh leads, by the algorithm of the HTML standard."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_BLANK: Final = r"[ \t\n\f\r]"
+_REFRESH: Final = re.compile(
+    rf"{_BLANK}*+[0-9.]++(?:{_BLANK}*+[;,]|{_BLANK}){_BLANK}*+(?:url{_BLANK}*+={_BLANK}*+)?+"
+    r"(?:(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote)).)*+)|(?P<bare>[^\"'].*+))",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class Target(NamedTuple):
+    """Where the URL stands in the value, and the quote before it, if there is one."""
+
+    start: int
+    end: int
+    quote: str
+
+
+def target(content: str) -> Target | None:
+    """The URL of a refresh. Without one the page reloads itself."""
+    found = _REFRESH.match(content)
+    if found is None:
+        return None
+    return Target(*found.span("quoted" if found["quote"] else "bare"), found["quote"] or "")
+
+
+def url(content: str) -> str | None:
+    """The same as it is written."""
+    found = target(content)
+    return None if found is None else content[found.start : found.end]
