@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import suppress
 from typing import Final
 
-_M_MMAP_THRESHOLD: Final = -3  # glibc's name for it
-_LARGE: Final = 1 << 17  # bytes; what glibc begins with
+_M_TRIM_THRESHOLD: Final = -1  # glibc's names for them
+_M_MMAP_THRESHOLD: Final = -3
+# Bytes. Less would go back and be asked for again with every page, and the system clears what it gives: a tenth of a
+# page's time.
+_LARGE: Final = 1 << 20
+_FREE: Final = 2 * _LARGE  # that may lie unused at the end of what the process has
 
 
 def return_large_blocks() -> None:
@@ -17,11 +22,26 @@ def return_large_blocks() -> None:
     holds for the whole process, also for what else it does.
     """
     _tell_malloc("mallopt", _M_MMAP_THRESHOLD, _LARGE)
+    _tell_malloc("mallopt", _M_TRIM_THRESHOLD, _FREE)
 
 
 def give_back() -> None:
     """Gives back what pages took and left in pieces. Takes milliseconds."""
     _tell_malloc("malloc_trim", 0)
+
+
+class Seldom:
+    """Says yes once in so many seconds, whoever asks: a hundred sites share a process, and its memory."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._last = -math.inf
+
+    def is_due(self, now: float) -> bool:
+        if now - self._last < self._seconds:
+            return False
+        self._last = now
+        return True
 
 
 def _tell_malloc(name: str, *values: int) -> None:

@@ -67,6 +67,18 @@ async def test_events_can_be_iterated(site: Site, out: Path) -> None:
     assert [entry.status for entry in run.result.sites] == ["interrupted", "interrupted"]
 
 
+async def test_a_stopped_run_begins_no_other_site(site: Site, out: Path) -> None:
+    """Sites begin a moment apart; those whose moment comes after `stop` leave no trace, and are in the report."""
+    names = [f"s{number}" for number in range(40)]
+    run = mirror_sites(settle(site, *names, pages=1), output=out, rate_limit=0)
+    async for _ in run:
+        run.stop()
+    assert run.result.status == "interrupted"
+    assert len(run.result.sites) == 40
+    assert run.result.sites[-1].status == "interrupted"
+    assert not (out / f"s39.localhost_{site.port}").exists()
+
+
 async def test_each_site_has_its_own_options(site: Site, out: Path) -> None:
     """Options of one site count for it alone; the others have the common ones."""
     urls = settle(site, "plain", "bare", "few", pages=5)

@@ -31,6 +31,9 @@ COMMON: Final = frozenset({"workers", "max_connections", "quiet", "verbose"})
 TRIES: Final = 3
 """How often a site is begun whose folder one of the others was writing to."""
 
+APART: Final = 0.01
+"""Seconds between the beginnings of two sites: a hundred in step would all want the processor at once, to the end."""
+
 NAMED: Final = 5
 """Failed sites that are named in one sentence."""
 
@@ -141,6 +144,7 @@ class SitesRun(Run[SitesReport]):
             going = set(self._going.values())
             taken = {place for visit in going for place in self._places(visit)}
             waiting, self._waiting = self._waiting, []
+            begun = 0
             for visit in waiting:
                 apart = not taken.isdisjoint(self._places(visit)) or not going.isdisjoint(visit.after)
                 if apart or not self._capacity.take(visit.site.settings.concurrency):
@@ -149,15 +153,19 @@ class SitesRun(Run[SitesReport]):
                 going.add(visit)
                 taken.update(self._places(visit))
                 visit.tries += 1
-                self._going[asyncio.create_task(self._mirror(visit, pool, resolver))] = visit
+                self._going[asyncio.create_task(self._mirror(visit, begun * APART, pool, resolver))] = visit
+                begun += 1
         return bool(self._going)
 
     def _places(self, visit: _Visit) -> tuple[object, ...]:
         """What no two sites may have at once."""
         return visit.home, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
 
-    async def _mirror(self, visit: _Visit, pool: Pool, resolver: Lent | None) -> SiteReport | None:
+    async def _mirror(self, visit: _Visit, wait: float, pool: Pool, resolver: Lent | None) -> SiteReport | None:
         """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
+        await self._clock.sleep(wait)
+        if self._stop.is_set():
+            return None
         site, begun = visit.site, self._clock.monotonic()
         run = None
         try:

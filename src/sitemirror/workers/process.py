@@ -27,7 +27,7 @@ few bytes are an element takes a third of it."""
 
 _BUFFER: Final = 1 << 18
 _LARGE: Final = 1 << 18  # bytes of a page whose tree is worth giving back
-_MANY: Final = 1 << 21  # bytes of pages whose trees have come and gone, and left memory in pieces
+_MANY: Final = 1 << 23  # bytes of pages whose trees have come and gone, and left memory in pieces
 _NO_JOB: Final[Message] = (b"", b"")
 
 
