@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import os
 import re
 import sys
@@ -145,9 +146,13 @@ def installed() -> list[Book]:
     return [book for book in BOOKS if book.installed]
 
 
-def mixed(books: Sequence[Book], count: int) -> Corpus:
-    """So many real pages, as many from each manual as from the others, as far as they have them."""
-    turns = zip_longest(*((page for page in book.pages() if page.leads_to is None) for book in books))
+def mixed(books: Sequence[Book], count: int, largest: float = math.inf) -> Corpus:
+    """So many real pages of at most `largest` bytes, as many from each manual as from the others, if they have them."""
+
+    def suits(page: Page) -> bool:
+        return page.leads_to is None and (math.isinf(largest) or page.file.stat().st_size <= largest)
+
+    turns = zip_longest(*(filter(suits, book.pages()) for book in books))
     return Corpus(tuple(islice((page for page in chain.from_iterable(turns) if page is not None), count)))
 
 

@@ -9,6 +9,7 @@ server.
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -73,7 +74,8 @@ def fastest(requests: Sequence[Request]) -> float:
 def measure(options: argparse.Namespace) -> record.Record:
     """One run over all of them."""
     books = corpus.installed()
-    pages = corpus.mixed(books, options.pages)
+    pages = corpus.mixed(books, options.pages, options.largest * 1024 or math.inf)
+    pages.warm()
     load = busy()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         work = Path(folder)
@@ -86,8 +88,12 @@ def measure(options: argparse.Namespace) -> record.Record:
             by_site[request.address].append(request)
         check(hosts, pages, work / "out", by_site)
     own = len(pages) / options.rate
-    conditions = {"sites": options.sites, "pages each": len(pages), "rate": f"{options.rate:g}/s", "load before": load}
-    found = record.Record("hosts", conditions)
+    asked = sorted(request.time for request in requests if request.is_page)
+    conditions = {"sites": options.sites, "pages each": len(pages), "bytes a page": pages.described()["bytes a page"]}
+    found = record.Record(
+        "hosts-small" if options.largest else "hosts",
+        {**conditions, "rate": f"{options.rate:g}/s", "load before": load},
+    )
     found.add(
         record.Figure("the limit's own time", own, "s"),
         record.Figure("whole command", ended.seconds, "s"),
@@ -95,6 +101,7 @@ def measure(options: argparse.Namespace) -> record.Record:
         record.at_most(
             "fastest site, against its limit", max(map(fastest, by_site.values())) / options.rate, "×", 1.05
         ),
+        record.Figure("from the first page that is asked for to the last", asked[-1] - asked[0], "s"),
         record.Figure("CPU", ended.cpu_seconds, "s"),
         record.Figure("peak memory, all processes (PSS)", ended.peak_pss_mb, "MB"),
     )
@@ -120,6 +127,7 @@ if __name__ == "__main__":
                 ("--sites", 100, "how many sites"),
                 ("--pages", 100, "pages on each"),
                 ("--rate", 5.0, "requests a second that each is limited to"),
+                ("--largest", 0, "kilobytes that a page may have; 0 = any"),
             ],
         ),
     )
