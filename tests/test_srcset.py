@@ -26,6 +26,7 @@ from sitemirror.srcset import candidates, urls
         ("a.png 1q, b.png 2x", ["b.png"]),
         ("a.png 1x 2x, b.png", ["b.png"]),
         ("a.png 100w 1x, b.png 100w 100w, c.png 100h, d.png 0w, e.png 1.5w, f.png -1x, g.png +1x, h.png x", []),
+        ("a.png -x, b.png -.x, c.png -0x, d.png 1", ["c.png"]),
         ("a.png 1e3x, b.png .5x, c.png 0x", ["a.png", "b.png", "c.png"]),
         ("a.png (1, 2) , b.png 1x", ["b.png"]),
         ("a.png (1, 2", []),
@@ -50,6 +51,14 @@ def test_srcset_is_read_by_the_standard_s_algorithm(srcset: str, expected: list[
 def test_a_written_srcset_is_read_back(pairs: list[tuple[str, str]], comma: str) -> None:
     """Whatever URLs go in come out, however they are put apart."""
     assert list(urls(comma.join(url + descriptor for url, descriptor in pairs))) == [url for url, _ in pairs]
+
+
+@given(st.text("0159-+.eExwh, \n()ab", max_size=30))
+def test_any_text_is_read(srcset: str) -> None:
+    """Nothing that a page may say raises, and whatever is found stands there."""
+    for start, end, size in candidates(srcset):
+        assert srcset[start:end].strip(",")
+        assert size >= 0
 
 
 def test_candidates_stand_where_they_are_said_to() -> None:

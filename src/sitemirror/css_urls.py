@@ -44,7 +44,8 @@ _IMPORT: Final = rf"@{_spelled('import')}{_GAP}"
 _REMNANTS: Final = rf"(?!{_SPACE}*+[\"'])(?:[^)\\]++|\\[\s\S]|\\\Z)*+\)?+"
 # Their URLs are names that nobody fetches.
 _NAMING: Final = (
-    rf"@(?:{_spelled('namespace')}|(?:{_spelled('-moz-')})?+{_spelled('document')})(?!{_WORD})(?:[\x01-!$%&(-,.:<-?\[\]^`|~\x7f]++|{_COMMENT}|/|{_ANY_STRING}"
+    rf"@(?:{_spelled('namespace')}|(?:{_spelled('-moz-')})?+{_spelled('document')})(?!{_WORD})"
+    rf"(?:[\x01-!$%&(-,.:<-?\[\]^`|~\x7f]++|{_COMMENT}|/|{_ANY_STRING}"
     rf"|{_URL}(?:{_REMNANTS})?+|[#@]?+{_WORD}|[#@\\])*+"
 )
 
@@ -66,7 +67,7 @@ _NEXT: Final = re.compile(
 )
 _SET_PART: Final = re.compile(
     rf"(?P<url>{_URL}{_URL_BODY})|(?P<bad>{_URL})|{_string('set')}|(?P<open>(?:{_WORD})?+\()|(?P<close>\))|(?P<end>[;{{}}])"
-    rf"|{_COMMENT}|{_ANY_STRING}|[#@]?+{_WORD}|[\s\S]"
+    rf"|{_COMMENT}|{_ANY_STRING}|[#@]?+{_WORD}|[\x01-!$%&*-,.:<-?\[\]^`|~\x7f]++|[\s\S]"
 )
 _BAD_URL: Final = re.compile(_REMNANTS)
 _ESCAPED: Final = re.compile(rf"\\(?:([0-9a-fA-F]{{1,6}}){_SPACE}?|\r\n|[\n\r\f]|([\s\S]?))")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from contextlib import suppress
 from typing import Final
@@ -28,20 +27,6 @@ def return_large_blocks() -> None:
 def give_back() -> None:
     """Gives back what pages took and left in pieces. Takes milliseconds."""
     _tell_malloc("malloc_trim", 0)
-
-
-class Seldom:
-    """Says yes once in so many seconds, whoever asks: a hundred sites share a process, and its memory."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._last = -math.inf
-
-    def is_due(self, now: float) -> bool:
-        if now - self._last < self._seconds:
-            return False
-        self._last = now
-        return True
 
 
 def _tell_malloc(name: str, *values: int) -> None:

@@ -1,4 +1,4 @@
-"""Where a meta refresh leads, by the algorithm of the HTML standard."""
+"""Where a meta refresh leads, and when, by the algorithm of the HTML standard."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Final, NamedTuple
 
 _BLANK: Final = r"[ \t\n\f\r]"
 _REFRESH: Final = re.compile(
-    rf"{_BLANK}*+[0-9.]++(?:{_BLANK}*+[;,]|{_BLANK}){_BLANK}*+(?:url{_BLANK}*+={_BLANK}*+)?+"
+    rf"{_BLANK}*+(?P<seconds>[0-9]*+)[0-9.]*+(?<=[0-9.])(?>{_BLANK}*+[;,]|{_BLANK}){_BLANK}*+"
+    rf"(?:url{_BLANK}*+={_BLANK}*+)?+"
     r"(?:(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote)).)*+)|(?P<bare>[^\"'].*+))",
     re.IGNORECASE | re.DOTALL,
 )
 
 
 class Target(NamedTuple):
-    """Where the URL stands in the value, and the quote before it, if there is one."""
+    """Where the URL stands in the value, the quote before it, if there is one, and the seconds that a reader has."""
 
     start: int
     end: int
     quote: str
+    seconds: int
 
 
 def target(content: str) -> Target | None:
@@ -26,7 +28,9 @@ def target(content: str) -> Target | None:
     found = _REFRESH.match(content)
     if found is None:
         return None
-    return Target(*found.span("quoted" if found["quote"] else "bare"), found["quote"] or "")
+    # More digits than Python converts are as long as forever.
+    seconds = int(found["seconds"][:9] or 0)
+    return Target(*found.span("quoted" if found["quote"] else "bare"), found["quote"] or "", seconds)
 
 
 def url(content: str) -> str | None:

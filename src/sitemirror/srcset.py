@@ -14,7 +14,7 @@ _CANDIDATE: Final = re.compile(
 )
 _DESCRIPTOR: Final = re.compile(r"(?:[^ \t\n\f\r(]|\([^)]*+\)?+)++")
 _WHOLE: Final = re.compile(r"0*+[1-9][0-9]*+")
-_DENSITY: Final = re.compile(r"-0*+(?:\.0++)?+|(?:[0-9]++(?:\.[0-9]++)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+")
+_DENSITY: Final = re.compile(r"-(?:0++(?:\.0++)?+|\.0++)|(?:[0-9]++(?:\.[0-9]++)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+")
 _UNSAID: Final = {"x": "1"}
 
 

@@ -50,6 +50,7 @@ LINKS = {
         "<meta http-equiv=refresh content='1 ../m/docs/next.html#x'>",
     ),
     "img": ('<img src="i.png" alt="i.png">', '<img src="../m/docs/i.png" alt="i.png">'),
+    "a blank before the fragment": ('<a href="b c #d">', '<a href="../m/docs/b%20c%20#d">'),
     "srcset": (
         '<img srcset="a.png, b.png 2x,/c.png 100w , d,e.png 3x">',
         '<img srcset="../m/docs/a.png, ../m/docs/b.png 2x,../m/c.png 100w , ../m/docs/d,e.png 3x">',

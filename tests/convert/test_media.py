@@ -69,6 +69,15 @@ def test_a_srcset_without_a_picture_leaves_the_words() -> None:
     assert markdown('<img srcset=", ," alt="A cat">') == "A cat\n"
 
 
+def test_a_blank_lazy_source_is_none() -> None:
+    """It is not the page itself."""
+    assert (
+        markdown('<img data-src=" " data-srcset="a.png 1x, b.png 2x" alt="P">')
+        == "![P](https://example.com/docs/b.png)\n"
+    )
+    assert markdown('<img data-src=" " alt="A cat">') == "A cat\n"
+
+
 def test_a_lazy_source_is_one_address() -> None:
     """It is no list: blanks and commas are its own."""
     assert markdown('<img data-src="a b, c.png 2x" alt="P">') == "![P](https://example.com/docs/a%20b,%20c.png%202x)\n"

@@ -29,6 +29,9 @@ def is_local(reference: str) -> bool:
 def rewrite_url(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
     """A value that is one URL; an empty one is the page itself."""
     reference, mark, fragment = text.strip(_TRIMMED).partition("#")
+    if mark and reference.endswith(" "):  # Only at the end of the whole is a blank none of the URL's own.
+        bare = reference.rstrip(" ")
+        reference = bare + "%20" * (len(reference) - len(bare))
     return rewrite(coding.decode(reference).translate(_DROPPED), mark + fragment)
 
 
@@ -56,7 +59,7 @@ def rewrite_refresh(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
     found = target(text)
     if found is None:
         return None
-    start, end, quote = found
+    start, end, quote, _ = found
     new = rewrite_loaded(text[start:end], coding, rewrite)
     if new is None:
         return None

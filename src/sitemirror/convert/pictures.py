@@ -55,7 +55,7 @@ def _lazy_source(image: Element, urls: Resolver) -> str:
     if isinstance(image.parent, Element) and image.parent.tag == "picture":
         sets += [source.attr("srcset") for source in image.parent.find_all("source")]
     for source in (*map(image.attr, _LAZY), *(_largest(one or "") for one in sets)):
-        if source:
+        if source and source.strip():
             found = urls[source] or source
             if not found.startswith(_NO_PICTURE):
                 return found

@@ -7,10 +7,11 @@ from typing import Final
 
 import turbohtml
 
+from sitemirror import refresh
 from sitemirror.convert.document import Document
 from sitemirror.urls import InvalidUrl, normalize
 
-_IMMEDIATE: Final = 1.0  # seconds; more is time to read
+_IMMEDIATE: Final = 1  # seconds; more is time to read
 # "Redirecting to https://example.com/new… If you are not redirected, click here." and its like, in any language.
 _MAX_TEXT: Final = 200
 _URL: Final = re.compile(r"https?://\S+")
@@ -21,14 +22,11 @@ def refresh_target(document: Document) -> str | None:
 
     The body's scripts and styles must be gone already: their text is not the page's.
     """
-    meta = (element.attr("http-equiv") or "" for element in document.head if element.tag == "meta")
-    if not any("refresh" in name.lower() for name in meta):
-        return None  # Nearly every page, and the parser would look through all of it.
     found = declared_refresh(document)
     if found is None or found[0] > _IMMEDIATE:
         return None
+    target = found[1]
     try:
-        target = normalize(found[1])
         if target == normalize(document.url):
             return None  # It reloads itself: a page that changes, not a redirect.
     except InvalidUrl:
@@ -37,12 +35,16 @@ def refresh_target(document: Document) -> str | None:
     return None if body is not None and _says_more(body, document.base, target) else target
 
 
-def declared_refresh(document: Document) -> tuple[float, str] | None:
-    """After how many seconds the page sends its readers where, if it does."""
-    try:
-        return document.tree.meta_refresh(document.base)
-    except ValueError:  # The parser takes a dot for a number, and Python does not.
-        return None
+def declared_refresh(document: Document) -> tuple[int, str] | None:
+    """After how many seconds the page sends its readers where, normalised, if it does. The first refresh counts."""
+    for element in document.head:
+        if element.tag == "meta" and (element.attr("http-equiv") or "").strip().lower() == "refresh":
+            content = element.attr("content") or ""
+            found = refresh.target(content)
+            if found is not None and element.closest("noscript, template") is None:  # Readers with scripts stay.
+                url = document.absolute(content[found.start : found.end])
+                return None if url is None else (found.seconds, url)
+    return None
 
 
 def _says_more(body: turbohtml.Element, base: str, target: str) -> bool:

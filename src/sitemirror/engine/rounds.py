@@ -21,7 +21,7 @@ from sitemirror.errors import Aborted
 from sitemirror.events import PageFailed, PageStarted, Progress
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
-from sitemirror.memory import Seldom, give_back, return_large_blocks
+from sitemirror.memory import return_large_blocks
 from sitemirror.model import Failed
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
@@ -42,8 +42,6 @@ NOTES: Final = 10.0
 
 BARRIER: Final = 10.0
 """Seconds between two moments at which all pages so far are forced onto the disk itself."""
-
-_MEMORY: Final = Seldom(BARRIER)
 
 
 class Rounds:
@@ -288,5 +286,4 @@ class Rounds:
             if now - synced >= BARRIER:
                 synced = now
                 await force_to_disk(self._space.tree, self._ledger, watch)
-                if _MEMORY.is_due(now):
-                    await asyncio.to_thread(give_back)
+                await self._session.pool.give_back()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -163,7 +164,8 @@ class SitesRun(Run[SitesReport]):
 
     async def _mirror(self, visit: _Visit, wait: float, pool: Pool, resolver: Lent | None) -> SiteReport | None:
         """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
-        await self._clock.sleep(wait)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), wait)
         if self._stop.is_set():
             return None
         site, begun = visit.site, self._clock.monotonic()

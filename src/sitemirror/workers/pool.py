@@ -19,6 +19,7 @@ import orjson
 
 from sitemirror import urls
 from sitemirror.errors import OutputError
+from sitemirror.memory import give_back
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.workers.jobs import (
     READERS,
@@ -67,6 +68,7 @@ STARTS: Final = 3
 """Workers in a row that may end before they say that they are there. Then no more are started."""
 
 _TICK: Final = 1.0
+_GIVING_BACK: Final = 10.0  # seconds between two times
 _STANDSTILL: Final = 10.0  # seconds between two ticks that say that everything stood still, workers included
 _GRACE: Final = 2.0
 _BOOT: Final = (
@@ -101,6 +103,7 @@ class Pool:
         self._since = time.perf_counter()
         self._ticking: asyncio.TimerHandle | None = None
         self._ticked = 0.0
+        self._given_back = time.monotonic()
 
     # --- asking ------------------------------------------------------------------------------------------------
 
@@ -264,6 +267,13 @@ class Pool:
         for job in self._waiting:
             job.answer("the worker died of it" if job.deaths else do(job.message))
         self._waiting.clear()
+
+    async def give_back(self) -> None:
+        """Gives back what pages took here, once in a while: many sites share a pool, and the memory beside it."""
+        now = time.monotonic()
+        if now - self._given_back >= _GIVING_BACK:
+            self._given_back = now
+            await asyncio.to_thread(give_back)
 
     def _tick(self) -> None:
         """Replaces workers that hang. Those that stood still with the whole run, as on Ctrl+Z, do not."""

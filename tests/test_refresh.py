@@ -1,0 +1,52 @@
+"""A meta refresh is read as the HTML standard says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemirror import refresh
+
+BLANK = " \t\n\f\r"
+
+
+def by_the_standard(content: str) -> tuple[int, str] | None:
+    """The standard's own steps, one character after the other. None also where the page reloads itself."""
+    rest = content.lstrip(BLANK)
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    rest = rest[len(digits) :]
+    if not digits and not rest.startswith("."):
+        return None
+    rest = rest.lstrip("0123456789.")
+    if not rest or rest[0] not in f";,{BLANK}":
+        return None
+    rest = rest.lstrip(BLANK)
+    if rest[:1] and rest[0] in ";,":
+        rest = rest[1:].lstrip(BLANK)
+    if not rest:
+        return None
+    if rest[:3].lower() == "url" and rest[3:].lstrip(BLANK).startswith("="):
+        rest = rest[3:].lstrip(BLANK)[1:].lstrip(BLANK)
+        if not rest:
+            return None
+    if rest[0] in "\"'":
+        rest = rest[1:].partition(rest[0])[0]
+    return int(digits or 0), rest
+
+
+@given(st.lists(st.sampled_from([*"0159.;, =\n'\"x/", "url", "URL", " ; ", "url="]), max_size=9).map("".join))
+def test_any_value_is_read_as_the_standard_says(content: str) -> None:
+    """The seconds and the URL, and where it stands."""
+    expected = by_the_standard(content)
+    found = refresh.target(content)
+    assert (found and (found.seconds, content[found.start : found.end])) == expected
+    assert refresh.url(content) == (expected and expected[1])
+
+
+@pytest.mark.parametrize("unit", ["9", "5 ", "5;url ", "5;", ".", "url="])
+def test_no_value_is_too_long(unit: str) -> None:
+    """Half a megabyte of anything is read at once; too many digits are no mistake."""
+    content = unit * (500_000 // len(unit))
+    for value in (content, f"{content};x", f"5{content}"):
+        refresh.target(value)
