@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class Lane(StrEnum):
@@ -91,9 +91,8 @@ class Skipped:
 Outcome = Fetched | Redirect | NotModified | Failed | Skipped
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link found on a page, absolute."""
+class Link(NamedTuple):
+    """A link found on a page, absolute. A tuple, since a page has a hundred and each is made in a third of the time."""
 
     url: str
     text: str = ""

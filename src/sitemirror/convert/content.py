@@ -38,8 +38,9 @@ class Reason(Enum):
 
 Cut = tuple[Element, Reason]
 
-_NO_CONTENT: Final = 'script:not([type^="math/tex"]), style, template'
-_BESIDE: Final = ("nav", "footer", "aside")
+_NO_CONTENT: Final = ("script", "style", "template")
+_FORMULA: Final = "math/tex"  # begins the type of a script that is one
+_BESIDE: Final = ("nav", "footer", "aside", "noscript")
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
 
 _NOTE_ROLES: Final = frozenset(
@@ -85,18 +86,24 @@ _HEADINGS: Final = ("h2", "h3", "h4", "h5", "h6")
 
 def drop_no_content(body: Element) -> None:
     """Takes out what is text in the tree and on no screen, and the elements that only colour code."""
-    body.remove(_NO_CONTENT)
+    for element in list(body.iter_elements(_NO_CONTENT)):  # a list: what comes next may go with one around it
+        if element.tag != "script" or not (element.attr("type") or "").lower().startswith(_FORMULA):
+            element.decompose()
     drop_colours(body)
 
 
 def drop_chrome(body: Element) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
     cut: list[Cut] = []
-    _open_noscript(body)
-    for element in (*body.iter_elements(_BESIDE), *body.select("[role]")):
+    beside = list(body.iter_elements(_BESIDE))
+    if any(element.tag == "noscript" for element in beside) and _open_noscript(body):
+        beside = list(body.iter_elements(_BESIDE))
+    # Both in one look over the tree, which costs more than what is found.
+    named = body.select(hidden.WAYS_AND_ROLES)
+    for element in (*beside, *named):
         if (reason := _chrome(element)) is not None:
             _cut(element, reason, cut)
-    for element in hidden.unseen(body, (element for element, _ in cut)):
+    for element in hidden.unseen(body, named, [element for element, _ in cut]):
         _cut(element, Reason.HIDDEN, cut)
     return cut
 
@@ -112,17 +119,21 @@ def hidden_texts(cut: Iterable[Cut]) -> int:
     return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
-def _open_noscript(body: Element) -> None:
+def _open_noscript(body: Element) -> bool:
     """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
     found = list(body.iter_elements("noscript"))
     length = sum(len(noscript.text) for noscript in found)
-    if length > _SPARE_PROSE and length * 2 > len(body.text):
-        for noscript in found:
-            noscript.unwrap()
+    if length <= _SPARE_PROSE or length * 2 <= len(body.text):
+        return False
+    for noscript in found:
+        noscript.unwrap()
+    return True
 
 
 def _chrome(element: Element) -> Reason | None:
     tag, role = element.tag, element.attr("role")
+    if role is None and tag not in _BESIDE:
+        return None
     if tag == "aside" or role == "complementary":
         # One that was never closed holds the page.
         return None if _is_content_aside(element) or element.select_one(_LANDMARKS) is not None else Reason.ASIDE

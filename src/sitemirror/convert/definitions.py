@@ -37,7 +37,7 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     item: Element | None = None
     before: Element | None = None
     # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
-    last = max((number for number, part in enumerate(parts) if part.tag == "dd"), default=-1)
+    last = max([number for number, part in enumerate(parts) if part.tag == "dd"], default=-1)
     for number, part in enumerate(parts):
         is_term = part.tag == "dt"
         if item is None or (is_term and (number > last or before is None or _is_link(before))):
@@ -91,11 +91,13 @@ def shape_signature(element: Element) -> None:
     text = " ".join(element.text.replace("\u200b", "").replace("\xa0", " ").split())
     if not text:
         return
-    kept: list[Node] = [*pins(element.children), Element("code", None, [Text(text)])]
+    kept = pins(element.children)
+    element.set_text(text)
+    element.wrap_children(Element("code"))
+    for pin in kept:
+        element.insert(0, pin)
     for link in links:
-        kept += [Text(" "), link]
-    element.clear()
-    element.extend(kept)
+        element.extend((Text(" "), link))
 
 
 def shape_synopsis(box: Element) -> bool:
@@ -157,7 +159,7 @@ def _parts(dl: Element) -> tuple[list[Element], list[Element]]:
 
 def _shape_term(term: Element, names: Vocabulary) -> None:
     classes = term.attr("class")
-    if classes and any(names.roles.get(name) == "signature" for name in classes.split()):
+    if classes and "signature" in [names.roles.get(name) for name in classes.split()]:
         shape_signature(term)
         return
     for block in list(term.iter_elements(_BLOCKS)):

@@ -52,15 +52,20 @@ class Chrome:
         """Takes it out of `element`."""
         if self.others:
             element.remove(self.others)
-        if self.names:
-            for box in list(element.iter_elements(_BOXES)):  # a list: what comes next may go with one around it
-                if (classes := box.attr("class")) and not self.names.isdisjoint(classes.split()):
+        if not self.names and not self.ids:
+            return
+        known: dict[str, bool] = {}  # A page has few names, and many boxes of each.
+        for box in list(element.iter_elements(_BOXES)):  # a list: what comes next may go with one around it
+            if classes := box.attr("class"):
+                is_chrome = known.get(classes)
+                if is_chrome is None:
+                    is_chrome = known[classes] = not self.names.isdisjoint(classes.split())
+                if is_chrome:
                     box.decompose()
-        if self.ids:
-            for box in list(element.iter_elements(_BOXES)):
-                # The id of a section is made from its heading, and so may be any word.
-                if box.attr("id") in self.ids and box.tag != "section":
-                    box.decompose()
+                    continue
+            # The id of a section is made from its heading, and so may be any word.
+            if self.ids and box.attr("id") in self.ids and box.tag != "section":
+                box.decompose()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

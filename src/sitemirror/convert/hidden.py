@@ -6,7 +6,7 @@ What the page's own controls show (a tab, a folded section) is content, hidden o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from turbohtml import Element, Text
@@ -43,6 +43,8 @@ _NO_SIZE: Final = re.compile(r"(?:0(?:\.0*)?(?:[a-z]+|%)?|1px)\b")
 _PROSE: Final = 4  # words that are not yet a sentence
 # Starlight has the title of a note read out from elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
+WAYS_AND_ROLES: Final = "[hidden], [style], [aria-hidden], [role]"
+"""Finds what may be hidden and what may be a menu."""
 _UNSEEN: Final = "[class]:is(.sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text)"
 _REVEALED_CLASS: Final = re.compile(
     r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
@@ -51,9 +53,14 @@ _REVEALED_CLASS: Final = re.compile(
 _PAGE: Final = ("main", "article", "h1", "math")
 
 
-def unseen(body: Element, menus: Iterable[Element]) -> Iterator[Element]:
-    """Whatever nobody sees, and nothing on the page shows, nor in its menus; skips what has gone meanwhile."""
-    found = _hidden(body)
+def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -> Iterator[Element]:
+    """Whatever nobody sees, and nothing on the page shows, nor in its menus; skips what has gone meanwhile.
+
+    `marked` is what `WAYS_AND_ROLES` has found, `menus` what was taken out since.
+    """
+    found = _hidden(body, [one for one in marked if one.closest("body") is not None] if menus else marked)
+    if not found:
+        return
     # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
     has_names = any(one.attr("id") and next(one.stripped_strings, None) for one in found)
     controlled = _controlled_ids((body, *menus)) if has_names else frozenset[str]()
@@ -62,16 +69,23 @@ def unseen(body: Element, menus: Iterable[Element]) -> Iterator[Element]:
             yield one
 
 
-def _hidden(body: Element) -> list[Element]:
+def _hidden(body: Element, marked: Iterable[Element]) -> list[Element]:
     """Whatever nobody sees until something changes."""
-    # Each way of hiding by itself: one look over the tree with a plain selector is quicker than judging what a wider
-    # selector has found.
-    found = body.select("[hidden]")
+    found: list[Element] = []
+    styled: list[Element] = []
+    unspoken: list[Element] = []
+    for one in marked:
+        if one.attr("hidden") is not None:
+            found.append(one)
+        if one.attr("style") is not None:
+            styled.append(one)
+        if one.attr("aria-hidden") == "true":
+            unspoken.append(one)
     hiding = _Hiding()
-    for one in body.select("[style]"):
+    for one in styled:
         if hiding[one.attr("style") or ""]:
             found += _unseen_of(one, hiding)
-    found += [one for one in body.select("[aria-hidden=true]") if _is_unspoken_prose(one)]
+    found += [one for one in unspoken if _is_unspoken_prose(one)]
     return found + body.select(_UNSEEN)
 
 

@@ -27,6 +27,7 @@ _HOST: Final = re.compile(r"https?://(?:[a-z0-9_-]++\.)+[a-z]++").fullmatch
 _NOT_ADDRESSES: Final = ("javascript:", "vbscript:", "data:", "blob:")
 
 _SLASHES_OF_ORIGIN: Final = 2
+_LENGTH_OF_UP: Final = len("../")
 _MAX_PERMALINK: Final = 12  # characters
 _PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
 _PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
@@ -59,7 +60,7 @@ class Resolver(dict[str, str | None]):
         self.invalid: set[str] = set()  # what looks like a URL and is none
 
     def __missing__(self, raw: str) -> str | None:
-        # Nearly all links of a manual.
+        # Most links of a manual.
         if self.joins and "/." not in raw and raw[:4] != "http" and _RELATIVE(raw):
             found: str | None = self._folder + raw
         else:
@@ -68,20 +69,25 @@ class Resolver(dict[str, str | None]):
         return found
 
     def _resolve(self, raw: str) -> str | None:
-        if raw[:1] == "#":
+        first = raw[:1]
+        if first == "#":
             return None
         if not raw:
             return self._base if self.joins else None
-        if "/." not in raw:
-            if raw.startswith("http"):
+        if first == ".":
+            if self.joins and (up := _UP(raw)) is not None:
+                rest = raw[(end := up.end()) :]
+                if "/." not in rest and (not rest or _RELATIVE(rest)):
+                    return self._folder_above(end // _LENGTH_OF_UP) + rest
+        elif "/." not in raw:
+            if raw[:4] == "http":
                 if (_ABSOLUTE(raw) or _HOST(raw)) and "xn--" not in raw:
                     return raw
-            elif self.joins and raw[0] == "/" and _ROOTED(raw):
+            elif self.joins and first == "/" and _ROOTED(raw):
                 return self._origin + raw
-        if self.joins and (up := _UP(raw)) is not None:
-            rest = raw[up.end() :]
-            if "/." not in rest and (not rest or _RELATIVE(rest)):
-                return self._folder_above(up.end() // len("../")) + rest
+        return self._parsed(raw)
+
+    def _parsed(self, raw: str) -> str | None:
         try:
             return str((ada_url.URL(raw, self._base) if self.joins else ada_url.URL(raw)).href)
         except (ValueError, UnicodeEncodeError):
@@ -90,12 +96,11 @@ class Resolver(dict[str, str | None]):
             return None if self.joins else raw
 
     def _folder_above(self, levels: int) -> str:
-        above, root = self._above, len(self._origin) + 1
+        above = self._above
         while len(above) <= levels:
             folder = above[-1]
-            if len(folder) <= root:
-                return folder
-            above.append(folder[: folder.rindex("/", 0, -1) + 1])
+            # Above the root there is only the root.
+            above.append(folder if len(folder) <= len(self._origin) + 1 else folder[: folder.rindex("/", 0, -1) + 1])
         return above[levels]
 
 
@@ -104,14 +109,14 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
     found: dict[str, str] = {}
     for anchor in body.iter_elements(("a", "area")):
         href = anchor.attr("href")
-        target = urls[href] if href is not None else None
-        if target is not None and target.startswith(("https://", "http://")):
-            url = target.partition("#")[0]
-            if url.count("/") == _SLASHES_OF_ORIGIN:
-                url += "/"
-            if not found.get(url):
-                found[url] = " ".join(anchor.text.split()) or _label(anchor)
-    return tuple(Link(url, text) for url, text in found.items() if _is_fetchable(url))
+        if href is None or (target := urls[href]) is None:
+            continue
+        url = target if "#" not in target else target.partition("#")[0]
+        if href[:4] == "http" and url.count("/") == _SLASHES_OF_ORIGIN:
+            url += "/"
+        if not found.get(url):
+            found[url] = " ".join(anchor.text.split()) or _label(anchor)
+    return tuple([Link(url, text) for url, text in found.items() if _is_fetchable(url)])
 
 
 def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
@@ -178,6 +183,8 @@ def strip_targets(element: turbohtml.Element) -> int:
 
 
 def _is_fetchable(url: str) -> bool:
+    if not url.startswith(("https://", "http://")):
+        return False
     return len(url) <= MAX_LENGTH and ("@" not in url or "@" not in origin(url))
 
 

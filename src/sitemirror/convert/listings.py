@@ -31,6 +31,7 @@ _LINE_NUMBERS: Final = (
     ".sourceLineNo, span.line-numbers, td.line-numbers)"
 )
 _NOT_COPIED: Final = "span[style*=user-select]"  # Hugo's numbers, where it writes styles and no classes
+_MORE_THAN_TEXT: Final = ":not(code)"
 _MAYBE_NUMBERED: Final = "[class^=lin], .ln"
 _MORE_THAN_COLOUR: Final = (
     ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
@@ -64,12 +65,13 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
         return  # Its text is that of the one around it.
     text = pre.text
-    if text.lstrip()[:1].isdigit() or pre.select_one(_MAYBE_NUMBERED) is not None:
-        _drop_numbers(pre)
-    if "\n" not in text:
-        _part_lines(pre)
-    for button in list(pre.iter_elements(_BUTTONS)):
-        button.decompose()
+    if pre.select_one(_MORE_THAN_TEXT) is not None:
+        if text.lstrip()[:1].isdigit() or pre.select_one(_MAYBE_NUMBERED) is not None:
+            _drop_numbers(pre)
+        if "\n" not in text:
+            _part_lines(pre)
+        for button in list(pre.iter_elements(_BUTTONS)):
+            button.decompose()
     code = pre.find("code")
     language = language_of(code, names) if code is not None else None
     here: Node | None = pre
@@ -204,8 +206,11 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
 
 def _prefixed_name(classes: str) -> str | None:
     """The language that a class name ends with, after a word that says so."""
-    every = (found[1] or found[2] for found in _LANGUAGE_CLASS.finditer(classes))
-    return next((name for name in every if not _ARRANGES.search(name)), None)
+    for found in _LANGUAGE_CLASS.finditer(classes):
+        name: str = found[1] or found[2]
+        if not _ARRANGES.search(name):
+            return name
+    return None
 
 
 def _bare_name(words: Sequence[str], names: Mapping[str, str]) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from turbohtml import Element, Text
@@ -34,13 +33,13 @@ def convert_html(
 ) -> Page:
     """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise."""
     document = parse(html, url=url, charset=charset)
+    body = document.body
     links: tuple[Link, ...] = ()
     urls = Resolver(document.base)
-    if (body := document.body) is not None:
+    if body is not None:
         parts.drop_no_content(body)
         links = read_links(body, urls)
-    page = _converted(document, html, Content(content), charset, urls)
-    return replace(page, links=links) if links else page
+    return _converted(document, body, html, Content(content), charset, urls, links)
 
 
 def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:
@@ -48,14 +47,22 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
 
     Whoever wants the page's links reads them before: most of them are no part of its content.
     """
-    if (body := document.body) is not None:
-        parts.drop_no_content(body)
-    return _converted(document, html, content, charset, Resolver(document.base))
-
-
-def _converted(document: Document, html: bytes | str, content: Content, charset: str | None, urls: Resolver) -> Page:
-    metadata = read_metadata(document)
     body = document.body
+    if body is not None:
+        parts.drop_no_content(body)
+    return _converted(document, body, html, content, charset, Resolver(document.base), ())
+
+
+def _converted(
+    document: Document,
+    body: Element | None,
+    html: bytes | str,
+    content: Content,
+    charset: str | None,
+    urls: Resolver,
+    links: tuple[Link, ...],
+) -> Page:
+    metadata = read_metadata(document)
     if body is None:
         return _frameset(document, metadata)
     generators = recognise(metadata.signature, body)
@@ -68,7 +75,7 @@ def _converted(document: Document, html: bytes | str, content: Content, charset:
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
         markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
-    return replace(_page(document, metadata, title, markdown, (), refresh), hidden_texts=hidden_texts)
+    return _page(document, metadata, title, markdown, links, refresh, hidden_texts)
 
 
 def describe_document(document: Document) -> Page:
@@ -148,6 +155,7 @@ def _page(
     markdown: str,
     links: tuple[Link, ...],
     refresh: str | None,
+    hidden_texts: int = 0,
 ) -> Page:
     fields = metadata.fields
     if metadata.canonical is not None and metadata.canonical != document.url:
@@ -160,6 +168,7 @@ def _page(
         links=links,
         canonical=metadata.canonical,
         refresh=refresh,
+        hidden_texts=hidden_texts,
     )
 
 

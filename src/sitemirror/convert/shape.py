@@ -51,8 +51,11 @@ class _Roles(dict[str, str | None]):
         self._roles = names.roles
 
     def __missing__(self, classes: str) -> str | None:
-        roles = self._roles
-        found = self[classes] = next((roles[name] for name in classes.split() if name in roles), None)
+        found = None
+        for name in classes.split():
+            if (found := self._roles.get(name)) is not None:
+                break
+        self[classes] = found
         return found
 
 
