@@ -12,9 +12,9 @@ from weakref import WeakValueDictionary
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
-from yarl import URL
 
 from sitemirror.events import Listener, nobody
+from sitemirror.fetch.alarm import Alarms
 from sitemirror.fetch.credentials import Credentials
 from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, UnknownEncoding
 from sitemirror.fetch.exchange import Exchange, Head
@@ -25,10 +25,11 @@ from sitemirror.fetch.outage import says_down
 from sitemirror.fetch.pace import Clock, Pace
 from sitemirror.fetch.proxy import Proxies
 from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
+from sitemirror.fetch.send import LONGEST_HEADER, MOST_HEADERS, Sender
 from sitemirror.fetch.stream import STREAM_TIMEOUTS, Stream
 from sitemirror.fetch.trouble import explain
 from sitemirror.fetch.trust import Trust
-from sitemirror.fetch.wire import Dropped, Response, Wires
+from sitemirror.fetch.wire import Dropped, Wires
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
@@ -37,9 +38,6 @@ from sitemirror.urls import InvalidUrl, normalize, parts, without_credentials
 
 KEEP_ALIVE: Final = 240.0
 """Seconds an idle connection is kept; just under what firewalls on the way commonly forget one after."""
-
-LONGEST_HEADER: Final = 32 * 1024
-MOST_HEADERS: Final = 256
 
 _PROBE: Final = 30.0  # seconds for a look whether a host is there
 _SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
@@ -83,6 +81,7 @@ class Fetcher:
         self._proxies = Proxies(settings)
         self._trust = trust or Trust(settings.ca_file)
         self._wires = Wires()
+        self._alarms = Alarms(settings.timeout)
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @property
@@ -113,9 +112,11 @@ class Fetcher:
             max_field_size=LONGEST_HEADER,
             max_headers=MOST_HEADERS,
         )
+        self._sender = Sender(self._session, self._wires)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._alarms.close()
         await self._session.close()
         await self._guard.close()
 
@@ -129,7 +130,10 @@ class Fetcher:
         wanted: Wanted | None = None,
     ) -> Outcome:
         """Asks for `url` once, and again only where the host said "later". Never raises for what a server does."""
-        slot = self._slots.setdefault(parts(url).authority, asyncio.Semaphore(self._settings.concurrency))
+        authority = parts(url).authority
+        slot = self._slots.get(authority)
+        if slot is None:
+            slot = self._slots[authority] = asyncio.Semaphore(self._settings.concurrency)
         async with slot:
             answer = await self._answer(url, lane, validators, total=self._settings.timeout)
             if not isinstance(answer, Exchange):
@@ -242,11 +246,6 @@ class Fetcher:
                 await self._guard.check_target(url)
         else:
             self._guard.check_literal(url)
-        proxy_headers = {}
-        if proxy is not None and proxy.authorization is not None:
-            proxy_headers["Proxy-Authorization"] = proxy.authorization
-            if parts(url).scheme == "http":  # For https the proxy only ever sees the request for a tunnel.
-                headers = headers | proxy_headers
         uses_tls = url.startswith("https:") or (proxy is not None and proxy.url.startswith("https:"))
         for left in range(self._settings.concurrency, -1, -1):
             await self._pace.turn(url, lane)
@@ -255,18 +254,16 @@ class Fetcher:
             try:
                 if lost := self._pace.given_up(url):
                     raise GivenUp(lost)
-                async with asyncio.timeout(self._settings.timeout):
-                    with self._watch.waiting(Stage.ANSWER):
-                        response = await self._session.request(
-                            method,
-                            URL(url, encoded=True),
-                            headers=headers,
-                            allow_redirects=False,
-                            proxy=proxy.url if proxy is not None else None,
-                            proxy_headers=proxy_headers or None,
-                            ssl=self._trust.context if uses_tls else True,
-                        )
-                assert isinstance(response, Response)
+                with self._alarms.alarm(), self._watch.waiting(Stage.ANSWER):
+                    response = await self._sender.send(
+                        method,
+                        url,
+                        headers,
+                        proxy=proxy,
+                        ssl=self._trust.context if uses_tls else True,
+                        # What has no more time than the head needs no look at each byte.
+                        patience=self._settings.timeout if total > self._settings.timeout else None,
+                    )
                 exchange = Exchange(url, response, deadline=begun + total, on_end=self._pace.ended)
             except (Dropped, aiohttp.ClientConnectionResetError) as error:
                 # Servers close idle connections when they like. Each time there is one less of those, so after as many
@@ -329,6 +326,8 @@ class Fetcher:
             return refused
         found, size = [], 0
         try:
+            if head.content_type and (whole := exchange.at_once(limit)) is not None:
+                return Fetched(head.url, head.status, head.headers, whole, head.content_type, head.charset, self._now())
             async with aclosing(exchange.body(exchange.decoder(limit))) as body:
                 async for piece in body:
                     found.append(piece)

@@ -11,6 +11,7 @@ from typing import Final
 
 from sitemirror.fetch.decode import Decoder, UnknownEncoding
 from sitemirror.fetch.media import parse_content_type
+from sitemirror.fetch.send import Reply
 from sitemirror.fetch.wire import Response
 from sitemirror.text import printable
 
@@ -35,7 +36,7 @@ class Head:
 class Exchange:
     """A request that has been answered, with its body still on the wire. `on_end` is called once, when it is closed."""
 
-    def __init__(self, url: str, response: Response, *, deadline: float, on_end: Callable[[], None]) -> None:
+    def __init__(self, url: str, response: Reply | Response, *, deadline: float, on_end: Callable[[], None]) -> None:
         self.head = _head(url, response)
         self._response = response
         self._deadline = deadline
@@ -54,6 +55,19 @@ class Exchange:
             # We asked for no other. The parser passes what it does not know as it is, framing and all.
             raise UnknownEncoding(f"transfer encoding {travelling}")
         return Decoder(self.head.headers.get("content-encoding"), limit=limit)
+
+    def at_once(self, limit: int) -> bytes | None:
+        """The decoded body, if all of it is there by now; a small page's mostly comes with its head."""
+        content = self._response.content
+        if not content.is_eof():
+            return None
+        decoder = self.decoder(limit)
+        data = content.read_nowait()
+        pieces = [*decoder.feed(data)] if data else []
+        if (error := self._response.broken) is not None:
+            raise error
+        pieces += decoder.finish()
+        return b"".join(pieces)
 
     async def body(self, decoder: Decoder) -> AsyncGenerator[bytes, None]:
         """The decoded body in bounded pieces. Raises whatever goes wrong on the way."""
@@ -98,7 +112,7 @@ class Exchange:
             on_end()
 
 
-def _head(url: str, response: Response) -> Head:
+def _head(url: str, response: Reply | Response) -> Head:
     headers: dict[str, str] = {}
     for raw_name, raw_value in response.raw_headers:
         name, value = _name(raw_name), _text(raw_value)

@@ -78,22 +78,34 @@ class Response(aiohttp.ClientResponse):
             if kept:  # Most likely the rest of an earlier answer: a body sent with HEAD, or longer than was said.
                 raise Dropped(kept=kept) from error
             raise
-        if (closed := wire.closed) is not None and not self.content.is_eof():
-            closed.add_done_callback(self._ended)
-            self.content.on_eof(partial(_forget, closed, self._ended))
+        tell_of_its_end(wire, self.content)
         return self
-
-    def _ended(self, closed: asyncio.Future[None]) -> None:
-        if not closed.cancelled():
-            closed.exception()  # Looked at, so that nobody complains that it was not.
-        if not self.content.is_eof() and self.content.exception() is None:
-            self.content.set_exception(aiohttp.ClientPayloadError("the connection ended inside the body"))
 
     @property
     def broken(self) -> Exception | None:
         """The error that ended the connection, if it did not end in good order."""
-        error = self._wire.exception() if self._wire is not None else None
-        return error if isinstance(error, aiohttp.ClientOSError) else None
+        return broken(self._wire) if self._wire is not None else None
+
+
+def broken(wire: ResponseHandler) -> Exception | None:
+    """The error that ended a connection, if it did not end in good order."""
+    error = wire.exception()
+    return error if isinstance(error, aiohttp.ClientOSError) else None
+
+
+def tell_of_its_end(wire: ResponseHandler, content: aiohttp.StreamReader) -> None:
+    """Whoever reads a body hears when its connection ends inside it."""
+    if not content.is_eof() and (closed := wire.closed) is not None:
+        ended = partial(_ended, content)
+        closed.add_done_callback(ended)
+        content.on_eof(partial(_forget, closed, ended))
+
+
+def _ended(content: aiohttp.StreamReader, closed: asyncio.Future[None]) -> None:
+    if not closed.cancelled():
+        closed.exception()  # Looked at, so that nobody complains that it was not.
+    if not content.is_eof() and content.exception() is None:
+        content.set_exception(aiohttp.ClientPayloadError("the connection ended inside the body"))
 
 
 def _forget(closed: asyncio.Future[None], callback: Callable[[asyncio.Future[None]], None]) -> None:
