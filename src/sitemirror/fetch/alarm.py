@@ -22,10 +22,12 @@ class Alarms:
     def alarm(self) -> Alarm:
         """Around what has to be done in time. Raises `TimeoutError` there if it is not."""
         loop = asyncio.get_running_loop()
-        alarm = Alarm(self, loop.time() + self._seconds)
+        task = asyncio.current_task(loop)
+        assert task is not None
+        alarm = Alarm(self, task, loop.time())
         self._set.append(alarm)
         if self._timer is None:
-            self._timer = loop.call_at(alarm.due, self._ring, loop)
+            self._timer = loop.call_at(alarm.begun + self._seconds, self._ring, loop)
         return alarm
 
     def tidy(self) -> None:
@@ -35,10 +37,10 @@ class Alarms:
             alarms.popleft()
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
-        now, alarms = loop.time(), self._set
-        while alarms and (alarms[0].task is None or alarms[0].due <= now):
+        late, alarms = loop.time() - self._seconds, self._set
+        while alarms and (alarms[0].task is None or alarms[0].begun <= late):
             alarms.popleft().ring()
-        self._timer = loop.call_at(alarms[0].due, self._ring, loop) if alarms else None
+        self._timer = loop.call_at(alarms[0].begun + self._seconds, self._ring, loop) if alarms else None
 
     def close(self) -> None:
         if self._timer is not None:
@@ -47,14 +49,12 @@ class Alarms:
 
 
 class Alarm:
-    """Of one request, set for the loop's time `due`. Set by the task that goes into it."""
+    """Of one request, which `task` makes."""
 
-    __slots__ = ("_alarms", "_cancelled_before", "_rang", "due", "task")
+    __slots__ = ("_alarms", "_cancelled_before", "_rang", "begun", "task")
 
-    def __init__(self, alarms: Alarms, due: float) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.due = due
+    def __init__(self, alarms: Alarms, task: asyncio.Task[object], begun: float) -> None:
+        self.begun = begun  # by the loop's clock
         self.task: asyncio.Task[object] | None = task  # None: over
         self._alarms = alarms
         self._cancelled_before = task.cancelling()

@@ -34,7 +34,7 @@ from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outc
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.text import printable
-from sitemirror.urls import InvalidUrl, normalize, parts, without_credentials
+from sitemirror.urls import InvalidUrl, authority, normalize, without_credentials
 
 KEEP_ALIVE: Final = 240.0
 """Seconds an idle connection is kept; just under what firewalls on the way commonly forget one after."""
@@ -80,6 +80,11 @@ class Fetcher:
         self._credentials = Credentials(settings, start_url, clock=clock)
         self._proxies = Proxies(settings)
         self._trust = trust or Trust(settings.ca_file)
+        self._always = {
+            "User-Agent": settings.user_agent,
+            "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "Accept-Encoding": ACCEPTED,
+        }
         self._wires = Wires()
         self._alarms = Alarms(settings.timeout)
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
@@ -130,10 +135,10 @@ class Fetcher:
         wanted: Wanted | None = None,
     ) -> Outcome:
         """Asks for `url` once, and again only where the host said "later". Never raises for what a server does."""
-        authority = parts(url).authority
-        slot = self._slots.get(authority)
+        host = authority(url)
+        slot = self._slots.get(host)
         if slot is None:
-            slot = self._slots[authority] = asyncio.Semaphore(self._settings.concurrency)
+            slot = self._slots[host] = asyncio.Semaphore(self._settings.concurrency)
         async with slot:
             answer = await self._answer(url, lane, validators, total=self._settings.timeout)
             if not isinstance(answer, Exchange):
@@ -219,7 +224,7 @@ class Fetcher:
         if not self._pace.stumbled(url, reason) or tries >= self._settings.max_retries:
             return False
         start = self._start_url
-        if url != start and parts(url).authority == parts(start).authority:
+        if url != start and authority(url) == authority(start):
             # Pages that fail in a row may be all that is wrong with a site: then its start page is there.
             try:
                 exchange = await self._send("HEAD", start, lane, self._headers(start, Validators()), total=_PROBE)
@@ -249,12 +254,12 @@ class Fetcher:
         uses_tls = url.startswith("https:") or (proxy is not None and proxy.url.startswith("https:"))
         for left in range(self._settings.concurrency, -1, -1):
             await self._pace.turn(url, lane)
-            begun = asyncio.get_running_loop().time()
             exchange = None
             try:
                 if lost := self._pace.given_up(url):
                     raise GivenUp(lost)
-                with self._alarms.alarm(), self._watch.waiting(Stage.ANSWER):
+                alarm = self._alarms.alarm()
+                with alarm, self._watch.waiting(Stage.ANSWER):
                     response = await self._sender.send(
                         method,
                         url,
@@ -264,7 +269,8 @@ class Fetcher:
                         # What has no more time than the head needs no look at each byte.
                         patience=self._settings.timeout if total > self._settings.timeout else None,
                     )
-                exchange = Exchange(url, response, deadline=begun + total, on_end=self._pace.ended)
+                deadline = alarm.begun + total
+                exchange = Exchange(url, response, deadline=deadline, on_end=self._pace.ended)
             except (Dropped, aiohttp.ClientConnectionResetError) as error:
                 # Servers close idle connections when they like. Each time there is one less of those, so after as many
                 # tries as there are slots it is a new one that was closed.
@@ -278,17 +284,15 @@ class Fetcher:
         raise AssertionError("the last try raises or returns")
 
     def _headers(self, url: str, validators: Validators) -> dict[str, str]:
-        headers = {
-            "User-Agent": self._settings.user_agent,
-            "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-            "Accept-Encoding": ACCEPTED,
-        }
+        given = self._credentials.headers_for(url)
+        if not given and not validators:
+            return self._always
+        headers = dict(self._always)
         # A validator that cannot be sent back as it came is worth nothing.
         if validators.etag and _SENDABLE.fullmatch(validators.etag):
             headers["If-None-Match"] = validators.etag
         if validators.last_modified and _SENDABLE.fullmatch(validators.last_modified):
             headers["If-Modified-Since"] = validators.last_modified
-        given = self._credentials.headers_for(url)
         replaced = {name.lower() for name in given}
         return {name: value for name, value in headers.items() if name.lower() not in replaced} | given
 

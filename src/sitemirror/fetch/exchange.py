@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from sitemirror.fetch.decode import Decoder, UnknownEncoding
+from sitemirror.fetch.decode import BodyTooLarge, Decoder, UnknownEncoding
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.fetch.send import Reply
 from sitemirror.fetch.wire import Response
@@ -61,13 +61,16 @@ class Exchange:
         content = self._response.content
         if not content.is_eof():
             return None
-        decoder = self.decoder(limit)
+        headers = self.head.headers
+        is_plain = "content-encoding" not in headers and "transfer-encoding" not in headers
+        decoder = None if is_plain else self.decoder(limit)
         data = content.read_nowait()
-        pieces = [*decoder.feed(data)] if data else []
+        if len(data) > limit:
+            raise BodyTooLarge
+        pieces = [*decoder.feed(data)] if data and decoder is not None else []
         if (error := self._response.broken) is not None:
             raise error
-        pieces += decoder.finish()
-        return b"".join(pieces)
+        return data if decoder is None else b"".join([*pieces, *decoder.finish()])
 
     async def body(self, decoder: Decoder) -> AsyncGenerator[bytes, None]:
         """The decoded body in bounded pieces. Raises whatever goes wrong on the way."""
@@ -113,20 +116,29 @@ class Exchange:
 
 
 def _head(url: str, response: Reply | Response) -> Head:
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in response.raw_headers:
-        name, value = _name(raw_name), _text(raw_value)
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    content_type, charset = parse_content_type(headers.get("content-type"))
+    headers = _headers(response.raw_headers)
+    content_type, charset = _kind(headers.get("content-type"))
     length = headers.get("content-length", "").partition(",")[0].strip()
-    return Head(
-        url=url,
-        status=response.status,
-        headers=headers,
-        content_type=content_type,
-        charset=printable(charset, limit=80) if charset else None,
-        content_length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
-    )
+    size = int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None
+    return Head(url, response.status, headers, content_type, charset, size)
+
+
+def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in raw:
+        name = _name(raw_name)
+        try:  # Mostly ASCII.
+            value = raw_value.decode()
+        except UnicodeDecodeError:
+            value = _text(raw_value)
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+@lru_cache(maxsize=256)
+def _kind(header: str | None) -> tuple[str, str | None]:
+    content_type, charset = parse_content_type(header)
+    return content_type, printable(charset, limit=80) if charset else None
 
 
 @lru_cache(maxsize=256)

@@ -52,6 +52,7 @@ _NOT_PUBLIC_6: Final = tuple(
     )
 )
 _NAT64: Final = IPv6Network("64:ff9b::/96")
+_REMEMBERED: Final = 1024
 _NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
@@ -109,6 +110,7 @@ class AddressGuard(AbstractResolver):
         self._proxies = frozenset(_endpoint(url) for url in proxies)
         self._tell = on_event
         self._exempt: set[Address] = set()
+        self._harmless: set[str] = set()  # hosts that spell out no address that is forbidden
         self._judged: dict[str, str | None] = {}
         self._proxy_addresses: set[tuple[Address, int]] = set()
 
@@ -136,8 +138,14 @@ class AddressGuard(AbstractResolver):
 
     def check_literal(self, url: str) -> None:
         """Refuses a URL that spells out a forbidden address."""
-        if (address := literal(parts(url).host)) is not None and not self.allows(address):
+        host = parts(url).host
+        if host in self._harmless:
+            return
+        if (address := literal(host)) is not None and not self.allows(address):
             raise AddressRefused(str(address))
+        if len(self._harmless) >= _REMEMBERED:
+            self._harmless.clear()
+        self._harmless.add(host)
 
     async def check_target(self, url: str) -> None:
         """For requests that a proxy will resolve and connect: refuses targets that are private as seen from here."""

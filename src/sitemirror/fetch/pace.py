@@ -19,7 +19,7 @@ from sitemirror.fetch.outage import PATIENCE, PATIENCE_ELSEWHERE, PROBES_APART, 
 from sitemirror.model import Lane
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
-from sitemirror.urls import parts
+from sitemirror.urls import authority
 
 LONGEST_PAUSE: Final = 3600.0
 """Seconds. A host that asks for more is asked again after an hour: a typo must not stop a run for a year."""
@@ -113,7 +113,7 @@ class Pace:
 
     def patient_with(self, url: str) -> None:
         """This is the host that the run is about: it is given up only after long."""
-        self._site = parts(url).authority
+        self._site = authority(url)
 
     async def turn(self, url: str, lane: Lane) -> None:
         """Returns when a request to `url` may start: one lane interval after the last start, and after any pause."""
@@ -165,7 +165,7 @@ class Pace:
         until = self._clock.monotonic() + seconds
         if until > host.paused_until:
             host.paused_until = until
-            self._tell(Waiting(parts(url).authority, seconds, reason))
+            self._tell(Waiting(authority(url), seconds, reason))
 
     def stumbled(self, url: str, reason: str, asked: float | None = None) -> bool:
         """A request came to nothing because of the host, which may have `asked` for time.
@@ -175,7 +175,7 @@ class Pace:
         host, now = self._host(url), self._clock.monotonic()
         outage = host.outage
         if host.paused_until <= now and not outage.given_up:  # else it fell with one that is counted
-            site = parts(url).authority
+            site = authority(url)
             outage.add(now, reason, PATIENCE if site == self._site else PATIENCE_ELSEWHERE)
             if outage.given_up:
                 self._tell(Warned(f"{site} is given up for this run: {outage.told()}"))
@@ -187,7 +187,7 @@ class Pace:
 
     def given_up(self, url: str) -> str:
         """Why nothing more is sent to the host in this run; empty while there is hope."""
-        host = self._hosts.get(parts(url).authority)
+        host = self._hosts.get(authority(url))
         return host.outage.told() if host is not None and host.outage.given_up else ""
 
     @property
@@ -198,7 +198,7 @@ class Pace:
 
     def answered(self, url: str) -> None:
         """The host is there, whatever it thinks of the request."""
-        host = self._hosts.get(parts(url).authority)
+        host = self._hosts.get(authority(url))
         if host is not None and host.outage.failures and not host.outage.given_up:
             host.outage = Outage()
 
@@ -210,7 +210,7 @@ class Pace:
 
     def recovered(self, url: str) -> None:
         """Gives back a little of the rate after a good answer."""
-        host = self._hosts.get(parts(url).authority)
+        host = self._hosts.get(authority(url))
         if host is not None and host.share < 1.0:
             # Rounded, so that twenty steps of 0.05 make exactly 1.
             host.share = min(round(host.share + RECOVERY, 9), 1.0)
@@ -249,7 +249,7 @@ class Pace:
                     self._tell(Waiting(name, left, "asked for in the last run"))
 
     def _host(self, url: str) -> _Host:
-        name = parts(url).authority
+        name = authority(url)
         host = self._hosts.get(name)
         if host is None:
             if len(self._hosts) >= MANY_HOSTS:

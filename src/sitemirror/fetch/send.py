@@ -75,6 +75,7 @@ class Sender:
 
     def __init__(self, session: aiohttp.ClientSession, wires: Wires) -> None:
         self._session = session
+        self._timeout = session.timeout
         self._wires = wires
         self._knows_how = aiohttp.__version__.startswith(KNOWN)
         self._openings: dict[Key, Opening] = {}
@@ -117,7 +118,7 @@ class Sender:
         opening = self._openings.get(key) or self._open(key, ssl)
         connector = self._session.connector
         assert connector is not None
-        connection = await connector.connect(opening.request, [], self._session.timeout)
+        connection = await connector.connect(opening.request, [], self._timeout)
         try:
             wire = connection.protocol
             assert wire is not None

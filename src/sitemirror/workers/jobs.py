@@ -171,7 +171,7 @@ def localize(file: Received, targets: Mapping[str, str]) -> tuple[int, str]:
 
 def reading_wanted(kind: str, source: Source, wishes: Wishes) -> Message:
     """A job that reads a page."""
-    options = (wishes.content.value, wishes.front_matter, wishes.markdown, wishes.links, wishes.meta, wishes.anchors)
+    options = (wishes.content, wishes.front_matter, wishes.markdown, wishes.links, wishes.meta, wishes.anchors)
     return orjson.dumps((kind, source.url, source.charset, options)), source.body
 
 

@@ -151,7 +151,12 @@ class Pool:
             self._start(self._asked_for or 1)
         if is_risky:
             return False
-        return not self.count or (not any(worker.is_up for worker in self._workers) and not self._waiting)
+        if not self.count:
+            return True
+        for worker in self._workers:
+            if worker.is_up:
+                return False
+        return not self._waiting
 
     def _is_too_busy(self) -> bool:
         self._jobs += 1
@@ -175,7 +180,7 @@ class Pool:
             self._busy += time.perf_counter() - begun
 
     async def _ask(self, message: Message, url: str, watch: Stopwatch) -> Message:
-        job = Job(message, asyncio.get_running_loop().create_future(), watch, urls.parts(url).authority)
+        job = Job(message, asyncio.get_running_loop().create_future(), watch, urls.authority(url))
         self._look_around()
         self._waiting.add(job)
         self._feed()
@@ -187,17 +192,28 @@ class Pool:
 
     def _look_around(self) -> None:
         """Starts another worker if all have had their hands full for a while."""
-        up = [worker for worker in self._workers if worker.is_up]
-        is_full = bool(up) and all(len(worker.jobs) >= 2 or not worker.has_room for worker in up)
-        self._crowded = self._crowded + 1 if is_full else 0
-        if self._crowded >= CROWDED and len(up) == len(self._workers) < self.count and not self._starting:
+        up = 0
+        for worker in self._workers:
+            if worker.is_up:
+                up += 1
+                if len(worker.jobs) < 2 and worker.has_room:
+                    self._crowded = 0
+                    return
+        self._crowded = self._crowded + 1 if up else 0
+        if self._crowded >= CROWDED and up == len(self._workers) < self.count and not self._starting:
             self._crowded = 0
             self._start(1)
 
     def _feed(self) -> None:
         """Gives what waits to the workers with the least before them, as far as they have room."""
-        while self._waiting and (room := [worker for worker in self._workers if worker.has_room]):
-            min(room, key=lambda worker: worker.load).do(self._waiting.next())
+        while self._waiting:
+            least = None
+            for worker in self._workers:
+                if worker.has_room and (least is None or worker.load < least.load):
+                    least = worker
+            if least is None:
+                return
+            least.do(self._waiting.next())
 
     # --- workers -----------------------------------------------------------------------------------------------
 

@@ -42,11 +42,11 @@ class Job:
     watch: Stopwatch
     site: str = ""  # whose page it is
     deaths: int = 0
+    size: int = field(init=False)  # bytes
 
-    @property
-    def size(self) -> int:
+    def __post_init__(self) -> None:
         told, body = self.message
-        return len(told) + len(body)
+        self.size = len(told) + len(body)
 
     def answer(self, answer: Message | str) -> None:
         """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
@@ -65,7 +65,9 @@ class Worker(asyncio.SubprocessProtocol):
     load: int = 0  # bytes it has been given and not answered
     ended: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     _transport: asyncio.SubprocessTransport | None = None
-    _received: bytearray = field(default_factory=bytearray)
+    _pipe: asyncio.WriteTransport | None = None  # to it
+    _received: bytearray = field(default_factory=bytearray)  # the beginning of an answer
+    _enough: int = 0  # bytes that it has at least
     _began: float = 0.0
     _is_leaving: bool = False  # a pipe is closed, and that it has ended will be heard soon
 
@@ -74,8 +76,7 @@ class Worker(asyncio.SubprocessProtocol):
             self._began = time.monotonic()
         self.jobs.append(job)
         self.load += job.size
-        assert self._transport is not None
-        pipe = cast(asyncio.WriteTransport | None, self._transport.get_pipe_transport(0))
+        pipe = self._pipe
         if pipe is not None and not pipe.is_closing():  # else it is on its way out, and its jobs come back
             pipe.write(framed(job.message))
 
@@ -100,8 +101,8 @@ class Worker(asyncio.SubprocessProtocol):
 
     def end(self) -> None:
         """Asks the process to end: it does when nothing more can come."""
-        if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
-            pipe.close()
+        if self._pipe is not None:
+            self._pipe.close()
 
     def kill(self) -> None:
         self._is_leaving = True
@@ -114,20 +115,29 @@ class Worker(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
+        self._pipe = cast(asyncio.WriteTransport | None, self._transport.get_pipe_transport(0))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         received = self._received
-        received += data
-        start = 0
-        while len(received) - start >= HEADER.size:
-            told, body, seconds = HEADER.unpack_from(received, start)
+        if received:
+            received += data
+            if len(received) < self._enough:
+                return
+            data = bytes(received)
+            received.clear()
+        start, enough = 0, HEADER.size
+        while start + enough <= len(data):
+            told, body, seconds = HEADER.unpack_from(data, start)
             begin = start + HEADER.size
             end = begin + told + body
-            if end > len(received):
+            if end > len(data):
+                enough = end - start
                 break
-            self._answered((bytes(received[begin : begin + told]), bytes(received[begin + told : end])), seconds)
+            self._answered((data[begin : begin + told], data[begin + told : end]), seconds)
             start = end
-        del received[:start]
+        if start < len(data):  # Most answers come whole, and are cut out of what has come, once.
+            received += data[start:]
+            self._enough = enough
 
     def _answered(self, answer: Message, seconds: float) -> None:
         if not self.is_up:  # The first word only says that it is there.
