@@ -18,8 +18,9 @@ from sitemirror.choices import Content
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.stopwatch import Running, Stage
 from sitemirror.workers import jobs, pool, process
-from sitemirror.workers.jobs import READERS, JobFailed, Received, Source, Wishes
+from sitemirror.workers.jobs import JobFailed, Received, Source, Wishes
 from sitemirror.workers.pool import LOOK_EVERY, Pool, suitable_workers
+from sitemirror.workers.readers import READERS
 from sitemirror.workers.worker import Worker
 
 URL = "https://example.com/docs/"
@@ -219,7 +220,7 @@ async def test_what_goes_wrong_in_a_page_is_told(monkeypatch: pytest.MonkeyPatch
         await started(readers)
         with pytest.raises(JobFailed, match="Odd: page"):
             await readers.read("html", source(b"<p>odd"), Wishes())
-    monkeypatch.setitem(jobs.READERS, "html", _broken)
+    monkeypatch.setitem(READERS, "html", _broken)
     async with pool_of(0) as (readers, _):
         with pytest.raises(JobFailed, match="ZeroDivisionError"):
             await readers.read("html", source(), Wishes())

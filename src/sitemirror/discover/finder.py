@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
-
-import turbohtml
+from typing import TYPE_CHECKING, Final
 
 from sitemirror import urls
 from sitemirror.discover.inflate import Inflater
 from sitemirror.discover.recode import Recoder
 from sitemirror.discover.sniff import HEAD, Shape, first_line_is_url, has_sitemap_root, shape, skip_blanks
+
+if TYPE_CHECKING:
+    import turbohtml
 
 WELL_KNOWN: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap.xml.gz", "sitemap.txt", "wp-sitemap.xml")
 
@@ -48,6 +49,8 @@ def candidates(start_url: str, robots_sitemaps: Iterable[str]) -> list[list[str]
 
 def sitemap_links(html: bytes, base_url: str) -> list[str]:
     """What a page's `<link rel="sitemap">` elements point to."""
+    import turbohtml  # A site whose robots.txt names its sitemaps needs none of it here.
+
     document = turbohtml.parse(html)
     base = base_url
     for element in document.select("base[href]")[:1]:

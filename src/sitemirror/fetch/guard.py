@@ -15,7 +15,7 @@ from typing import Any, Final
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from sitemirror.events import Listener, Warned, nobody
-from sitemirror.urls import parts
+from sitemirror.urls import authority, parts
 
 Address = IPv4Address | IPv6Address
 
@@ -138,10 +138,10 @@ class AddressGuard(AbstractResolver):
 
     def check_literal(self, url: str) -> None:
         """Refuses a URL that spells out a forbidden address."""
-        host = parts(url).host
+        host = authority(url)
         if host in self._harmless:
             return
-        if (address := literal(host)) is not None and not self.allows(address):
+        if (address := literal(parts(url).host)) is not None and not self.allows(address):
             raise AddressRefused(str(address))
         if len(self._harmless) >= _REMEMBERED:
             self._harmless.clear()

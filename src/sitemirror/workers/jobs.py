@@ -7,22 +7,18 @@ reading its answer is safe.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import orjson
 
 from sitemirror.choices import Content
-from sitemirror.convert.describe import describe
-from sitemirror.convert.document import parse
-from sitemirror.convert.page_meta import read_page_meta
 from sitemirror.convert.relative import relative_link
 from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
-from sitemirror.discover.links import page_links, tree_links
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
 from sitemirror.store.files import Tree
@@ -69,63 +65,6 @@ class Reading:
     meta: str | None = None  # JSON
     anchors: str | None = None  # which heading of the Markdown each id of the page leads to, packed
     hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
-
-
-def read_html(source: Source, wishes: Wishes) -> Reading:
-    """Everything that is wanted of an HTML page, from one parse."""
-    body, url, charset = source.body, source.url, source.charset
-    document = parse(body, url=url, charset=charset)
-    meta = orjson.dumps(read_page_meta(document)).decode() if wishes.meta else None
-    links = None
-    if wishes.links:
-        # Converting looks into shadow roots, following links beside them: not in one tree.
-        apart = b"shadowrootmode" in body
-        links = page_links(body, url=url, charset=charset) if apart else tree_links(document.tree, url=url)
-    if not wishes.markdown:
-        says = describe(document)
-        return Reading(_digest(body), says.title, says.canonical, says.refresh, links=links, meta=meta)
-    from sitemirror.convert.frontmatter import front_matter  # A crawl that keeps HTML does without the conversion.
-    from sitemirror.convert.page import convert_document
-
-    page = convert_document(document, body, content=wishes.content, charset=charset)
-    markdown = page.markdown.encode("utf-8", "replace")
-    digest = _digest(markdown)
-    if wishes.front_matter:
-        before = front_matter(page).encode("utf-8", "replace")
-        markdown = b"%b\n%b" % (before, markdown) if markdown else before
-    anchors = None
-    if wishes.anchors:
-        from sitemirror.convert.anchors import pack_fragments  # Only for --links local.
-
-        anchors = pack_fragments(body, url=url, charset=charset, content=wishes.content)
-    return Reading(digest, page.title, page.canonical, page.refresh, markdown, links, meta, anchors, page.hidden_texts)
-
-
-def read_text(source: Source, _: Wishes) -> Reading:
-    """A page of plain text or Markdown."""
-    from sitemirror.convert.page import convert_text  # Loaded with the first page.
-
-    page = convert_text(source.body, url=source.url, charset=source.charset)
-    markdown = page.markdown.encode("utf-8", "replace")
-    return Reading(_digest(markdown), page.title, markdown=markdown)
-
-
-def read_css(source: Source, _: Wishes) -> Reading:
-    """What a style sheet needs."""
-    from sitemirror.discover.stylesheet import css_links  # Most pages are read before the first of these.
-
-    return Reading(links=css_links(source.body, url=source.url, charset=source.charset))
-
-
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=16).digest()
-
-
-READERS: Final[dict[str, Callable[[Source, Wishes], Reading]]] = {
-    "html": read_html,
-    "text": read_text,
-    "css": read_css,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +122,8 @@ def localizing_wanted(file: Received, targets: Mapping[str, str]) -> Message:
 
 def do(job: Message) -> Message:
     """Does a job that came from another process. Whatever goes wrong is an answer, too."""
+    from sitemirror.workers.readers import READERS  # Whoever has workers does without them.
+
     try:
         kind, url, charset, options = orjson.loads(job[0])
         if kind == "localize":

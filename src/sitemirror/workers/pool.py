@@ -22,7 +22,6 @@ from sitemirror.errors import OutputError
 from sitemirror.memory import give_back
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.workers.jobs import (
-    READERS,
     JobFailed,
     Message,
     Reading,
@@ -94,6 +93,7 @@ class Pool:
         self._starting: set[asyncio.Task[None]] = set()
         self._alone = False  # no worker can be had
         self._careful = False
+        self._awaited = False  # workers are on their way, and there is work for them for long
         self._closed = False
         self._loads = _CONVERSION  # by a worker before it says that it is there, so that no page pays for it
         self._jobs = 0
@@ -112,6 +112,8 @@ class Pool:
         self._loads = _CONVERSION if wishes.markdown else _REWRITING
         if self._here(len(source.body)):
             import_module(self._loads)  # before the clock runs: this is no work that a worker would take over
+            from sitemirror.workers.readers import READERS
+
             return self._try(lambda: READERS[kind](source, wishes), watch)
         return reading_from(await self._ask(reading_wanted(kind, source, wishes), source.url, watch))
 
@@ -129,6 +131,7 @@ class Pool:
     def expect(self, pages: int) -> None:
         """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
         if pages >= MANY and not (self._alone or self._asked_for or self._workers or self._starting):
+            self._awaited = True
             self._start(self.count)
 
     @property
@@ -149,7 +152,8 @@ class Pool:
         wanted = self._asked_for or is_risky or (self.count and self._is_too_busy())
         if wanted and not self._workers and not self._starting:
             self._start(self._asked_for or 1)
-        if is_risky:
+        # To wait a moment costs less than loading here, too, what reads pages, for the few that come first.
+        if is_risky or (self._awaited and (self._workers or self._starting)):
             return False
         if not self.count:
             return True

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from struct import Struct
 from typing import BinaryIO, Final
 
@@ -33,6 +34,7 @@ _NO_JOB: Final[Message] = (b"", b"")
 
 def main() -> None:
     """Works until there is nothing more to read."""
+    import_module("sitemirror.workers.readers")  # Not by the parent, which has the rest of this module in use.
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C reaches the whole group; the parent says when to end
     with os.fdopen(os.dup(0), "rb", _BUFFER) as jobs, os.fdopen(os.dup(1), "wb", _BUFFER) as results:
         # Nothing that a library prints may get among the answers.

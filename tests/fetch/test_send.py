@@ -1,0 +1,139 @@
+"""Requests look the same, and end the same, whether they are sent over a connection or by the library's session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sitemirror.fetch import send
+from sitemirror.model import Failed, Fetched, Lane, Validators
+from tests.fetch.conftest import Client, MakeClient, Names
+from tests.fetch.raw import Close, RawServer, Visit, page, reply
+
+COOKIES = "localhost\tFALSE\t/docs\tFALSE\t0\ttaste\tsweet\n"
+
+
+@pytest.fixture(params=["itself", "by the session"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How requests are sent; an unknown version of the library has them all sent by the session."""
+    if request.param != "itself":
+        monkeypatch.setattr(send, "KNOWN", ("0.",))
+    return str(request.param)
+
+
+async def _all_kinds(found: Client, server: RawServer) -> None:
+    for path in ("/", "/?", "/a?", "/a?b=c?d", "//a//b;c", "/%C3%A9%20x?q=%22|'", "/docs/x", "/docs/y?z#"):
+        await found.get(server.url(path, host="localhost"))
+    await found.get(server.url("/docs/", host="localhost"), validators=Validators('"1"', "yesterday"))
+    await found.get(server.url("/docs/", host="www.localhost."))
+    await found.fetcher.head(server.url("/docs/", host="localhost"), lane=Lane.CONTENT)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"header": ("X-Odd: a:b", "accept: text/plain", "Host: elsewhere.example"), "basic_auth": "me:secret"},
+        {"cookies": COOKIES, "user_agent": "Ümlaut/1"},
+    ],
+)
+async def test_what_is_sent_is_the_same(
+    client: MakeClient, server: RawServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    """Every line of every request, in the same order: with headers, cookies and validators, for URLs of all shapes."""
+    if "cookies" in settings:
+        cookies = tmp_path / "cookies.txt"
+        cookies.write_text(settings.pop("cookies"), encoding="utf-8")
+        settings["cookie_file"] = cookies
+    server.fallback = page(b"")  # so that there is no body after HEAD
+    said = []
+    for known in (send.KNOWN, ("0.",)):
+        monkeypatch.setattr(send, "KNOWN", known)
+        found = await client(start_url=server.url(host="localhost"), **settings)
+        server.requests.clear()
+        await _all_kinds(found, server)
+        said.append([(request.line, list(request.headers.items())) for request in server.requests])
+    assert len(said[0]) == 11
+    assert said[0] == said[1]
+
+
+async def test_a_kept_connection_that_ends_is_replaced(client: MakeClient, server: RawServer, way: str) -> None:
+    """Just as the next request goes out, or with what nobody asked for; and a new one that ends is a failure."""
+
+    async def second_time(visit: Visit) -> None:
+        if sum(request.connection == visit.request.connection for request in server.requests) > 1:
+            raise Close
+        await visit.send(page())
+
+    async def never(visit: Visit) -> None:
+        raise Close
+
+    async def noise(visit: Visit) -> None:
+        await visit.send(page())
+        await visit.pause()
+        await visit.send(b"what is this\r\n\r\n")
+
+    server.fallback = second_time
+    server.replies["/twice"] = page() + page(b"poison")
+    server.replies["/noise"] = noise
+    server.replies["/never"] = never
+    found = await client()
+    for path in ("/", "/1", "/2", "/twice", "/3", "/noise", "/4"):
+        outcome = await found.get(server.url(path))
+        assert isinstance(outcome, Fetched), path
+        assert outcome.body == b"<p>hello</p>"
+    assert await found.get(server.url("/never")) == Failed(
+        server.url("/never"), "connection closed without an answer", transient=True
+    )
+
+
+async def test_answers_end_the_same(client: MakeClient, server: RawServer, way: str) -> None:
+    """Hints before an answer, no body, a body in pieces, one cut short, and what is no HTTP at all."""
+
+    async def in_pieces(visit: Visit) -> None:
+        for piece in (page(b"x" * 40)[:-30], b"x" * 20, b"x" * 10):
+            await visit.send(piece)
+            await visit.pause()
+
+    async def cut_short(visit: Visit) -> None:
+        await visit.send(page(b"x" * 40)[:-10])
+        await visit.pause()
+        raise Close
+
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+    server.replies = {
+        "/hints": hints + page(b"after"),
+        "/empty": page(b""),
+        "/pieces": in_pieces,
+        "/short": cut_short,
+        "/odd": b"SMTP ready\r\n\r\n",
+        "/busy": reply("404 Not Found", b"no"),
+    }
+    found = await client()
+    outcomes = {path: await found.get(server.url(path)) for path in server.replies}
+    bodies = {path: each.body for path, each in outcomes.items() if isinstance(each, Fetched)}
+    assert bodies == {"/hints": b"after", "/empty": b"", "/pieces": b"x" * 40}
+    reasons = {path: each.reason for path, each in outcomes.items() if isinstance(each, Failed)}
+    assert reasons["/short"] == "body shorter than announced"
+    assert reasons["/busy"] == "HTTP 404"
+    assert reasons["/odd"].startswith("malformed response: ")
+
+
+async def test_a_name_is_guarded_either_way(client: MakeClient, server: RawServer, way: str) -> None:
+    """An address that the start does not exempt is refused before anything is sent to it."""
+    found = await client(resolver=Names({"inside.example": ["10.0.0.1"]}))
+    for url, address in (("http://inside.example/", "10.0.0.1"), ("http://10.0.0.2/", "10.0.0.2")):
+        for _ in range(2):
+            assert await found.get(url) == Failed(url, f"address not allowed: {address}", transient=False)
+    assert not server.requests
+
+
+async def test_each_host_has_its_own_opening(client: MakeClient, server: RawServer) -> None:
+    """Many hosts, or many validators, are not remembered for ever."""
+    found = await client(start_url=server.url(host="localhost"))
+    for number in range(send._REMEMBERED + 5):
+        await found.get(server.url(host="localhost"), validators=Validators(f'"{number}"'))
+    assert [request.headers["if-none-match"] for request in server.requests[-2:]] == ['"1027"', '"1028"']
+    assert len(found.fetcher._sender._openings) <= send._REMEMBERED
