@@ -16,12 +16,12 @@ import pytest
 
 from sitemirror.choices import Content
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.stopwatch import Running, Stage
+from sitemirror.stopwatch import IDLE, Running, Stage
 from sitemirror.workers import jobs, pool, process
 from sitemirror.workers.jobs import JobFailed, Received, Source, Wishes
 from sitemirror.workers.pool import LOOK_EVERY, Pool, suitable_workers
 from sitemirror.workers.readers import READERS
-from sitemirror.workers.worker import Worker
+from sitemirror.workers.worker import Job, Worker
 
 URL = "https://example.com/docs/"
 PAGE = b"""<!doctype html><title>A page</title><link rel=canonical href="/docs/">
@@ -121,6 +121,7 @@ async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
         assert readers.pids == []
         readers.expect(5_000)
         assert len(await started(readers)) == suitable_workers()
+        assert readers._busy == 0.0  # Those that came before they were up waited for them.
 
 
 @pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
@@ -389,6 +390,21 @@ async def test_large_pages_of_one_site_do_not_hold_up_another() -> None:
         await asyncio.gather(*heavy, *light)
     assert len(done) == 36
     assert "https://heavy.example/" not in done[1:31]  # the one that was in hand, and then all of the small ones
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 5000])
+async def test_answers_come_in_pieces_of_any_size(size: int) -> None:
+    """Wherever a pipe cuts, each job gets its own answer, whole."""
+    async with pool_of(0) as (readers, _):
+        worker = Worker(readers, is_up=True)
+        answers = [(b"[%d]" % number, bytes([number]) * (number * 37 % 900)) for number in range(20)]
+        asked = [Job((b"", b""), asyncio.get_running_loop().create_future(), IDLE) for _ in answers]
+        worker.jobs.extend(asked)
+        sent = b"".join(map(process.framed, answers))
+        for start in range(0, len(sent), size):
+            worker.pipe_data_received(1, sent[start : start + size])
+        assert [job.result.result() for job in asked] == answers
+        assert not worker._received
 
 
 @pytest.mark.parametrize("pipe", [0, 1])

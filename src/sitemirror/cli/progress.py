@@ -157,8 +157,11 @@ class Lines:
         self.level = level
         self._stream = stream
         self._heard = True
+        self._silent = {PageSaved, Progress, *((PageStarted,) if level is Level.QUIET else ())}  # come with every page
 
     def __call__(self, event: Event) -> None:
+        if type(event) in self._silent:
+            return
         line = line_for(event, self.level)
         if line:
             self._write(line)

@@ -261,10 +261,9 @@ class Rounds:
         tally.skipped += result.skipped
         tally.total += result.found
         tally.done(now)
+        rate = tally.rate(now)
         self._session.emit(
-            Progress(
-                tally.processed, tally.total, tally.saved, tally.failed, tally.skipped, tally.rate(now), tally.eta(now)
-            )
+            Progress(tally.processed, tally.total, tally.saved, tally.failed, tally.skipped, rate, tally.left(rate))
         )
         if tally.processed % 100 == 0:
             self._notes.write()

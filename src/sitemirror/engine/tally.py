@@ -40,5 +40,8 @@ class Tally:
 
     def eta(self, now: float) -> float | None:
         """Seconds until all is processed at this rate; None while nobody can tell."""
-        rate = self.rate(now)
+        return self.left(self.rate(now))
+
+    def left(self, rate: float) -> float | None:
+        """Seconds until all is processed at so many a second."""
         return (self.total - self.processed) / rate if rate else None
