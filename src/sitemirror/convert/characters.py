@@ -19,19 +19,23 @@ def without_controls(text: str) -> str:
     """`text` with LF line ends and without control characters."""
     if text.isprintable() and text.isascii():
         return text  # a title, an address
-    # Looking through the UTF-8 bytes is many times faster than a regular expression over the text, and nearly every
-    # page is clean.
     try:
         data = text.encode()
     except UnicodeEncodeError:
         return _strip(text)
+    return _strip(text) if has_controls(text, data) else text
+
+
+def has_controls(text: str, data: bytes) -> bool:
+    """Whether `without_controls` would change anything; `data` is the same text in UTF-8."""
+    # Bytes are looked through many times faster than by a regular expression over the text, and nearly all are clean.
     if any(map(data.__contains__, _C0)):  # one by one, each at the speed of memory
-        return _strip(text)
+        return True
     if len(data) == len(text):
-        return text
-    if "\u2028" in text or "\u2029" in text or (b"\xc2" in data and _C1.search(data)):
-        return _strip(text)
-    return text
+        return False
+    if (b"\xa8" in data or b"\xa9" in data) and ("\u2028" in text or "\u2029" in text):
+        return True  # Their last bytes are rare; in the text they would be taken for brackets at first.
+    return b"\xc2" in data and _C1.search(data) is not None
 
 
 def _strip(text: str) -> str:

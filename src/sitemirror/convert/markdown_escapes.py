@@ -8,6 +8,7 @@ A paragraph is one line here, or several that end in a hard break, since the ren
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -15,16 +16,14 @@ from sitemirror.convert.markdown_code import CodeSpans, LineOfCode, fences
 from sitemirror.convert.markdown_spots import TAG
 
 _PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
-# What has to be told from text, each whole: code, the target of a link, a tag or autolink, a sign that is escaped, and
-# signs that are not.
-_TOKEN: Final = re.compile(
-    r"(?P<code>`++)"
-    r"|(?P<target>\]\((?:<(?:[^<>\n\\]|\\.)*+>|(?:[^\s()\\<]|\\.|\((?:[^\s()\\]|\\.)*+\))*+)(?:\s++\"(?:[^\"\\]|\\.)*+\")?+\))"
-    r"|(?P<tag><[^\s<>]++>)"
-    r"|\\(?P<escaped>.)"
-    r"|(?P<sign>[*_\[\]~])"
+# What has to be told from text, each whole: a sign that is escaped, backticks, a bracket with what a link leads to
+# behind it, a tag or autolink. Every one begins with a character of its own: so they are found ten times faster.
+_SPECIAL: Final = (
+    r"\\.|``*+|\[|\](?:\((?:<(?:[^<>\n\\]++|\\.)*+>|(?:[^\s()\\<]++|\\.|\((?:[^\s()\\]++|\\.)*+\))*+)"
+    r"(?:\s++\"(?:[^\"\\]++|\\.)*+\")?+\))?+|<[^\s<>]++>"
 )
-_ANY_TOKEN: Final = re.compile(r"[`\]<\\*_\[~]").search  # where one may begin: ten times faster to find
+_ANY_TOKEN: Final = re.compile(_SPECIAL).search
+_ANY_TOKEN_OR_SIGN: Final = re.compile(rf"{_SPECIAL}|\*|_|~").search  # where signs that are not escaped count as well
 _MAYBE_TAG: Final = re.compile(
     rf"{TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
     # Nothing begins with these in CommonMark unless a tag does; there are renderers that are not so exact.
@@ -50,62 +49,95 @@ _FENCE_LENGTH: Final = 6  # of three escaped signs
 _TASK: Final = (" ", "x", "X")
 
 
-def unescaped(text: str, source: str) -> str:
-    """`text` without the escapes that change nothing. `source` is the text that it was rendered from."""
+def unescaped(text: str, source: Callable[[], str]) -> str:
+    """`text` without the escapes that change nothing. `source` gives the text that it was rendered from."""
     # Nothing is escaped in code. Where the source has no backslash there is none in its code either, and no need to
     # know where that is.
-    has_own = "\\" in source
-    blocks = list(fences(text)) if has_own else []
-    is_code = LineOfCode(text).is_code if has_own else _is_no_code
-    text, is_settled = _at_sight(text, blocks, is_code)
-    if is_settled:
-        return text
+    has_own = ("`" in text or "~~~" in text) and "\\" in source()
+    # Nearly all escapes can go for their neighbours' sake alone. Others are in question: the whole paragraph decides.
+    dropped, questions = _in_code(text) if has_own else _at_sight(text)
+    if not questions:
+        return _without(text, dropped)
     pieces: list[str] = []
-    done = 0
+    done = passed = 0
     left = _MOST
-    for start, end in _paragraphs(text, list(fences(text)) if has_own else []):
-        left -= end - start
+    for start, end in _paragraphs(text, questions):
+        first = bisect_left(dropped, start, passed)
+        last = bisect_left(dropped, end, first)
+        paragraph = text[start:end]
+        if first < last:
+            paragraph = _without(paragraph, [place - start for place in dropped[first:last]])
+        left -= len(paragraph)
         if left < 0:
             break
-        pieces += (text[done:start], _paragraph(text[start:end]))
-        done = end
-    return "".join((*pieces, text[done:])) if pieces else text
+        for place in dropped[passed:first]:
+            pieces.append(text[done:place])
+            done = place + 1
+        pieces += (text[done:start], _paragraph(paragraph))
+        done, passed = end, last
+    for place in dropped[passed:]:
+        pieces.append(text[done:place])
+        done = place + 1
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
-def _is_no_code(_: int) -> bool:
-    return False
-
-
-def _at_sight(text: str, blocks: Sequence[tuple[int, int]], is_code: Callable[[int], bool]) -> tuple[str, bool]:
-    """`text` without the escapes of which their neighbours alone say that they change nothing: nearly all there are.
-
-    And whether the others are of a kind that is needed in any case.
-    """
+def _at_sight(text: str) -> tuple[list[int], list[int]]:
+    """The escapes of which their neighbours say that they change nothing, and those that are in question."""
     dropped: list[int] = []
-    is_settled = True
-    rest = iter(blocks)
-    block = next(rest, None)
-    here = 0
+    questions: list[int] = []
     # Finding a character is a hundred times faster than searching for a pattern that begins with none.
-    while (start := text.find("\\", here)) >= 0:
+    start = text.find("\\")
+    while start >= 0:
         here = start + 2
-        while block is not None and block[1] <= start:
-            block = next(rest, None)
-        if block is not None and block[0] <= start:
-            here = block[1]
-            continue
         sign = text[start + 1 : here]
         if sign == "_":
-            is_idle = _is_within_word(text, start, here)
-        elif sign == "<":
-            is_idle = not _may_be_tag(text, start + 1) and not _opens_block(text, start)
-        else:
-            is_idle = False
-        if is_idle and not is_code(start):
-            dropped.append(start)
+            # Between two letters or digits it marks nothing.
+            is_idle = text[start - 1 : start].isalnum() and text[here : here + 1].isalnum()
+            (dropped if is_idle else questions).append(start)
         elif sign in _QUESTIONABLE:
-            is_settled = False
-    return _without(text, dropped), is_settled
+            questions.append(start)
+        elif sign == "<" and _is_idle_bracket(text, start):
+            dropped.append(start)
+        start = text.find("\\", here)
+    return dropped, questions
+
+
+def _in_code(text: str) -> tuple[list[int], list[int]]:
+    """The same for a text whose code has backslashes of its own. The end of a block of code is among the questions,
+    negative, since no paragraph reaches back beyond it.
+    """
+    dropped: list[int] = []
+    questions: list[int] = []
+    is_code = LineOfCode(text).is_code
+    blocks = iter(fences(text))
+    block = next(blocks, None)
+    start = text.find("\\")
+    while start >= 0:
+        while block is not None and block[1] <= start:
+            block = next(blocks, None)
+        if block is not None and block[0] <= start:
+            here = block[1]
+            if _IN_QUESTION(text, start, here):
+                questions.append(-here)
+        else:
+            here = start + 2
+            sign = text[start + 1 : here]
+            if sign == "_":
+                is_idle = _is_within_word(text, start, here)
+            else:
+                is_idle = sign == "<" and _is_idle_bracket(text, start)
+            if is_idle and not is_code(start):
+                dropped.append(start)
+            elif sign in _QUESTIONABLE:
+                questions.append(start)
+        start = text.find("\\", here)
+    return dropped, questions
+
+
+def _is_idle_bracket(text: str, start: int) -> bool:
+    """Whether the escaped `<` at `start` would be nothing but a bracket."""
+    return not _may_be_tag(text, start + 1) and not _opens_block(text, start)
 
 
 def _is_within_word(text: str, start: int, end: int) -> bool:
@@ -128,17 +160,12 @@ def _opens_block(text: str, start: int) -> bool:
     return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
 
 
-def _paragraphs(text: str, blocks: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where the paragraphs with an escape in them begin and end; none of them is code."""
-    rest = iter(blocks)
-    block = next(rest, None)
+def _paragraphs(text: str, questions: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where the paragraphs with a question in them begin and end."""
     here = 0
-    while (escape := _IN_QUESTION(text, here)) is not None:
-        found = escape.start()
-        while block is not None and block[1] <= found:
-            block = next(rest, None)
-        if block is not None and block[0] <= found:
-            here = block[1]
+    for found in questions:
+        if found < here:
+            here = max(here, -found)
             continue
         start = text.rfind("\n", here, found) + 1 or here
         while start > here and text.endswith("\\\n", 0, start):
@@ -151,22 +178,6 @@ def _paragraphs(text: str, blocks: Sequence[tuple[int, int]]) -> Iterator[tuple[
         here = end
 
 
-class _Signs:
-    """The signs of one kind in a paragraph: where runs of escaped ones are, and whether there are others."""
-
-    __slots__ = ("is_marking", "runs")
-
-    def __init__(self) -> None:
-        self.runs: list[tuple[int, int]] = []
-        self.is_marking = False
-
-    def add(self, start: int) -> None:
-        if self.runs and self.runs[-1][1] == start:
-            self.runs[-1] = (self.runs[-1][0], start + 2)
-        else:
-            self.runs.append((start, start + 2))
-
-
 def _alert(found: re.Match[str]) -> str:
     """The first line of a quotation that says what it is, as its page shows it: nobody made an alert of it there."""
     outer, items, kind = found.groups()
@@ -176,73 +187,68 @@ def _alert(found: re.Match[str]) -> str:
 def _paragraph(text: str) -> str:
     if "\\[!" in text:
         text = _ALERT.sub(_alert, text, count=1) if _ALERT.match(text) else text
-    firsts, code = _firsts(text), CodeSpans(text)
-    signs = {"*": _Signs(), "_": _Signs(), "~": _Signs()}
+    code = CodeSpans(text)
+    runs: dict[str, list[tuple[int, int]]] = {}  # of signs that are escaped
+    marking: set[str] = set()  # signs that are not, and may mean something
     dropped: list[int] = []  # where a backslash can go
     brackets: list[tuple[int, bool]] = []
+    any_token = _ANY_TOKEN_OR_SIGN if "\\*" in text or "\\_" in text or "\\~" in text else _ANY_TOKEN
     here = 0
-    while (sign_at := _ANY_TOKEN(text, here)) is not None:
-        found = _TOKEN.match(text, sign_at.start())
-        if found is None:
-            here = sign_at.end()
-            continue
-        start, here = found.span()
-        match found.lastgroup:
-            case "code":
-                here = code.end(start, here)
-            case "target":
-                _close_link(brackets)
-            case "sign" if (sign := found["sign"]) == "[":
-                brackets.append((start, False))
-            case "sign" if sign == "]":
-                _close_link(brackets)
-            case "sign" if sign != "_" or not _is_within_word(text, start, here):
-                signs[sign].is_marking = True
-            case "escaped":
-                sign = found["escaped"]
-                if sign in signs:
-                    signs[sign].add(start)
+    while (token := any_token(text, here)) is not None:
+        start, here = token.span()
+        match text[start]:
+            case "\\":
+                sign = text[start + 1]
+                if sign in "*_~":
+                    _add_run(runs.setdefault(sign, []), start)
                 elif sign == "[":
                     brackets.append((start, True))
-                elif sign == "]" and brackets and brackets[-1][1]:
-                    opening = brackets.pop()[0]
-                    if _says_nothing(text, opening, start, opening in firsts):
+                elif sign == "]":
+                    if brackets and brackets[-1][1] and _says_nothing(text, opening := brackets.pop()[0], start):
                         dropped += (opening, start)
                 elif sign == "\\":
-                    if here < len(text) and text[here].isalnum():
+                    if text[here : here + 1].isalnum():
                         dropped.append(start)
-                elif sign in _FIRST and _is_idle_first(text, sign, start, firsts):
+                elif sign in _FIRST and _is_idle_first(text, sign, start):
                     dropped.append(start)
-    for sign, group in signs.items():
-        if group.runs:
-            dropped += _idle(text, sign, group, firsts)
+            case "`":
+                here = code.end(start, here)
+            case "[":
+                brackets.append((start, False))
+            case "]":
+                _close_link(brackets)
+            case "<":
+                pass
+            case sign if sign != "_" or not _is_within_word(text, start, here):
+                marking.add(sign)
+    for sign, found in runs.items():
+        dropped += _idle(text, sign, found, sign in marking)
     return _without(text, dropped)
 
 
-def _is_idle_first(text: str, sign: str, start: int, firsts: set[int]) -> bool:
+def _add_run(runs: list[tuple[int, int]], start: int) -> None:
+    """Takes in an escaped sign, which may go on with the run before it."""
+    if runs and runs[-1][1] == start:
+        runs[-1] = (runs[-1][0], start + 2)
+    else:
+        runs.append((start, start + 2))
+
+
+def _is_idle_first(text: str, sign: str, start: int) -> bool:
     """Whether a sign that can begin a block stands where one begins, and yet begins none."""
     if _FIRST[sign].match(text, start + 2):
         return False
-    if start in firsts:
+    if _is_first(text, start):
         return True
-    digits = len(text[max(0, start - _DIGITS) : start]) - len(
-        text[max(0, start - _DIGITS) : start].rstrip("0123456789")
-    )
-    return sign in ".)" and digits > 0 and start - digits in firsts
+    before = text[max(0, start - _DIGITS) : start]
+    digits = len(before) - len(before.rstrip("0123456789"))
+    return sign in ".)" and digits > 0 and _is_first(text, start - digits)
 
 
-def _firsts(text: str) -> set[int]:
-    """Where a line's own text begins: signs there can make it a list, a quotation, a table or a line."""
-    found: set[int] = set()
-    start = 0
-    while start <= len(text):
-        match = _PREFIX.match(text, start)
-        assert match is not None
-        found.add(match.end())
-        start = text.find("\n", start) + 1
-        if not start:
-            break
-    return found
+def _is_first(text: str, place: int) -> bool:
+    """Whether a line's own text begins there: signs can make it a list, a quotation, a table or a line."""
+    prefix = _PREFIX.match(text, text.rfind("\n", 0, place) + 1)
+    return prefix is not None and prefix.end() == place
 
 
 def _close_link(brackets: list[tuple[int, bool]]) -> None:
@@ -251,31 +257,33 @@ def _close_link(brackets: list[tuple[int, bool]]) -> None:
         pass
 
 
-def _says_nothing(text: str, opening: int, closing: int, is_first: bool) -> bool:
+def _says_nothing(text: str, opening: int, closing: int) -> bool:
     """Whether brackets would be nothing but brackets: no link, definition, footnote, alert or box to tick."""
     if text[closing + 2 : closing + 3] in ("(", ":"):
         return False
     inside = text[opening + 2 : closing]
-    return not inside.startswith(("!", "^")) and not (is_first and inside in _TASK)
+    return not inside.startswith(("!", "^")) and not (inside in _TASK and _is_first(text, opening))
 
 
-def _idle(text: str, sign: str, group: _Signs, firsts: set[int]) -> Iterator[int]:
+def _idle(text: str, sign: str, runs: list[tuple[int, int]], is_marking: bool) -> list[int]:
     """The backslashes before `sign` that keep nothing from happening."""
+    idle: list[int] = []
     if sign == "~":
-        (start, end), *others = group.runs
-        if not others and not group.is_marking and (start not in firsts or end - start < _FENCE_LENGTH):
-            yield from range(start, end, 2)
-        return
-    roles = [_role(text, sign, *run) for run in group.runs]
-    last_closing = max((number for number, (_, closes) in enumerate(roles) if closes), default=-1)
-    for number, (run, (opens, closes)) in enumerate(zip(group.runs, roles, strict=True)):
+        start, end = runs[0]
+        if len(runs) == 1 and not is_marking and (end - start < _FENCE_LENGTH or not _is_first(text, start)):
+            idle += range(start, end, 2)
+        return idle
+    roles = [_role(text, sign, *run) for run in runs]
+    last_closing = max([number for number, (_, closes) in enumerate(roles) if closes], default=-1)
+    for number, ((start, end), (opens, closes)) in enumerate(zip(runs, roles, strict=True)):
         is_idle = not opens and not closes
-        if not is_idle and not group.is_marking:
+        if not is_idle and not is_marking:
             # One that could only be the end has no beginning, since those before it stay escaped.
             is_idle = not opens or last_closing <= number
         # A line of nothing but signs is a rule, and a sign before a blank begins an item.
-        if is_idle and (run[0] not in firsts or text[run[1] : run[1] + 1].isalnum()):
-            yield from range(*run, 2)
+        if is_idle and (text[end : end + 1].isalnum() or not _is_first(text, start)):
+            idle += range(start, end, 2)
+    return idle
 
 
 def _role(text: str, sign: str, start: int, end: int) -> tuple[bool, bool]:
