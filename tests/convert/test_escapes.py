@@ -7,6 +7,7 @@ import turbohtml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sitemirror.convert.markdown_escapes import unescaped
 from tests.convert.pages import markdown
 from tests.convert.trees import to_html, tree
 
@@ -163,3 +164,13 @@ def test_a_second_time_changes_nothing(block: str, inline: str) -> None:
     """Markdown, rendered and converted again, is the same Markdown."""
     first = markdown(block.replace("{}", inline))
     assert markdown(to_html(first)) == first
+
+
+def test_backticks_behind_an_escaped_one_are_no_error() -> None:
+    """They belong to no run of backticks that the paragraph has."""
+    assert unescaped("\\``x \\[a\\]", lambda: "``x [a]") == "\\``x [a]"
+
+
+def test_a_control_character_goes_though_it_is_looked_for_last() -> None:
+    """With marks, escapes and a line end of its own around it."""
+    assert markdown("<p>a_b\x07 x<sub>2</sub>\u2028[c]</p>") == "a_b x<sub>2</sub>\n[c]\n"

@@ -195,3 +195,13 @@ def test_neighbours_that_only_links_name() -> None:
         '<footer class="VPDocFooter"><a class="VPLink link pager-link next" href="/b.html">Next page</a></footer>'
     )
     assert found.metadata == {"next": "https://example.com/b.html"}
+
+
+@pytest.mark.parametrize("menus", [0, 30, 39, 45])
+def test_a_trail_counts_where_it_is_shown_and_near_the_top(menus: int) -> None:
+    """Not one in a template, nor one after forty other lists."""
+    trail = '<ul class="breadcrumb"><li>{}</li></ul>'
+    html = (
+        f"<template>{trail.format('Other')}</template>{'<ul><li>x</li></ul>' * menus}{trail.format('Guide')}<h1>T</h1>"
+    )
+    assert page(html).metadata == ({"breadcrumbs": ["Guide"]} if menus < 40 else {})

@@ -20,13 +20,18 @@ _SEPARATORS: Final = "/>›»→\\|· \xa0"
 
 def read_breadcrumbs(document: Document) -> list[str]:
     """What the steps of the first trail on the page are called. A step that is but a picture has no name."""
-    body = document.body
-    if body is None:
-        return []
-    for element in islice(body.iter_elements(("nav", "ol", "ul")), _LISTS_ABOVE):
-        if _TRAIL in (element.attr("class") or "") or _TRAIL in (element.attr("aria-label") or ""):
-            return _steps(element)
-    return []
+    if len(document.lists) <= _LISTS_ABOVE:
+        found = [element for element in document.lists if _is_trail(element)]
+        trail = next((element for element in found if element.closest("body") is not None), None)
+    else:
+        body = document.body
+        above = islice(body.iter_elements(("nav", "ol", "ul")), _LISTS_ABOVE) if body is not None else ()
+        trail = next(filter(_is_trail, above), None)
+    return [] if trail is None else _steps(trail)
+
+
+def _is_trail(element: Element) -> bool:
+    return _TRAIL in (element.attr("class") or "") or _TRAIL in (element.attr("aria-label") or "")
 
 
 def _steps(trail: Element) -> list[str]:

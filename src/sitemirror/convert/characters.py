@@ -17,7 +17,7 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def without_controls(text: str) -> str:
     """`text` with LF line ends and without control characters."""
-    if text.isprintable() and text.isascii():
+    if text.isprintable():
         return text  # a title, an address
     try:
         data = text.encode()

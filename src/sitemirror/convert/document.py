@@ -12,6 +12,8 @@ from turbohtml.detect import detect
 from sitemirror.urls import InvalidUrl, normalize
 
 _HEAD: Final = ("base", "title", "meta", "link", "script")
+_LISTS: Final = ("nav", "ol", "ul")
+_LOOKED_FOR: Final = (*_HEAD, *_LISTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Document:
     url: str
     base: str  # what relative URLs count from: the page's `<base href>`, else its own URL
     head: tuple[turbohtml.Element, ...]  # what belongs in a head, wherever a broken page has put it
+    lists: tuple[turbohtml.Element, ...]  # and navigation, as parsed: what a later step took out is still among them
 
     @property
     def body(self) -> turbohtml.Element | None:
@@ -41,8 +44,18 @@ class Document:
 def parse(html: bytes | str, *, url: str, charset: str | None = None) -> Document:
     """Parses `html` as a browser does: the BOM decides the charset, then `charset` (the header's), meta, detection."""
     tree = _tree(html, charset)
-    head = tuple(tree.iter_elements(_HEAD))
-    return Document(tree, url, _base(head, url), head)
+    head: list[turbohtml.Element] = []
+    lists: list[turbohtml.Element] = []
+    href: str | None = None
+    for element in tree.iter_elements(_LOOKED_FOR):  # Walking the tree once takes longer than all that is done here.
+        tag = element.tag
+        if tag in _LISTS:
+            lists.append(element)
+            continue
+        head.append(element)
+        if tag == "base" and not href:
+            href = element.attr("href")
+    return Document(tree, url, _base(href, url), tuple(head), tuple(lists))
 
 
 def decode(body: bytes, charset: str | None = None) -> str:
@@ -83,9 +96,8 @@ def _tree(html: bytes | str, charset: str | None) -> turbohtml.Document:
     return turbohtml.parse(html, detect_encoding=True, positions=False)
 
 
-def _base(head: tuple[turbohtml.Element, ...], url: str) -> str:
-    href = next((found for element in head if element.tag == "base" and (found := element.attr("href"))), None)
-    if href is None:
+def _base(href: str | None, url: str) -> str:
+    if not href:
         return url
     try:
         return normalize(href, url)

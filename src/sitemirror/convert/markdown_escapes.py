@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sitemirror.convert.markdown_code import CodeSpans, LineOfCode, fences
@@ -41,7 +41,7 @@ _FIRST: Final = {
     **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
 }
 _QUESTIONABLE: Final = frozenset("*_[]~#=+.)\\-")  # what a first look does not settle
-_IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").search
+_IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").finditer
 _ALERT: Final = re.compile(r"([ >]*)((?:[-*+] |[0-9]{1,9}[.)] )*+)> \\\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\\\] ")
 _MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
 _DIGITS: Final = 9  # that the number of an item has at most
@@ -55,13 +55,14 @@ def unescaped(text: str, source: Callable[[], str]) -> str:
     # know where that is.
     has_own = ("`" in text or "~~~" in text) and "\\" in source()
     # Nearly all escapes can go for their neighbours' sake alone. Others are in question: the whole paragraph decides.
-    dropped, questions = _in_code(text) if has_own else _at_sight(text)
+    ends: dict[int, int] = {}
+    dropped, questions = _outside_code(text, ends) if has_own else _at_sight(text)
     if not questions:
         return _without(text, dropped)
     pieces: list[str] = []
     done = passed = 0
     left = _MOST
-    for start, end in _paragraphs(text, questions):
+    for start, end in _paragraphs(text, questions, ends):
         first = bisect_left(dropped, start, passed)
         last = bisect_left(dropped, end, first)
         paragraph = text[start:end]
@@ -103,9 +104,11 @@ def _at_sight(text: str) -> tuple[list[int], list[int]]:
     return dropped, questions
 
 
-def _in_code(text: str) -> tuple[list[int], list[int]]:
-    """The same for a text whose code has backslashes of its own. The end of a block of code is among the questions,
-    negative, since no paragraph reaches back beyond it.
+def _outside_code(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]]:
+    """The same for a text whose code has backslashes of its own.
+
+    The last in a block that looks like an escape is among the questions. `ends` takes in where that block ends: no
+    paragraph behind it reaches back further.
     """
     dropped: list[int] = []
     questions: list[int] = []
@@ -118,8 +121,9 @@ def _in_code(text: str) -> tuple[list[int], list[int]]:
             block = next(blocks, None)
         if block is not None and block[0] <= start:
             here = block[1]
-            if _IN_QUESTION(text, start, here):
-                questions.append(-here)
+            if own := [found.start() for found in _IN_QUESTION(text, start, here)]:
+                questions.append(own[-1])
+                ends[own[-1]] = here
         else:
             here = start + 2
             sign = text[start + 1 : here]
@@ -160,12 +164,14 @@ def _opens_block(text: str, start: int) -> bool:
     return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
 
 
-def _paragraphs(text: str, questions: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _paragraphs(text: str, questions: Sequence[int], ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     """Where the paragraphs with a question in them begin and end."""
     here = 0
     for found in questions:
         if found < here:
-            here = max(here, -found)
+            continue
+        if found in ends:
+            here = ends[found]
             continue
         start = text.rfind("\n", here, found) + 1 or here
         while start > here and text.endswith("\\\n", 0, start):
@@ -178,6 +184,28 @@ def _paragraphs(text: str, questions: Sequence[int]) -> Iterator[tuple[int, int]
         here = end
 
 
+class _Firsts:
+    """Where a line's own text begins: signs there can make it a list, a quotation, a table or a line."""
+
+    __slots__ = ("_places", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._places: set[int] | None = None  # Few paragraphs need to know.
+
+    def __contains__(self, place: int) -> bool:
+        if self._places is None:
+            text, start, more = self._text, 0, True
+            self._places = set()
+            while more:
+                prefix = _PREFIX.match(text, start)
+                assert prefix is not None
+                self._places.add(prefix.end())
+                start = text.find("\n", start) + 1
+                more = start > 0
+        return place in self._places
+
+
 def _alert(found: re.Match[str]) -> str:
     """The first line of a quotation that says what it is, as its page shows it: nobody made an alert of it there."""
     outer, items, kind = found.groups()
@@ -187,7 +215,7 @@ def _alert(found: re.Match[str]) -> str:
 def _paragraph(text: str) -> str:
     if "\\[!" in text:
         text = _ALERT.sub(_alert, text, count=1) if _ALERT.match(text) else text
-    code = CodeSpans(text)
+    code, firsts = CodeSpans(text), _Firsts(text)
     runs: dict[str, list[tuple[int, int]]] = {}  # of signs that are escaped
     marking: set[str] = set()  # signs that are not, and may mean something
     dropped: list[int] = []  # where a backslash can go
@@ -204,12 +232,13 @@ def _paragraph(text: str) -> str:
                 elif sign == "[":
                     brackets.append((start, True))
                 elif sign == "]":
-                    if brackets and brackets[-1][1] and _says_nothing(text, opening := brackets.pop()[0], start):
-                        dropped += (opening, start)
+                    if brackets and brackets[-1][1]:
+                        opening = brackets.pop()[0]
+                        dropped += (opening, start) if _says_nothing(text, opening, start, firsts) else ()
                 elif sign == "\\":
                     if text[here : here + 1].isalnum():
                         dropped.append(start)
-                elif sign in _FIRST and _is_idle_first(text, sign, start):
+                elif sign in _FIRST and _is_idle_first(text, sign, start, firsts):
                     dropped.append(start)
             case "`":
                 here = code.end(start, here)
@@ -222,7 +251,7 @@ def _paragraph(text: str) -> str:
             case sign if sign != "_" or not _is_within_word(text, start, here):
                 marking.add(sign)
     for sign, found in runs.items():
-        dropped += _idle(text, sign, found, sign in marking)
+        dropped += _idle(text, sign, found, firsts, sign in marking)
     return _without(text, dropped)
 
 
@@ -234,21 +263,15 @@ def _add_run(runs: list[tuple[int, int]], start: int) -> None:
         runs.append((start, start + 2))
 
 
-def _is_idle_first(text: str, sign: str, start: int) -> bool:
+def _is_idle_first(text: str, sign: str, start: int, firsts: _Firsts) -> bool:
     """Whether a sign that can begin a block stands where one begins, and yet begins none."""
     if _FIRST[sign].match(text, start + 2):
         return False
-    if _is_first(text, start):
+    if start in firsts:
         return True
     before = text[max(0, start - _DIGITS) : start]
     digits = len(before) - len(before.rstrip("0123456789"))
-    return sign in ".)" and digits > 0 and _is_first(text, start - digits)
-
-
-def _is_first(text: str, place: int) -> bool:
-    """Whether a line's own text begins there: signs can make it a list, a quotation, a table or a line."""
-    prefix = _PREFIX.match(text, text.rfind("\n", 0, place) + 1)
-    return prefix is not None and prefix.end() == place
+    return sign in ".)" and digits > 0 and start - digits in firsts
 
 
 def _close_link(brackets: list[tuple[int, bool]]) -> None:
@@ -257,20 +280,20 @@ def _close_link(brackets: list[tuple[int, bool]]) -> None:
         pass
 
 
-def _says_nothing(text: str, opening: int, closing: int) -> bool:
+def _says_nothing(text: str, opening: int, closing: int, firsts: _Firsts) -> bool:
     """Whether brackets would be nothing but brackets: no link, definition, footnote, alert or box to tick."""
     if text[closing + 2 : closing + 3] in ("(", ":"):
         return False
     inside = text[opening + 2 : closing]
-    return not inside.startswith(("!", "^")) and not (inside in _TASK and _is_first(text, opening))
+    return not inside.startswith(("!", "^")) and not (inside in _TASK and opening in firsts)
 
 
-def _idle(text: str, sign: str, runs: list[tuple[int, int]], is_marking: bool) -> list[int]:
+def _idle(text: str, sign: str, runs: list[tuple[int, int]], firsts: _Firsts, is_marking: bool) -> list[int]:
     """The backslashes before `sign` that keep nothing from happening."""
     idle: list[int] = []
     if sign == "~":
         start, end = runs[0]
-        if len(runs) == 1 and not is_marking and (end - start < _FENCE_LENGTH or not _is_first(text, start)):
+        if len(runs) == 1 and not is_marking and (end - start < _FENCE_LENGTH or start not in firsts):
             idle += range(start, end, 2)
         return idle
     roles = [_role(text, sign, *run) for run in runs]
@@ -281,7 +304,7 @@ def _idle(text: str, sign: str, runs: list[tuple[int, int]], is_marking: bool) -
             # One that could only be the end has no beginning, since those before it stay escaped.
             is_idle = not opens or last_closing <= number
         # A line of nothing but signs is a rule, and a sign before a blank begins an item.
-        if is_idle and (text[end : end + 1].isalnum() or not _is_first(text, start)):
+        if is_idle and (text[end : end + 1].isalnum() or start not in firsts):
             idle += range(start, end, 2)
     return idle
 

@@ -56,21 +56,24 @@ def read_metadata(document: Document) -> Metadata:
     for element in document.head:
         match element.tag:
             case "meta":
-                name = _name(element)
+                name = element.attr("name") or _other_name(element)
                 if name and (value := element.attr("content")):
                     name = name.lower()
                     if name == "generator":
                         signature.append(value[:200])  # Themes name themselves beside what they are built on.
                     meta.setdefault(name, value)
             case "link":
-                rel = (element.attr("rel") or "").lower().split()
-                href = element.attr("href")
-                if href and "canonical" in rel and canonical is None:
+                if not (href := element.attr("href")) or not (rel := element.attr("rel")):
+                    continue
+                words = rel.lower().split()
+                if "canonical" in words and canonical is None:
                     canonical = href
-                elif href and "stylesheet" in rel and len(signature) < 50:
+                elif "stylesheet" in words and len(signature) < 50:
                     signature.append(href[:200])
-                elif href and (way := next((_WAYS[word] for word in rel if word in _WAYS), None)):
-                    neighbours.setdefault(way, href)
+                else:
+                    way = next(filter(None, map(_WAYS.get, words)), None)
+                    if way is not None:
+                        neighbours.setdefault(way, href)
             case "script":
                 source = element.attr("src")
                 if source and len(signature) < 50:
@@ -102,8 +105,9 @@ def with_neighbours(metadata: Metadata, document: Document, generators: Sequence
     return replace(metadata, fields={**metadata.fields, **found}) if found else metadata
 
 
-def _name(meta: turbohtml.Element) -> str | None:
-    name = meta.attr("name") or meta.attr("property") or meta.attr("itemprop")
+def _other_name(meta: turbohtml.Element) -> str | None:
+    """What a meta element without a name is about."""
+    name = meta.attr("property") or meta.attr("itemprop")
     if name is None and (meta.attr("http-equiv") or "").lower() == "content-language":
         return "content-language"
     return name
@@ -134,7 +138,7 @@ def _fields(
 def _language(document: Document, meta: dict[str, str]) -> str | None:
     root = document.tree.root
     named = (root.attr("lang") or root.attr("xml:lang") or "").strip() if root is not None else ""
-    for language in (named, *(meta.get(name, "").strip() for name in _LANGUAGES)):
+    for language in (named, *[meta[name].strip() for name in _LANGUAGES if name in meta]):
         if _LANGUAGE.fullmatch(language):
             return language.replace("_", "-")  # OpenGraph's way
     return None
