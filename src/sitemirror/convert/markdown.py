@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -153,8 +152,7 @@ def _finished(raw: str, elements: Sequence[Element]) -> tuple[str, bool]:
         return "", False
     whole = text + "\n"
     try:
-        # This way the text keeps its bytes: whoever encodes it once more gets them for nothing.
-        data, _ = codecs.readbuffer_encode(whole)
+        data = whole.encode()
     except UnicodeEncodeError:
         return _finished(without_controls(raw), elements)
     if has_controls(whole, data):
