@@ -1,8 +1,9 @@
 """Reaches folders inside a tree without ever passing through a symlink.
 
 Where the platform can open a file relative to an open folder, every step is taken from the folder before, so nothing
-that is changed meanwhile can lead outside. Elsewhere (Windows) each step is looked at, and the folder's resolved path
-must lie in the tree. Nothing is remembered between calls: a remembered folder may be another one by now.
+that is changed meanwhile can lead outside. Linux takes all the steps at once (`leap.py`). Elsewhere (Windows) each step
+is looked at, and the folder's resolved path must lie in the tree. Nothing is remembered between calls: a remembered
+folder may be another one by now.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sitemirror.errors import OutputError
+from sitemirror.store.leap import MISSING, leap, no_leap
 from sitemirror.text import printable
 
 _OPEN_FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
@@ -59,16 +61,27 @@ class Folders(Protocol):
 
 
 class SteppedFolders:
-    """Each folder opened from the one before."""
+    """Each folder opened from the one before, and all at once by `leap` where it can. It cannot say what is wrong."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, leap: Callable[[str], int] = no_leap) -> None:
         self._root = root
+        self._leap = leap
 
     def find(self, names: Sequence[str]) -> Place:
-        return self._walk(names, _step_into)
+        fd = self._leap("/".join((self._root, *names)))
+        return Place(fd, self._root) if fd >= 0 else self._walk(names, _step_into)
 
     def make(self, names: Sequence[str]) -> Place:
-        return self._walk(names, _step_into_new)
+        path = "/".join((self._root, *names))
+        fd = self._leap(path)
+        if fd == MISSING and names:  # As a rule it is the page's own folder, and the only one.
+            above = self._leap(path[: path.rindex("/")])
+            if above >= 0:
+                try:
+                    fd = _make_and_step_into(above, names)
+                finally:
+                    os.close(above)
+        return Place(fd, self._root) if fd >= 0 else self._walk(names, _step_into_new)
 
     def _walk(self, names: Sequence[str], step: Callable[[int, Sequence[str]], int]) -> Place:
         fd = os.open(self._root, _OPEN_FOLDER)
@@ -98,11 +111,15 @@ def _step_into_new(fd: int, names: Sequence[str]) -> int:
     except NotADirectoryError:
         raise _in_the_way(names) from None
     except FileNotFoundError:
-        try:
-            os.mkdir(names[-1], dir_fd=fd)
-        except FileExistsError:
-            pass
-        return _step_into(fd, names)
+        return _make_and_step_into(fd, names)
+
+
+def _make_and_step_into(fd: int, names: Sequence[str]) -> int:
+    try:
+        os.mkdir(names[-1], dir_fd=fd)
+    except FileExistsError:
+        pass
+    return _step_into(fd, names)
 
 
 class CheckedFolders:
@@ -149,7 +166,7 @@ def folders_of(root: str) -> Folders:
     """The safest way into the tree at `root` that this platform has."""
     needed = {os.open, os.mkdir, os.stat, os.unlink, os.rename, os.rmdir, os.utime}
     if needed <= os.supports_dir_fd and os.scandir in os.supports_fd and _NO_FOLLOW:
-        return SteppedFolders(root)
+        return SteppedFolders(root, leap)
     return CheckedFolders(root)
 
 
