@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import orjson
 
@@ -15,20 +15,20 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
 from sitemirror.engine.workspace import Workspace
+from sitemirror.errors import OutputError
 from sitemirror.model import Failed, Skipped
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store import paths
 from sitemirror.store.ledger import Known, Ledger, SavedPage
 from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
-from sitemirror.store.placement import fold_key
+from sitemirror.store.placement import PROVISIONAL_DIGITS, fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import Row
 from sitemirror.store.settle import pair
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """Where a page is, and whether its bytes are new."""
 
     path: str
@@ -65,22 +65,20 @@ class AssetDraft:
         raise _Discarded
 
 
-def _blank(path: str, wanted: str, size: int, digest: str, received: str) -> SavedPage:
-    return SavedPage(
-        path=path,
-        wanted=wanted,
-        fold=fold_key(wanted),
-        size=size,
-        fetched_at="",
-        title=None,
-        sha256=digest,
-        body=None,
-        etag=None,
-        last_modified=None,
-        content_type="",
-        canonical=None,
-        received=received,
-    )
+class _OnDisk(NamedTuple):
+    """A page's files, as they are now."""
+
+    path: str
+    wanted: str
+    fold: bytes
+    size: int
+    sha256: str
+    received: str
+    changed: bool
+    local_at: str = ""
+    html_path: str | None = None
+    html_size: int | None = None
+    html_sha256: str | None = None
 
 
 class Keeper:
@@ -102,40 +100,46 @@ class Keeper:
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
         if taken.asset is not None:
-            saved = self._asset(taken.asset)
-            changed = taken.asset.sha256 != (known.received or known.sha256)
+            file = self._asset(known, taken.asset)
         elif reading.markdown is not None:
-            saved, changed = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"))
+            file = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"))
             if taken.html is not None:
-                saved, changed = self._beside(known, saved, taken.html, changed)
+                file = self._beside(known, file, taken.html)
         else:
             assert taken.html is not None
             wanted = self.wanted(known.url, ".html") if taken.is_page else self.wanted_asset(known.url)
-            saved, changed = self._main_file(known, taken.html, wanted)
-            saved = saved._replace(html_path=saved.path, html_size=saved.size, html_sha256=saved.sha256)
-        keep_headers = self._plan.index or self._plan.html
-        self._ledger.saved(
-            known.id,
-            known.url,
-            saved._replace(
-                fetched_at=taken.fetched_at,
-                title=reading.title,
-                body=reading.digest or None,
-                etag=taken.validators.etag,
-                last_modified=taken.validators.last_modified,
-                content_type=taken.content_type,
-                canonical=reading.canonical,
-                http_status=taken.status,
-                headers=orjson.dumps(dict(taken.headers)).decode() if keep_headers else None,
-                meta=reading.meta,
-                anchors=reading.anchors,
-                hidden_texts=reading.hidden_texts,
-            ),
-            taken.fetched_at,
-            names,
-        )
+            file = self._main_file(known, taken.html, wanted)
+            file = file._replace(html_path=file.path, html_size=file.size, html_sha256=file.sha256)
+        self._ledger.saved(known.id, known.url, self._row(file, taken), taken.fetched_at, names)
         self.forget_placeholders(known)
-        return Kept(saved.path, saved.size, changed)
+        return Kept(file.path, file.size, file.changed)
+
+    def _row(self, file: _OnDisk, taken: Taken) -> SavedPage:
+        reading, headers = taken.reading, taken.headers
+        return SavedPage(
+            path=file.path,
+            wanted=file.wanted,
+            fold=file.fold,
+            size=file.size,
+            fetched_at=taken.fetched_at,
+            title=reading.title,
+            sha256=file.sha256,
+            body=reading.digest or None,
+            etag=headers.get("etag"),
+            last_modified=headers.get("last-modified"),
+            content_type=taken.content_type,
+            canonical=reading.canonical,
+            html_path=file.html_path,
+            html_size=file.html_size,
+            html_sha256=file.html_sha256,
+            received=file.received,
+            local_at=file.local_at,
+            http_status=taken.status,
+            headers=orjson.dumps(dict(headers)).decode() if self._plan.index or self._plan.html else None,
+            meta=reading.meta,
+            anchors=reading.anchors,
+            hidden_texts=reading.hidden_texts,
+        )
 
     def wanted(self, url: str, extension: str) -> str:
         """The path that a page's URL maps to."""
@@ -148,21 +152,26 @@ class Keeper:
         folder = paths.host_folder(url)
         return f"{self._home}/_external/{folder}" if self._plan.one_folder and folder != self._home else folder
 
-    def _main_file(self, known: Known, data: bytes, wanted: str) -> tuple[SavedPage, bool]:
-        received = sha256(data).hexdigest()
+    def _main_file(self, known: Known, data: bytes, wanted: str) -> _OnDisk:
+        received, fold = sha256(data).hexdigest(), fold_key(wanted)
         saved_at = known.path if known.status is Row.SAVED or known.received == RESCUED else None
-        path = saved_at or self._place(known.url, wanted)
-        changed = not (known.sha256 and received == self._before(known) and self._tree.exists(path))
-        if changed:
-            with self._session.watch.working(Stage.SAVING):
-                self._tree.write(path, data)
-            self._remember_folder(path)
-            digest, size = received, len(data)
-        else:  # The bytes on disk may have had their links made local since.
+        path = saved_at or self._place(known.url, wanted, fold)
+        if known.sha256 and received == self._before(known) and self._tree.exists(path):
+            # The bytes on disk may have had their links made local since.
             self._tree.touch(path, self._session.clock.now().timestamp())
-            digest, size = known.sha256 or received, self._size(path)
-        saved = _blank(path, wanted, size, digest, received)
-        return (saved if changed else saved._replace(local_at=known.local_at or "")), changed
+            size, local_at = self._size(path), known.local_at or ""
+            return _OnDisk(path, wanted, fold, size, known.sha256, received, changed=False, local_at=local_at)
+        with self._session.watch.working(Stage.SAVING):
+            try:
+                self._tree.write(path, data)
+            except OutputError:
+                # Hardly ever a folder has a page's name, so nobody looks before there is a reason to.
+                if saved_at or not self._tree.is_folder(path):
+                    raise
+                path = self._another_place(known.url, wanted)
+                self._tree.write(path, data)
+        self._remember_folder(path)
+        return _OnDisk(path, wanted, fold, len(data), received, received, changed=True)
 
     def _size(self, path: str) -> int:
         found = self._tree.stat(path)
@@ -173,23 +182,23 @@ class Keeper:
         both = self._plan.markdown and self._plan.html
         return known.sha256 if both else known.received or known.sha256
 
-    def _beside(self, known: Known, saved: SavedPage, html: bytes, changed: bool) -> tuple[SavedPage, bool]:
+    def _beside(self, known: Known, file: _OnDisk, html: bytes) -> _OnDisk:
         """The HTML of a page whose Markdown was saved: the same name with another ending."""
-        path = html_beside(saved.path)
+        path = html_beside(file.path)
         received = sha256(html).hexdigest()
         same = received == known.received and known.html_path == path and self._tree.exists(path)
         if not same:
             with self._session.watch.working(Stage.SAVING):
                 self._tree.write(path, html)
         digest = received if not same else sha256(self._tree.read(path)).hexdigest()
-        saved = saved._replace(
+        return file._replace(
             html_path=path,
             html_size=self._size(path),
             html_sha256=digest,
             received=received,
+            changed=file.changed or not same,
             local_at=(known.local_at or "") if same else "",
         )
-        return saved, changed or not same
 
     def has(self, path: str) -> bool:
         return self._tree.exists(path)
@@ -203,15 +212,19 @@ class Keeper:
             digest = file_digest(file, "sha256").hexdigest()
         return Asset(path, self.wanted_asset(known.url), self._size(path), digest)
 
-    def _asset(self, asset: Asset) -> SavedPage:
-        return _blank(asset.path, asset.wanted, asset.size, asset.sha256, asset.sha256)
+    def _asset(self, known: Known, asset: Asset) -> _OnDisk:
+        changed = asset.sha256 != (known.received or known.sha256)
+        fold = fold_key(asset.wanted)
+        return _OnDisk(asset.path, asset.wanted, fold, asset.size, asset.sha256, asset.sha256, changed=changed)
 
     @contextmanager
     def draft(self, known: Known) -> Iterator[AssetDraft]:
         """A place for an asset that is written as it comes. Nobody else gets the place meanwhile."""
         wanted = self.wanted_asset(known.url)
         saved_at = known.path if known.status is Row.SAVED else None
-        path = saved_at or self._place(known.url, wanted)
+        path = saved_at or self._place(known.url, wanted, fold_key(wanted))
+        if not saved_at and self._tree.is_folder(path):  # which a draft would find out only when it is whole
+            path = self._another_place(known.url, wanted)
         self._promised.add(path)
         try:
             with suppress(_Discarded), self._tree.replace_with(path) as file:
@@ -219,11 +232,18 @@ class Keeper:
         finally:
             self._promised.discard(path)
 
-    def _place(self, url: str, wanted: str) -> str:
+    def _place(self, url: str, wanted: str, fold: bytes) -> str:
         """A free path for a new page. Who really owns `wanted` is settled before publishing, when all are known."""
-        if not self._taken(wanted):
-            return wanted
-        for digits in (8, 12, 16, 24, 32):
+        if self._plan.markdown and self._plan.html:
+            is_free = not self._taken(wanted)
+        else:
+            is_free = not (
+                self._blocked_folder(wanted) or wanted in self._promised or self._ledger.is_taken(wanted, fold)
+            )
+        return wanted if is_free else self._another_place(url, wanted)
+
+    def _another_place(self, url: str, wanted: str) -> str:
+        for digits in PROVISIONAL_DIGITS:
             blocked = self._blocked_folder(wanted)
             candidate = (
                 paths.moved_folder(wanted, blocked, url, digits)
@@ -236,10 +256,7 @@ class Keeper:
 
     def _taken(self, path: str) -> bool:
         return self._blocked_folder(path) != "" or any(
-            self._ledger.owners(fold_key(name))
-            or self._ledger.displaced_at(name)
-            or name in self._promised
-            or self._tree.is_folder(name)
+            self._ledger.is_taken(name, fold_key(name)) or name in self._promised or self._tree.is_folder(name)
             for name in self._pair(path)
         )
 

@@ -26,6 +26,7 @@ from sitemirror.store.localities import Localities, is_unfinished
 from sitemirror.store.moves import finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
+from sitemirror.store.schema import index_for_settling
 from sitemirror.store.state import RunInfo, State
 from sitemirror.store.survey import Counts, Survey
 from sitemirror.store.twins import find_merges, merge_pages, strays
@@ -105,6 +106,7 @@ async def publish(
 
 def _settle(session: Session, state: State, tree: Tree) -> None:
     """Twins first, then paths: who owns a path depends on who is a page. Survives a kill at any point."""
+    index_for_settling(state.db)
     with state.transaction():
         start_moves(state, [move for merge in list(find_merges(state)) for move in merge_pages(state, merge)])
     finish_moves(state, tree)

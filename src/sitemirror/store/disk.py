@@ -8,11 +8,10 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.text import printable
@@ -26,8 +25,7 @@ _FULL: Final = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _RESUME_HINT: Final = "free some space, then run the same command: it resumes"
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(NamedTuple):
     """What an ordinary user may still use. `files` is `None` where the file system does not count them."""
 
     bytes: int

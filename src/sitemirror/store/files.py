@@ -27,6 +27,8 @@ from sitemirror.text import printable
 # No URL's path can hold a space, so these names are ours alone.
 _TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
 
+_ELSEWHERE: Final = frozenset(("", ".", ".."))
+_NOT_ON_WINDOWS: Final = re.compile(r'[\\:*?"<>|]')
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # Not to wait for the other end of a pipe that somebody put there.
 _CAREFUL: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -357,10 +359,9 @@ def _open_regular(place: Place, names: list[str], flags: int) -> int:
 def _names(rel: str) -> list[str]:
     """The names in a path of the tree; anything that could lead elsewhere is refused."""
     names = rel.split("/")
-    for name in names:
-        if name in ("", ".", "..") or "\0" in name or (os.name == "nt" and re.search(r'[\\:*?"<>|]', name)):
-            raise OutputError(
-                f"{printable(rel, limit=300)!r} is not a path inside the output folder",
-                hint="the mirror's state may be damaged; report it if you did not change it",
-            )
+    if not _ELSEWHERE.isdisjoint(names) or "\0" in rel or (os.name == "nt" and _NOT_ON_WINDOWS.search(rel)):
+        raise OutputError(
+            f"{printable(rel, limit=300)!r} is not a path inside the output folder",
+            hint="the mirror's state may be damaged; report it if you did not change it",
+        )
     return names

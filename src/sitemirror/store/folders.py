@@ -12,9 +12,8 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from sitemirror.errors import OutputError
 from sitemirror.store.leap import MISSING, leap, no_leap
@@ -28,8 +27,7 @@ _LINK_TAGS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A folder to act in: `os.open(place.at(name), …, dir_fd=place.fd)` is right on every platform."""
 
     fd: int | None
@@ -73,20 +71,21 @@ class SteppedFolders:
 
     def make(self, names: Sequence[str]) -> Place:
         path = "/".join((self._root, *names))
-        fd = self._leap(path)
-        if fd == MISSING and names:  # As a rule it is the page's own folder, and the only one.
-            above = self._leap(path[: path.rindex("/")])
-            if above >= 0:
-                try:
-                    fd = _make_and_step_into(above, names)
-                finally:
-                    os.close(above)
-        return Place(fd, self._root) if fd >= 0 else self._walk(names, _step_into_new)
+        fd, there = self._leap(path), len(names)
+        while fd == MISSING and there:
+            path, there = path[: path.rindex("/")], there - 1
+            fd = self._leap(path)
+        if fd < 0:
+            return self._walk(names, _step_into_new)
+        return self._go_on(fd, names, there, _make_and_step_into)
 
     def _walk(self, names: Sequence[str], step: Callable[[int, Sequence[str]], int]) -> Place:
-        fd = os.open(self._root, _OPEN_FOLDER)
+        return self._go_on(os.open(self._root, _OPEN_FOLDER), names, 0, step)
+
+    def _go_on(self, fd: int, names: Sequence[str], there: int, step: Callable[[int, Sequence[str]], int]) -> Place:
+        """Steps on from the folder `fd`, which is `there` names deep, and closes all but the last."""
         try:
-            for depth in range(1, len(names) + 1):
+            for depth in range(there + 1, len(names) + 1):
                 below = step(fd, names[:depth])
                 os.close(fd)
                 fd = below

@@ -1,4 +1,4 @@
-"""Opens a folder in one call that follows no symlink, however deep it is: Linux' `openat2`, which Python does not offer.
+"""Opens a folder by one call that follows no symlink, however deep it is: `openat2` of Linux, which Python lacks.
 
 A page's folder is four or five steps deep, and to take each by itself costs ten calls where this costs one.
 """

@@ -78,8 +78,14 @@ class SavedPage(NamedTuple):
     hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
 
 
-_SAVED_COLUMNS = ", ".join(SavedPage._fields)
-_SAVED_MARKS = ", ?" * len(SavedPage._fields)
+_INTO_PAGE = f"INTO page (id, published, {', '.join(SavedPage._fields)}) VALUES (?, ?{', ?' * len(SavedPage._fields)})"
+_ADD_PAGE: Final = f"INSERT {_INTO_PAGE}"
+_REPLACE_PAGE: Final = f"INSERT OR REPLACE {_INTO_PAGE}"
+
+_SAVED: Final = f"""
+UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?, reason = NULL, transient = NULL,
+  size = NULL WHERE id = ?
+"""
 
 _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
@@ -90,9 +96,17 @@ FROM url LEFT JOIN page ON page.id = url.id
 """
 
 
+_TAKEN: Final = f"""
+SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND url.status = {Row.SAVED})
+    OR EXISTS (SELECT 1 FROM page WHERE path = ? AND path != wanted)
+"""
+
+_ROWS: Final = tuple(Row)  # by their values: to look one up in the class costs ten times as much
+
+
 def _known(row: tuple[Any, ...]) -> Known:
     id, url, status, *rest = row
-    return Known(id, url, Row(status), *rest)
+    return Known(id, url, _ROWS[status], *rest)
 
 
 class Ledger:
@@ -180,17 +194,9 @@ class Ledger:
         )
         return [row[0] for row in rows]
 
-    def owners(self, fold: bytes) -> list[tuple[int, str]]:
-        """Pages whose URL maps to this path: (id, path they have)."""
-        return self._db.execute(
-            "SELECT page.id, page.path FROM page JOIN url ON url.id = page.id WHERE page.fold = ? AND url.status = ?",
-            (fold, Row.SAVED),
-        ).fetchall()
-
-    def displaced_at(self, path: str) -> bool:
-        """Whether a page that had to give way stands at this path."""
-        query = "SELECT 1 FROM page WHERE path = ? AND path != wanted"
-        return self._db.execute(query, (path,)).fetchone() is not None
+    def is_taken(self, path: str, fold: bytes) -> bool:
+        """Whether another page's URL maps to this path, or a page that had to give way stands there."""
+        return bool(self._db.execute(_TAKEN, (bytearray(fold), path)).fetchone()[0])
 
     # --- writing -----------------------------------------------------------------------------------------------
 
@@ -210,17 +216,23 @@ class Ledger:
     def saved(self, id: int, url: str, page: SavedPage, at: str, names: Iterable[str] = ()) -> None:
         """The page's file is in place; `names` lead to it. Twins of its old content are looked at again."""
         self._begin()
-        old = self._db.execute("SELECT body, published, path FROM page WHERE id = ?", (id,)).fetchone()
-        published = old[1] if old is not None and old[2] == page.path else 0
-        if old is not None and old[0] != page.body:
+        try:
+            self._db.execute(_ADD_PAGE, (id, 0, *page))
+        except sqlite3.IntegrityError:  # It was saved before.
+            self._saved_again(id, page)
+        self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
+        self._db.execute(_SAVED, (at, self._run.number, 1 if page.body else 2, id))
+        self._count()
+
+    def _saved_again(self, id: int, page: SavedPage) -> None:
+        body, published, path = self._db.execute(
+            "SELECT body, published, path FROM page WHERE id = ?", (id,)
+        ).fetchone()
+        if body != page.body:
             query = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
             self._db.execute(query, (Row.QUEUED, id, Row.TWIN))
-        self._db.execute(
-            f"INSERT OR REPLACE INTO page (id, published, {_SAVED_COLUMNS}) VALUES (?, ?{_SAVED_MARKS})",
-            (id, published, *page),
-        )
-        self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
-        self._settled(id, Row.SAVED, at, kind=1 if page.body else 2)
+        at_home = published if path == page.path else 0
+        self._db.execute(_REPLACE_PAGE, (id, at_home, *page))
 
     def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:
         """The server said that what we have is what there is."""
@@ -248,7 +260,12 @@ class Ledger:
         """The URL is another name of `to`."""
         self._begin()
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
-        self._settled(id, Row.REDIRECT, at, leads_to=to)
+        self._db.execute(
+            f"UPDATE url SET status = {Row.REDIRECT}, at = ?, seen = ?, leads_to = ?, reason = NULL, transient = NULL, "
+            "size = NULL WHERE id = ?",
+            (at, self._run.number, to, id),
+        )
+        self._count()
 
     def alias_done(self, url: str) -> None:
         """The page that `url` leads to is saved, so `url` is done as well."""
@@ -282,15 +299,6 @@ class Ledger:
     def outside(self, id: int, reason: str, at: str) -> None:
         """The scope refused the URL when its turn came."""
         self._set(id, status=Row.OUTSIDE, reason=reason, at=at, seen=self._run.number)
-        self._count()
-
-    def _settled(self, id: int, status: Row, at: str, *, leads_to: int | None = None, kind: int | None = None) -> None:
-        self._begin()
-        self._db.execute(
-            "UPDATE url SET status = ?, at = ?, seen = ?, leads_to = ?, kind = coalesce(?, kind), reason = NULL, "
-            "transient = NULL, size = NULL WHERE id = ?",
-            (status, at, self._run.number, leads_to, kind, id),
-        )
         self._count()
 
     def _count(self) -> None:

@@ -22,7 +22,7 @@ from sitemirror.store.names import (
     split_extension,
     with_ending,
 )
-from sitemirror.urls import parts
+from sitemirror.urls import origin, parts
 
 __all__ = ["asset_path", "collision_path", "fold", "folders", "host_folder", "moved_folder", "page_path"]
 
@@ -39,7 +39,12 @@ def host_folder(url: str) -> str:
 
     Distinct hosts have distinct folders. `@` marks all that is not spelled as in the URL: it cannot occur in a host.
     """
-    found = parts(url)
+    return _folder_of(origin(url))
+
+
+@lru_cache(maxsize=256)  # A run has few hosts, and asks with every page.
+def _folder_of(start: str) -> str:
+    found = parts(start)
     host = found.host
     if host.startswith("["):
         folder = "@ipv6-" + host[1:-1].replace(":", "-")

@@ -63,7 +63,8 @@ class Placement:
 
     def mark_published(self) -> None:
         """From now on these pages keep their paths."""
-        self._db.execute(f"UPDATE page SET published = 1 WHERE id IN (SELECT id FROM url WHERE status = {Row.SAVED})")
+        saved = f"SELECT id FROM url WHERE status = {Row.SAVED}"
+        self._db.execute(f"UPDATE page SET published = 1 WHERE published = 0 AND id IN ({saved})")
 
     def collisions(self) -> list[tuple[str, str]]:
         """(url, path) of pages that could not have the path their URL maps to."""
