@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(NamedTuple):
     """The output folder is known and locked."""
 
     command: str
@@ -16,8 +15,7 @@ class RunStarted:
     resumed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapRead:
+class SitemapRead(NamedTuple):
     """One sitemap was read to its end, or as far as it could be. `error` is empty when all was well."""
 
     url: str
@@ -25,16 +23,14 @@ class SitemapRead:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoveryFinished:
+class DiscoveryFinished(NamedTuple):
     """All sitemaps are read. `done` of the `total` URLs are already saved by earlier runs."""
 
     total: int
     done: int
 
 
-@dataclass(frozen=True, slots=True)
-class PageStarted:
+class PageStarted(NamedTuple):
     """A URL is being processed; `number` counts up to `total`, earlier runs included."""
 
     url: str
@@ -42,8 +38,7 @@ class PageStarted:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class PageSaved:
+class PageSaved(NamedTuple):
     """A page is safely on disk. `changed` is false when the server or the content said nothing is new."""
 
     url: str
@@ -52,8 +47,7 @@ class PageSaved:
     changed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PageFailed:
+class PageFailed(NamedTuple):
     """A page could not be had. `will_retry` when it has been put back for later."""
 
     url: str
@@ -61,24 +55,21 @@ class PageFailed:
     will_retry: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PageSkipped:
+class PageSkipped(NamedTuple):
     """A URL was not wanted."""
 
     url: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageRedirected:
+class PageRedirected(NamedTuple):
     """A URL turned out to be another name of `location`."""
 
     url: str
     location: str
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """A host asked for time. Nothing is sent to it for `seconds`."""
 
     host: str
@@ -86,15 +77,13 @@ class Waiting:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Warned:
+class Warned(NamedTuple):
     """Something a person should know that does not stop the run."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """Where the run stands, sent with every finished URL."""
 
     processed: int
@@ -106,15 +95,13 @@ class Progress:
     eta_sec: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunFinished:
+class RunFinished(NamedTuple):
     """The manifest and the index are written."""
 
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFinished:
+class SiteFinished(NamedTuple):
     """One of several sites has ended, as `done` of them have by now. `error` says why it failed."""
 
     url: str

@@ -18,8 +18,7 @@ class Lane(StrEnum):
     CONTENT = "content"
 
 
-@dataclass(frozen=True, slots=True)
-class Validators:
+class Validators(NamedTuple):
     """What a server gave us to ask "has it changed?" with."""
 
     etag: str | None = None
@@ -46,8 +45,7 @@ class Fetched:
         return Validators(self.headers.get("etag"), self.headers.get("last-modified"))
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(NamedTuple):
     """A 3xx answer. `location` is normalised; whether it may be followed is the frontier's word."""
 
     url: str
@@ -55,8 +53,7 @@ class Redirect:
     location: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotModified:
+class NotModified(NamedTuple):
     """304: what we have is what there is."""
 
     url: str
@@ -64,8 +61,7 @@ class NotModified:
     fetched_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """The URL could not be had. `transient` failures are worth another try."""
 
     url: str
@@ -78,8 +74,7 @@ TOO_LARGE: Final = "exceeds size limit"
 """Why a file is skipped that a larger --max-file-size would let in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """The URL is not wanted: another type, too large, out of scope."""
 
     url: str
@@ -126,8 +121,7 @@ class PageMeta:
     word_count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One URL as a sitemap lists it."""
 
     loc: str  # as written, trimmed; not yet resolved or normalised
@@ -136,16 +130,14 @@ class Entry:
     alternates: tuple[tuple[str, str], ...] = ()  # (hreflang, href)
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapRef:
+class SitemapRef(NamedTuple):
     """A child sitemap named by an index or robots.txt."""
 
     loc: str
     lastmod: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong with a sitemap that did not stop us from reading the rest."""
 
     reason: str

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 import ada_url
 
@@ -32,8 +31,7 @@ class InvalidUrl(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """A normalised http(s) URL taken apart. `query` is `None` where the URL has no `?`."""
 
     scheme: str

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_args, get_origin
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -33,8 +32,7 @@ class WrongValues(ValueError):
         self.faults = faults
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """What a number must be: at least `ge`, more than `gt`, at most `le`."""
 
     ge: int | None = None
@@ -57,8 +55,7 @@ class _NotPlain(Exception):
     """Not for us to judge."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """The values that a setting takes."""
 
     type: type

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sitemirror.cli.config import settings_for
 from sitemirror.cli.options import Command, options_of, spell
@@ -23,8 +22,7 @@ SITEMAP_TO_MARKDOWN: Final = "sitemap-to-markdown"
 MIRROR_SITE: Final = "mirror-site"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(NamedTuple):
     """What was typed, and what it was read as."""
 
     program: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sitemirror.cli.complaints import explain
 from sitemirror.cli.options import OPTIONS, Command, is_flag, is_number, is_repeatable, options_of, spell
@@ -19,8 +18,7 @@ PREFIX: Final = "SITEMIRROR_"
 _TABLES: Final = (Command.LIST, Command.MIRROR, Command.CRAWL)
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """Settings from one source, and how that source spells a setting's name."""
 
     values: Mapping[str, Any]

@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from sitemirror import urls
 from sitemirror.model import Entry, Problem, SitemapRef
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Ordinary entries one after another, as columns: a million are not made into objects that nobody keeps."""
 
     locs: list[str]

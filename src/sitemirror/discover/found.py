@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -46,16 +45,14 @@ class Found(NamedTuple):
     nofollow: bool  # every link to it says nofollow, ugc or sponsored
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A link that cannot be fetched, whatever the settings."""
 
     text: str  # as written but for a password, printable, at most 2,000 characters
     reason: str  # NOT_HTTP, FILE or INVALID
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinks:
+class PageLinks(NamedTuple):
     """All links of one page or style sheet, in its order, each (url, attribute) once."""
 
     found: tuple[Found, ...]
@@ -63,8 +60,7 @@ class PageLinks:
     nofollow: bool  # the page itself asks that none of its links be followed
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(NamedTuple):
     """What a place in a page makes of the URL that stands there."""
 
     kind: LinkKind

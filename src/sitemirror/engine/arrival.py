@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.convert import PageKind, page_kind
@@ -31,8 +30,7 @@ _FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused", "HT
 _SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """Where the start URL led. `page` is its body where one had to be fetched to find out."""
 
     asked: str
@@ -69,10 +67,10 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
                     else _sounds_like_sitemap(url, outcome.content_type)
                 )
                 page = outcome if outcome.body and not is_sitemap else None
-                return replace(_arrival(start_url, url, is_sitemap, page), content_type=outcome.content_type)
+                return _arrival(start_url, url, is_sitemap, page)._replace(content_type=outcome.content_type)
             case Failed(reason=reason) | Skipped(reason=reason):
                 # The page itself is not to be had, but its site answers: robots.txt and sitemaps may be.
-                return replace(_arrival(start_url, url, _sounds_like_sitemap(url, ""), None), failure=reason)
+                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)._replace(failure=reason)
             case NotModified():  # which nobody asked for
                 return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)
     raise Unreachable(

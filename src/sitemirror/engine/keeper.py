@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
 from typing import Final, NamedTuple, Protocol
@@ -47,8 +46,7 @@ class _File(Protocol):
     def write(self, data: bytes, /) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class AssetDraft:
+class AssetDraft(NamedTuple):
     """A file on its way to `path`."""
 
     file: _File

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -97,7 +97,7 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
             fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
             found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest())
             beside = path.removesuffix(".md") + ".html"
-            return replace(found, html_path=beside, received=RESCUED) if tree.exists(beside) else found
+            return found._replace(html_path=beside, received=RESCUED) if tree.exists(beside) else found
     folder = paths.host_folder(url)
     if folder != home:
         folder = f"{home}/_external/{folder}"
@@ -139,7 +139,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                     if page is None:
                         damaged += 1
                         continue
-                    restorer.page(page if told.by_links else replace(page, depth=None))
+                    restorer.page(page if told.by_links else page._replace(depth=None))
                     for alias in item.aliases:
                         restorer.alias(alias, page.url)
                     told.pages += 1

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sitemirror.model import Validators
 from sitemirror.workers.jobs import Reading
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(NamedTuple):
     """A file that is in place already: it was streamed there."""
 
     path: str
@@ -19,8 +18,7 @@ class Asset:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """An answer, turned into what is kept of it."""
 
     status: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.discover.dates import parse_lastmod
@@ -28,8 +27,7 @@ from sitemirror.store.schema import Row
 MAX_REDIRECTS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """How a visit ended. `new` counts against --max-pages; `failure` is the error policy's business."""
 
     new: bool = False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from typing import NamedTuple
 
 from sitemirror.model import Validators
 
@@ -18,8 +18,7 @@ class Freshness(Enum):
     FETCH = "fetch"  # get it whole
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """What we have of a page."""
 
     mtime: datetime | None  # None: the file is missing

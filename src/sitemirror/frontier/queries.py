@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 _FOUR_NUMBERS: Final = Struct(">4I")
 _ROWS: Final = 4
@@ -30,8 +29,7 @@ _BETWEEN_VALUES: Final = re.compile(r"[,|;+]|%(?:2c|7c|3b|20)", re.IGNORECASE)
 _NESTED: Final = re.compile(r"\?|%3f", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """What is known of a path that has queries."""
 
     queries: int

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from sitemirror.frontier.chains import WHOLE, Way
@@ -26,13 +27,10 @@ _VISIT: Final = (
     r"(?:(?=[A-Za-z]*+[0-9])(?=[0-9]*+[A-Za-z])[A-Za-z0-9]{16,}+"
     r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})"
 )
-_PARAMETER: Final = re.compile(
-    rf"(?:amp;)?(?:(?:{_NAMES})(?:=.*)?|(?:{_SHARED_NAMES})={_VISIT}|s=[0-9a-f]{{32}})", re.IGNORECASE | re.DOTALL
-)
-_IN_PATH: Final = re.compile(
+_PARAMETER: Final = rf"(?:amp;)?(?:(?:{_NAMES})(?:=.*)?|(?:{_SHARED_NAMES})={_VISIT}|s=[0-9a-f]{{32}})"
+_IN_PATH: Final = (
     rf";(?:(?:{_NAMES})=[^;/]*|(?:{_SHARED_NAMES})={_VISIT}(?=[;/]|\Z))"
-    r"|(?<=/)\((?:[A-Z]\([A-Za-z0-9_\-]+\))+\)(?:/|\Z)",  # ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
-    re.IGNORECASE,
+    r"|(?<=/)\((?:[A-Z]\([A-Za-z0-9_\-]+\))+\)(?:/|\Z)"  # ASP.NET without cookies: /(S(lit3py55t21z5v55vlm25s55))/
 )
 _HINTS: Final = ("sess", "sid=", "s=", "cfid", "cftoken", "zenid", "/(")  # one of them is in every URL with a session
 
@@ -130,6 +128,12 @@ class Traps:
         return chain + step if way.leads_on_to(url) else 0
 
 
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compiled for the first URL that looks like one with a session: most sites have none."""
+    return re.compile(_PARAMETER, re.IGNORECASE | re.DOTALL), re.compile(_IN_PATH, re.IGNORECASE)
+
+
 def without_session(url: str) -> str:
     """A normalised URL without the session id it carries in query or path, still normalised.
 
@@ -144,8 +148,9 @@ def without_session(url: str) -> str:
     head, mark, query = url.partition("?")
     start = head.find("/", 8)
     origin, path = (head, "") if start < 0 else (head[:start], head[start:])
-    bare_path = _IN_PATH.sub("", path)
-    kept = [part for part in query.split("&") if _PARAMETER.fullmatch(part) is None]
+    parameter, in_path = _patterns()
+    bare_path = in_path.sub("", path)
+    kept = [part for part in query.split("&") if parameter.fullmatch(part) is None]
     if bare_path == path and len(kept) == query.count("&") + 1:
         return url
     bare = origin + bare_path + ("?" + "&".join(kept) if mark and kept else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from sitemirror.events import DiscoveryFinished, Event, Listener, PageStarted, Progress, RunFinished, Warned
@@ -47,7 +46,7 @@ class Voices:
             etas = [eta for eta in self.under_way.values() if eta is not None]
             nobody_knows = self.unknown or len(etas) < len(self.under_way)
             self._eta = None if nobody_knows else max(etas, default=None)
-        return self.sum if self._eta is None else replace(self.sum, eta_sec=self._eta)
+        return self.sum if self._eta is None else self.sum._replace(eta_sec=self._eta)
 
 
 class Voice:
@@ -72,7 +71,7 @@ class Voice:
             case DiscoveryFinished(total, done):
                 self._know()
                 self._start(done)
-                self._change(replace(_NOTHING, total=total, processed=done))
+                self._change(_NOTHING._replace(total=total, processed=done))
                 voices.before += done
                 voices.tell(DiscoveryFinished(voices.sum.total, voices.before))
             case Warned(message):
@@ -85,7 +84,7 @@ class Voice:
     def end(self) -> None:
         """The site says no more: it is neither fast nor slow."""
         self._know()
-        self._change(replace(self._last, rate=0.0, eta_sec=None))
+        self._change(self._last._replace(rate=0.0, eta_sec=None))
         self._voices.under_way.pop(self, None)
 
     def _start(self, number: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from sitemirror import urls
@@ -22,8 +21,7 @@ class Linked(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(NamedTuple):
     """A URL that was found but not fetched."""
 
     id: int

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.intake import Intake, Listed
@@ -19,8 +18,7 @@ _PART: Final = 20
 _AT_MOST: Final = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapRow:
+class SitemapRow(NamedTuple):
     """A sitemap of this run."""
 
     id: int
@@ -33,8 +31,7 @@ class SitemapRow:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(NamedTuple):
     """The sitemaps that are read or have been, as far as somebody wants to see them."""
 
     rows: tuple[SitemapRow, ...]  # those that are done, in the order they were found, then those under way

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.store.schema import Row
@@ -46,8 +45,7 @@ FROM page JOIN url USING (id) WHERE url.status = {Row.SAVED} AND html_path IS NO
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A saved file with links in it."""
 
     id: int

@@ -16,9 +16,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.store.files import Tree
@@ -31,8 +30,7 @@ ASIDE: Final = "_moving"
 _NOTE: Final = "moving"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """A file on its way. `new` is empty for a file that goes away; `page` is the row it belongs to, 0 for nobody's."""
 
     page: int
@@ -40,8 +38,7 @@ class Move:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(NamedTuple):
     """One file's way. `aside` is empty where it stands in nobody's way."""
 
     old: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.restore import RESCUED
@@ -14,8 +13,7 @@ from sitemirror.store.state import State
 _AT_ONCE: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedPage:
+class LinkedPage(NamedTuple):
     """A page whose links may lead to files."""
 
     id: int
@@ -25,8 +23,7 @@ class LinkedPage:
     links: bytes  # what those links were
 
 
-@dataclass(frozen=True, slots=True)
-class Relinked:
+class Relinked(NamedTuple):
     """What became of one."""
 
     id: int

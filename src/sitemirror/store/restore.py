@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.model import TOO_LARGE
@@ -14,8 +13,7 @@ from sitemirror.store.state import State
 _LOOKED_AT: Final = (TOO_LARGE, "content type ", "redirects out of scope")
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(NamedTuple):
     """What is still known of a page. `path` is relative to the output folder."""
 
     url: str

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sitemirror.model import TOO_LARGE
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which URLs a pass visits."""
 
     condition: str

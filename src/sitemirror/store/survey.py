@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sitemirror.store.schema import Row, in_order
 from sitemirror.store.state import State
@@ -49,8 +48,7 @@ FROM resolved JOIN url AS f ON f.id = final JOIN url AS a ON a.id = resolved.id 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """How many of each. `total` = saved + failed + skipped + not_reached."""
 
     saved: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.moves import Move
@@ -16,8 +16,7 @@ from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A page that shares its Markdown with another."""
 
     id: int
@@ -28,8 +27,7 @@ class Candidate:
     is_twin: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(NamedTuple):
     """`losers` are other names of `winner`."""
 
     winner: Candidate
