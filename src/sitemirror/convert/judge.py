@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from math import exp
+from pathlib import Path
 from struct import unpack
 from typing import Any, Final
 
@@ -96,4 +96,4 @@ def read_model(text: bytes) -> Model:
 @cache
 def model() -> Model:
     """The model that comes with the program, read when the first page needs it."""
-    return read_model(files(__package__).joinpath(_FILE).read_bytes())
+    return read_model(Path(__file__).with_name(_FILE).read_bytes())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sitemirror.discover.entries import Found, Kind, Tally
-from sitemirror.discover.salvage import SalvageReader
 from sitemirror.discover.strict import Broken, StrictReader
 from sitemirror.model import Problem
+
+if TYPE_CHECKING:
+    from sitemirror.discover.salvage import SalvageReader
 
 
 class DocumentReader:
@@ -53,8 +57,10 @@ class DocumentReader:
 
     def _salvage(self) -> None:
         if isinstance(self._reader, StrictReader):
+            from sitemirror.discover.salvage import SalvageReader as Reader  # Most sitemaps are whole.
+
             unread = self._reader.unread()
-            self._reader = SalvageReader(self._reader.kind, self._tally)
+            self._reader = Reader(self._reader.kind, self._tally)
             self._reader.feed(unread)
 
     def _collect(self) -> None:

@@ -24,13 +24,11 @@ DOCUMENTED: Final[ConfigDict] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class _NotNegative:
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], CoreSchema]) -> Any:
         return {**handler(source), "ge": 0}
 
 
-@dataclass(frozen=True, slots=True)
 class _LeftOut:
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], CoreSchema]) -> Any:
         return {**handler(source), "metadata": {LEFT_OUT: True}}

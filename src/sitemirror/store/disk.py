@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,6 +36,8 @@ def space(where: int | str) -> Space:
     if hasattr(os, "statvfs"):
         found = os.statvfs(where)
         return Space(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
+    import shutil  # It loads every kind of archive.
+
     return Space(shutil.disk_usage(where).free, None)
 
 
