@@ -35,11 +35,13 @@ from sitemirror.convert import content as parts
 from sitemirror.convert import convert_html, judge
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.document import parse
-from sitemirror.convert.features import Features, Lexicon, Parts, first_words, name_words
+from sitemirror.convert.features import Features
 from sitemirror.convert.generators import recognise
 from sitemirror.convert.hints import Hints, hints
 from sitemirror.convert.keep import keep
+from sitemirror.convert.lexicon import Lexicon, first_words, name_words
 from sitemirror.convert.metadata import read_metadata
+from sitemirror.convert.parts import Parts
 
 FOLDS: Final = 5
 NEWS: Final = "article-extraction-benchmark"  # a kind of page of its own: its score is another one
@@ -102,6 +104,7 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     is_main = [element.tag == "main" or element.attr("role") == "main" for element in reading.elements]
     for place, parent in enumerate(reading.parents):
         is_main[place] = is_main[place] or is_main[parent]
+    _ = reading.names  # It reads names and roles once, and has no elements to ask later.
     named = [Named(*one) for one in zip(reading.elements, is_main, strict=True)]
     reading.elements = cast("list[Element]", named)
     reading.first = cast("list[Element | None]", [None if one is None else Named(one, False) for one in reading.first])
@@ -131,7 +134,8 @@ def learn_page(sample: Sample, reading: Reading, hinted: Hints, is_ruled: bool) 
         all_.append(all_[-1] + weight)
     found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     of = Parts(reading)
-    for name, start, end in zip(of.names, of.starts, of.ends, strict=True):
+    alone = ((name, block, block + 1) for block, name in enumerate(of.alone) if name)
+    for name, start, end in chain(zip(of.names, of.starts, of.ends, strict=True), alone):
         for word in set(name_words(name)):
             found[word][0] += right[end] - right[start]
             found[word][1] += all_[end] - all_[start]

@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from sitemirror.convert.features import Lexicon
-from sitemirror.convert.judge import Model, Tree, model, probability, read_model
+from sitemirror.convert.judge import Model, model, probability, read_model
+from sitemirror.convert.lexicon import Lexicon
+from sitemirror.convert.questions import Tree
 
 COLUMNS = ("one", "two", "three")
 

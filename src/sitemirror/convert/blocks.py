@@ -32,6 +32,8 @@ class Reading:
 
     __slots__ = (
         "_mixed",
+        "_names",
+        "_roles",
         "elements",
         "ends",
         "first",
@@ -61,8 +63,42 @@ class Reading:
         self.first: list[Element | None] = []
         self.is_whole = True  # False where the page is too large or too deep to be read
         self._mixed: set[Element] = set()  # inline elements with blocks in them
+        self._names: list[str] | None = None
+        self._roles: dict[int, str] = {}
         self._read(body, 0, 0, False)
         self.ends[0] = len(self.texts)
+
+    @property
+    def names(self) -> list[str]:
+        """Of each element with text its class and its id."""
+        if self._names is None:
+            self._name()
+        return self._names or []
+
+    @property
+    def roles(self) -> dict[int, str]:
+        """Of the elements that have a role, which one."""
+        if self._names is None:
+            self._name()
+        return self._roles
+
+    def _name(self) -> None:
+        elements, starts, ends = self.elements, self.starts, self.ends
+        names = [
+            (element.attr("class") or "") if start < end else ""
+            for element, start, end in zip(elements, starts, ends, strict=True)
+        ]
+        # Few elements have an id or a role, and to find those takes less than to ask each one.
+        body = elements[0]
+        places = dict(zip(elements, range(len(elements)), strict=True))
+        for element in (body, *body.select("[id]")):
+            place = places.get(element, -1)
+            if place >= 0 and starts[place] < ends[place] and (name := element.attr("id")) is not None:
+                names[place] = f"{names[place]} {name}"
+        for element in (body, *body.select("[role]")):
+            if (place := places.get(element, -1)) >= 0 and (role := element.attr("role")) is not None:
+                self._roles[place] = role
+        self._names = names
 
     def _read(self, element: Element, here: int, depth: int, in_link: bool) -> None:
         if depth > _DEEPEST or here > _LARGEST:
@@ -119,7 +155,8 @@ class Reading:
         if text:
             self.owners.append(here)
             self.texts.append(text)
-            self.linked.append(len(text) if in_link else min(linked, len(text)))
+            length = len(text)
+            self.linked.append(length if in_link or linked > length else linked)
             self.nodes.append(nodes)
             self.first.append(first)
 

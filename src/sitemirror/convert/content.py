@@ -17,12 +17,13 @@ from sitemirror.choices import Content
 from sitemirror.convert import hidden
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.document import Document
-from sitemirror.convert.features import Features, Parts
+from sitemirror.convert.features import Features
 from sitemirror.convert.generators import Generator
 from sitemirror.convert.hints import Hints, hints
 from sitemirror.convert.judge import model
 from sitemirror.convert.keep import keep, prune
 from sitemirror.convert.listings import drop_colours
+from sitemirror.convert.parts import Parts
 
 
 class Reason(Enum):

@@ -8,85 +8,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
 from typing import Final
 
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.hints import Hints
+from sitemirror.convert.lexicon import NOTHING, Lexicon
+from sitemirror.convert.parts import Parts
 
-NOTHING: Final = 128  # what a word says that says nothing; more speaks for content
-
-_FLAGS: Final = {
-    "main": 1 << 0,
-    "article": 1 << 1,
-    "aside": 1 << 2,
-    "header": 1 << 3,
-    "footer": 1 << 2,
-    "nav": 1 << 2,
-    "form": 1 << 3,
-    "fieldset": 1 << 3,
-    "search": 1 << 3,
-    "table": 1 << 4,
-    "ul": 1 << 5,
-    "ol": 1 << 5,
-    "menu": 1 << 5,
-    "blockquote": 1 << 4,
-    "figure": 1 << 4,
-    "dl": 1 << 4,
-    "dialog": 1 << 2,
-    "button": 1 << 3,
-}
-_ROLES: Final = {
-    "main": _FLAGS["main"],
-    "article": _FLAGS["article"],
-    "complementary": _FLAGS["aside"],
-    "navigation": _FLAGS["nav"],
-    "menu": _FLAGS["nav"],
-    "menubar": _FLAGS["nav"],
-    "banner": _FLAGS["header"],
-    "contentinfo": _FLAGS["footer"],
-    "search": _FLAGS["form"],
-    "dialog": _FLAGS["dialog"],
-    "alertdialog": _FLAGS["dialog"],
-    "list": _FLAGS["ul"],
-}
 _KINDS: Final = {
     "p": 1, "li": 20, "h1": 3, "h2": 4, "h3": 5, "h4": 6, "h5": 7, "h6": 8, "td": 9, "th": 10, "dt": 11, "dd": 12,
     "pre": 2, "figcaption": 14, "caption": 14, "blockquote": 13, "summary": 16, "button": 30, "label": 31,
     "legend": 31, "option": 32, "a": 28, "div": 21, "section": 22, "article": 23, "header": 27, "footer": 33,
     "main": 24, "nav": 34, "aside": 26, "form": 29, "address": 25, "body": 35,
 }  # fmt: skip
-_HEADINGS: Final = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-_NAME: Final = re.compile(r"[A-Z]?[a-z]+")
+_HEADING: Final = re.compile(rb"[\x03-\x08]")  # among kinds
 _ENDS: Final = frozenset('.!?…。”’"')
 _BITS: Final = tuple(bytes(value >> bit & 1 for value in range(256)) for bit in range(6))
 _SIZES: Final = bytes(
     n if n < 16 else (n.bit_length() - 3) * 8 + ((n >> (n.bit_length() - 4)) & 7) for n in range(8192)
 )
 _LARGEST: Final = 8191
-_TOLD: Final = 120  # characters; a longer block is told by more than what it begins with
 _PROSE: Final = 80  # characters of a block that is more than a label
 TITLES: Final = frozenset(("h1", "h2", "h3"))
 _NAMELESS: Final = 8  # characters; a shorter heading is in too many titles
-_REMEMBERED: Final = 10_000  # names
 _FEW: Final = 25  # blocks of a part that may be one of many alike
-
-
-class _JudgedNames(dict[str, int]):
-    """What whole names come to. The pages of a site share theirs, and looking again would give the same."""
-
-    def __init__(self, words: Mapping[str, int]) -> None:
-        super().__init__()
-        self._words = words
-
-    def __missing__(self, name: str) -> int:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        found = self[name] = judged(name_words(name), self._words)
-        return found
+_UP: Final = bytes(range(255))
 
 
 class _Kinds(dict[str, int]):
@@ -96,38 +45,7 @@ class _Kinds(dict[str, int]):
         return 15
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """What words were found to say of the text they name or stand in: more than 0 speaks for content."""
-
-    names: Mapping[str, int] = field(default_factory=dict)  # of class and id
-    words: Mapping[str, int] = field(default_factory=dict)  # the first words of a block, and pairs of them
-    judged_names: Mapping[str, int] = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "judged_names", _JudgedNames(self.names))
-
-
 _NUMBERS: Final = _Kinds(_KINDS)
-
-
-def name_words(names: str) -> list[str]:
-    """The words that classes and ids are made of."""
-    return [word.lower() for word in _NAME.findall(names)]
-
-
-def first_words(text: str) -> list[str]:
-    """What a block begins with: words, and the first two of them together."""
-    found = text[:40].lower().split()
-    if len(found) > 1:
-        found.append(f"{found[0]} {found[1]}")
-    return found
-
-
-def judged(keys: Sequence[str], lexicon: Mapping[str, int]) -> int:
-    """What words say together, as a byte."""
-    total = sum(filter(None, map(lexicon.get, keys)), NOTHING)
-    return 0 if total < 0 else 255 if total > 255 else total
 
 
 def size(number: int) -> int:
@@ -140,55 +58,10 @@ def _far(count: int) -> bytes:
     return _SIZES[1 : count + 1].ljust(count, b"\xff")
 
 
-class Parts:
-    """The parts of a page that hold text: its elements, each one with all that hold nothing more than it does."""
-
-    __slots__ = ("ends", "flags", "names", "of_block", "parents", "starts")
-
-    def __init__(self, reading: Reading) -> None:
-        starts: list[int] = []
-        ends: list[int] = []
-        parents: list[int] = []
-        names: list[str] = []
-        flags: list[int] = []
-        part_of: list[int] = []
-        for element, tag, parent, start, end in zip(
-            reading.elements, reading.tags, reading.parents, reading.starts, reading.ends, strict=True
-        ):
-            if start == end:
-                part_of.append(-1)
-                continue
-            flag = _FLAGS.get(tag, 0)
-            if (role := element.attr("role")) is not None:
-                flag |= _ROLES.get(role, 0)
-            name = element.attr("class") or ""
-            if (anchor := element.attr("id")) is not None:
-                name = f"{name} {anchor}"
-            if starts:
-                above = part_of[parent]
-                if start == starts[above] and end == ends[above]:
-                    part_of.append(above)
-                    flags[above] |= flag
-                    if name:
-                        names[above] = f"{names[above]} {name}"
-                    continue
-                flag |= flags[above]
-            else:
-                above = 0
-            part_of.append(len(starts))
-            starts.append(start)
-            ends.append(end)
-            parents.append(above)
-            names.append(name)
-            flags.append(flag)
-        self.starts, self.ends, self.parents, self.names, self.flags = starts, ends, parents, names, flags
-        self.of_block = [part_of[owner] for owner in reading.owners]
-
-
 class Features:
     """The columns of one page, by name."""
 
-    __slots__ = ("_above", "_count", "_lengths", "_lexicon", "_parts", "_reading", "_tags", "columns")
+    __slots__ = ("_count", "_lengths", "_lexicon", "_parts", "_prose", "_reading", "_tags", "columns")
 
     def __init__(self, reading: Reading, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
         self.columns: dict[str, bytes] = {}
@@ -196,9 +69,8 @@ class Features:
         self._count = len(reading.texts)
         self._lengths = list(map(len, reading.texts))
         self._tags = [reading.tags[owner] for owner in reading.owners]
-        # For each block the smallest part that holds more than it.
-        self._above: Sequence[int] = [
-            parts.parents[part] if parts.ends[part] - parts.starts[part] == 1 else part for part in parts.of_block
+        self._prose = [
+            n if n >= _PROSE and part * 3 < n else 0 for n, part in zip(self._lengths, reading.linked, strict=True)
         ]
         self._blocks()
         self._headings()
@@ -215,49 +87,46 @@ class Features:
         columns["link"] = bytes([part * 255 // n for part, n in zip(reading.linked, lengths, strict=True)])
         columns["kind"] = bytes(map(_NUMBERS.__getitem__, self._tags))
         columns["ends"] = bytes(map(_ENDS.__contains__, map(itemgetter(-1), texts)))
-        words = self._lexicon.words
-        columns["says"] = bytes(
-            [judged(first_words(text), words) if n < _TOLD else NOTHING for text, n in zip(texts, lengths, strict=True)]
-        )
+        same = Counter(texts)
+        columns["says"] = bytes(map(self._lexicon.says(same).__getitem__, texts))
         names = self._lexicon.judged_names
         columns["inline"] = bytes(
             [NOTHING if element is None else names[element.attr("class") or ""] for element in reading.first]
         )
-        same = Counter(texts)
-        if len(same) == self._count:
-            columns["twice"] = b"\1" * self._count
-        else:
-            columns["twice"] = bytes([min(255, same[text]) for text in texts])
+        columns["twice"] = bytes([n if n < 255 else 255 for n in map(same.__getitem__, texts)])
 
     def _headings(self) -> None:
         """Below which heading each block stands."""
-        says, distance, rank = [], [], []
-        last, far, level = NOTHING, 255, 0
-        for tag, said in zip(self._tags, self.columns["says"], strict=True):
-            if tag in _HEADINGS:
-                last, far, level = said, 0, _HEADINGS[tag]
-            elif far < 255:
-                far += 1
-            says.append(last)
-            distance.append(far)
-            rank.append(level)
-        columns = self.columns
-        columns["head_says"] = bytes(says)
-        columns["head_far"] = bytes(distance)
-        columns["head_rank"] = bytes(rank)
+        columns, count = self.columns, self._count
+        said, kinds = columns["says"], columns["kind"]
+        places = [found.start() for found in _HEADING.finditer(kinds)]
+        before = places[0] if places else count
+        says, far, rank = [bytes((NOTHING,)) * before], [b"\xff" * before], [bytes(before)]
+        for place, end in zip(places, [*places[1:], count], strict=False):
+            length = end - place
+            says.append(said[place : place + 1] * length)
+            far.append(_UP[:length].ljust(length, b"\xff"))
+            rank.append(bytes((kinds[place] - 2,)) * length)
+        columns["head_says"] = b"".join(says)
+        columns["head_far"] = b"".join(far)
+        columns["head_rank"] = b"".join(rank)
 
     def _names(self) -> None:
         """What the parts around each block are called, and how often there are others like them."""
-        parts, columns, count = self._parts, self.columns, self._count
-        own = list(map(self._lexicon.judged_names.__getitem__, parts.names))
+        parts, columns = self._parts, self.columns
+        judged, spread, alone, above = self._lexicon.judged_names, parts.of_blocks, parts.alone, parts.above
+        alike = Counter([*parts.names, *[name for name in alone if name is not None]])
+        sizes = {name: size(count) for name, count in alike.items()}
+        own = [judged[name] for name in parts.names]
+        repeats = [sizes[name] for name in parts.names]
         low: list[int] = []
         total: list[int] = []
-        alike = Counter(parts.names)
         often: list[int] = []
-        for score, parent, name, start, end in zip(
-            own, parts.parents, parts.names, parts.starts, parts.ends, strict=True
+        for score, same, name, parent, start, end in zip(
+            own, repeats, parts.names, parts.parents, parts.starts, parts.ends, strict=True
         ):
-            same = alike[name] if name and end - start <= _FEW else 0
+            if not name or end - start > _FEW:
+                same = 0
             if low:
                 low.append(min(score, low[parent]))
                 total.append(total[parent] + score - NOTHING)
@@ -266,68 +135,76 @@ class Features:
                 low.append(score)
                 total.append(score - NOTHING)
                 often.append(same)
-        repeats = [size(alike[name]) for name in parts.names]
-        total = [0 if one < -256 else 255 if one > 254 else (one >> 1) + NOTHING for one in total]
-        pick = itemgetter(*parts.of_block, 0, 0)  # at least two, or it would not be a tuple
-        for name, values in (("own", own), ("low", low), ("sum", total), ("repeats", repeats)):
-            columns[name] = bytes(pick(values)[:count])
-        columns["often"] = bytes([size(one) for one in pick(often)[:count]])
-        flags = bytes(pick(parts.flags)[:count])
+        # A block that stands alone in a part adds what that is called.
+        column = [own[part] if name is None else judged[name] for part, name in zip(above, alone, strict=True)]
+        columns["own"] = bytes(column)
+        columns["low"] = bytes([a if a < b else b for a, b in zip(column, spread(low), strict=True)])
+        sums = [
+            total[part] if name is None else total[part] + score - NOTHING
+            for part, name, score in zip(above, alone, column, strict=True)
+        ]
+        columns["sum"] = bytes([0 if n < -256 else 255 if n > 254 else (n >> 1) + NOTHING for n in sums])
+        column = [repeats[part] if name is None else sizes[name] for part, name in zip(above, alone, strict=True)]
+        columns["repeats"] = bytes(column)
+        columns["often"] = bytes(
+            [a if name and a > b else b for name, a, b in zip(alone, column, spread(often), strict=True)]
+        )
+        flags = bytes([a or b for a, b in zip(parts.own_flags, spread(parts.flags), strict=True)])
         for bit, table in enumerate(_BITS):
             columns[f"in{bit}"] = flags.translate(table)
-        at = self._above
-        for level in (1, 2):
-            pick = itemgetter(*at, 0, 0)
-            columns[f"up{level}_own"] = bytes(pick(own)[:count])
-            if level == 1:
-                columns["up1_repeats"] = bytes(pick(repeats)[:count])
-                at = pick(parts.parents)[:count]
-        columns["page_repeats"] = bytes((max(repeats),)) * count
+        columns["up1_own"] = spread(own)
+        columns["up1_repeats"] = spread(repeats)
+        columns["up2_own"] = spread([own[parent] for parent in parts.parents])
+        columns["page_repeats"] = bytes((size(max(alike.values())),)) * self._count
 
     def _sizes(self, hints: Hints) -> None:
         """How much text there is before each block, in the parts around it and in the page, and of which kind."""
-        parts, columns, count, lengths = self._parts, self.columns, self._count, self._lengths
-        linked = self._reading.linked
-        chars = [0, *accumulate(lengths)]
-        links = [0, *accumulate(linked)]
-        prose = [0, *accumulate([n if n >= _PROSE and p * 3 < n else 0 for n, p in zip(lengths, linked, strict=True)])]
+        parts, columns, spread = self._parts, self.columns, self._parts.of_blocks
+        chars = [0, *accumulate(self._lengths)]
+        links = [0, *accumulate(self._reading.linked)]
+        prose = [0, *accumulate(self._prose)]
         total, total_prose = chars[-1], max(1, prose[-1])
         columns["before"] = bytes([n * 255 // total for n in chars[:-1]])
-        columns["prose_before"] = bytes([n * 255 // total_prose for n in prose[:-1]])
-        columns["prose_done"] = bytes([n * 255 // total_prose for n in prose[1:]])
-        share, link, long, many = [], [], [], []
+        done = bytes([n * 255 // total_prose for n in prose])
+        columns["prose_before"], columns["prose_done"] = done[:-1], done[1:]
+        spans = list(zip(parts.starts, parts.ends, strict=True))
+        lengths = [chars[end] - chars[start] for start, end in spans]
+        proses = [prose[end] - prose[start] for start, end in spans]
+        share = [n * 255 // total for n in lengths]
+        long = [part * 255 // n for part, n in zip(proses, lengths, strict=True)]
+        link = [(links[end] - links[start]) * 255 // n for (start, end), n in zip(spans, lengths, strict=True)]
         half: list[int] = []
-        for start, end, parent in zip(parts.starts, parts.ends, parts.parents, strict=True):
-            n = chars[end] - chars[start]
-            share.append(n * 255 // total)
-            link.append((links[end] - links[start]) * 255 // n)
-            part = prose[end] - prose[start]
-            long.append(part * 255 // n)
-            many.append(size(end - start))
+        for part, parent in zip(proses, parts.parents, strict=True):
             half.append(half[parent] + 1 if half and part * 2 < total_prose else 0)
-        pick = itemgetter(*parts.of_block, 0, 0)
-        columns["half"] = bytes([min(255, n) for n in pick(half)[:count]])
-        at = self._above
-        for level in (1, 2, 3, 4):
-            pick = itemgetter(*at, 0, 0)
-            columns[f"up{level}_share"] = bytes(pick(share)[:count])
-            if level == 1:
-                columns["up1_many"] = bytes(pick(many)[:count])
-            if level < 3:
-                columns[f"up{level}_prose"] = bytes(pick(long)[:count])
-            if level < 4:
-                columns[f"up{level}_link"] = bytes(pick(link)[:count])
-                at = pick(parts.parents)[:count]
+        columns["half"] = bytes(
+            [
+                n if name is None else n + 1 if part * 2 < total_prose else 0
+                for n, name, part in zip(spread(half), parts.alone, self._prose, strict=True)
+            ]
+        )
+        columns["up1_share"] = spread(share)
+        columns["up1_many"] = spread([size(end - start) for start, end in spans])
+        columns["up1_prose"] = spread(long)
+        columns["up1_link"] = spread(link)
+        up = parts.parents
+        columns["up2_share"] = spread([share[part] for part in up])
+        columns["up2_prose"] = spread([long[part] for part in up])
+        columns["up2_link"] = spread([link[part] for part in up])
+        up = [up[part] for part in up]
+        columns["up3_share"] = spread([share[part] for part in up])
+        columns["up3_link"] = spread([link[part] for part in up])
+        columns["up4_share"] = spread([share[parts.parents[part]] for part in up])
         self._page(total, links[-1], prose[-1], hints)
         self._top(prose)
         self._title(hints.titles)
 
     def _top(self, prose: Sequence[int]) -> None:
         """Where each block stands towards the part with the most prose of its own: an article's text."""
-        parts, columns, count, above = self._parts, self.columns, self._count, self._above
+        parts, columns, count = self._parts, self.columns, self._count
         direct = [0] * len(parts.starts)
-        for block, part in enumerate(above):
-            direct[part] += prose[block + 1] - prose[block]
+        for part, length in zip(parts.above, self._prose, strict=True):
+            if length:
+                direct[part] += length
         most = max(direct)
         top = direct.index(most)
         levels = {top: 0}
@@ -338,12 +215,11 @@ class Features:
         up: list[int] = []
         for part, parent in enumerate(parts.parents):
             up.append(levels[part] if part in levels else up[parent])
-        pick = itemgetter(*above, 0, 0)
-        columns["top_up"] = bytes([min(n, 255) for n in pick(up)[:count]])
-        columns["rival"] = bytes([n * 255 // (most or 1) for n in pick(direct)[:count]])
+        columns["top_up"] = parts.of_blocks([min(n, 255) for n in up])
+        columns["rival"] = parts.of_blocks([n * 255 // (most or 1) for n in direct])
         # From its first prose to its last.
-        inside = [block for block in range(parts.starts[top], parts.ends[top]) if above[block] == top]
-        inside = [block for block in inside if prose[block + 1] > prose[block]] or [parts.starts[top]]
+        start, end = parts.starts[top], parts.ends[top]
+        inside = [block for block in range(start, end) if parts.above[block] == top and self._prose[block]] or [start]
         start, end = inside[0], inside[-1] + 1
         columns["top_gap"] = _far(start)[::-1] + bytes(end - start) + _far(count - end)
         columns["top_side"] = b"\0" * start + b"\1" * (end - start) + b"\2" * (count - end)

@@ -10,8 +10,8 @@ article-extraction-benchmark (Zyte, MIT).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from math import exp
 from pathlib import Path
@@ -20,7 +20,8 @@ from typing import Any, Final
 
 import orjson
 
-from sitemirror.convert.features import Lexicon
+from sitemirror.convert.lexicon import Lexicon
+from sitemirror.convert.questions import Layout, Question, Tree
 
 _FILE: Final = "content_model.json"
 _ODDS: Final = 16  # steps of the logarithm of the odds to one
@@ -30,33 +31,32 @@ _PROBABLE: Final = tuple(1 / (1 + exp(-step / _ODDS)) for step in range(-_FAR, _
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """Questions, as places in `Model.questions`, and what each combination of answers is worth."""
-
-    questions: tuple[int, ...]
-    leaves: bytes  # 256 of them, so that they can translate bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Model:
     """What was learnt."""
 
     lexicon: Lexicon
-    questions: tuple[tuple[str, int], ...]  # (column, number to be over)
+    questions: tuple[Question, ...]
     trees: tuple[Tree, ...]
     start: float  # what a block has before any tree is asked
     step: float  # what one unit of a leaf is worth
+    _layout: Layout = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_layout", Layout(self.questions, self.trees))
 
     def odds(self, columns: Mapping[str, bytes], count: int) -> list[float]:
         """For each block the logarithm of the odds that it is content."""
-        answers = [int.from_bytes(columns[name].translate(_over(number)), "little") for name, number in self.questions]
-        every_other = int.from_bytes(b"\xff\0" * (count // 2 + 1), "little")
+        from_bytes = int.from_bytes
+        answers = self._answers(columns, count)
+        every_other = from_bytes(b"\xff\0" * (count // 2 + 1), "little")
         even = odd = 0  # sums of two bytes each, of every other block
-        for tree in self.trees:
-            index = 0
-            for bit, question in enumerate(tree.questions):
-                index |= answers[question] << bit
-            worth = int.from_bytes(index.to_bytes(count, "little").translate(tree.leaves), "little")
+        for group in self._layout.groups:
+            worth = 0
+            for pick, leaves in group:
+                leaf = 0
+                for answer in pick(answers):
+                    leaf |= answer
+                worth += from_bytes(leaf.to_bytes(count, "little").translate(leaves), "little")
             even += worth & every_other
             odd += worth >> 8 & every_other
         half = count // 2 + 1
@@ -66,16 +66,34 @@ class Model:
         start, step = self.start, self.step
         return [start + step * total for total in sums[:count]]
 
+    def _answers(self, columns: Mapping[str, bytes], count: int) -> list[int]:
+        """What all blocks answer to each question, in the order of the layout: a byte a block, with one bit of it."""
+        ones = int.from_bytes(b"\1" * count, "little")
+        masks = [ones << bit for bit in range(8)]
+        answers = []
+        for name, packs in self._layout.columns:
+            column = columns[name]
+            is_same = not column.lstrip(column[:1])  # as all are that are about the page
+            for asked in packs:
+                if is_same:
+                    answer = asked.table[column[0]]
+                    answers += [masks[bit] if answer >> bit & 1 else 0 for bit in asked.bits]
+                else:
+                    packed = int.from_bytes(column.translate(asked.table), "little")
+                    answers += [packed & masks[bit] for bit in asked.bits]
+        return answers
+
 
 def probability(odds: float) -> float:
     """How likely something is of which the logarithm of the odds is known."""
-    at = round(odds * _ODDS)
-    return _PROBABLE[0 if at < -_FAR else 2 * _FAR if at > _FAR else at + _FAR]
+    return probabilities((odds,))[0]
 
 
-@cache
-def _over(number: int) -> bytes:
-    return bytes(value > number for value in range(256))
+def probabilities(odds: Iterable[float]) -> list[float]:
+    """How likely things are of which the logarithms of the odds are known."""
+    table, far = _PROBABLE, _FAR
+    steps = [round(one * _ODDS) for one in odds]
+    return [table[0 if at < -far else 2 * far if at > far else at + far] for at in steps]
 
 
 def read_model(text: bytes) -> Model:

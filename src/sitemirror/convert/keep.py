@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import mul
 from typing import Final
 
 from sitemirror.choices import Content
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.hints import Hints
-from sitemirror.convert.judge import probability
+from sitemirror.convert.judge import probabilities, probability
 from sitemirror.convert.places import Places, by_place
 
 _AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no block
@@ -30,15 +31,15 @@ _SAID: Final = 50  # characters; a longer text is not said twice on purpose
 _SAID_AGAIN: Final = frozenset(("pre", "td", "th"))  # but in code and in tables it may be
 
 
-def threshold(probabilities: Sequence[float], lengths: Sequence[int]) -> float:
+def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
     """How likely a block must be content to be kept.
 
     Keeping every block that is at least half as likely as the best F1 that can be expected gives that best F1: where
     little is sure, more has to be kept.
     """
-    expected = sum(p * n for p, n in zip(probabilities, lengths, strict=True))
+    expected = sum(map(mul, likely, lengths))
     best, right, kept = 0.0, 0.0, 0
-    for p, n in sorted(zip(probabilities, lengths, strict=True), reverse=True):
+    for p, n in sorted(zip(likely, lengths, strict=True), reverse=True):
         right += p * n
         kept += n
         f1 = 2 * right / (kept + expected)
@@ -54,27 +55,28 @@ def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints
         odds = by_place(reading, odds, hints)
     moved = _MOVED * (max(odds) - _SUREST)
     odds = [one - moved for one in odds]
-    probabilities = [probability(one) for one in odds]
-    lengths = [len(text) for text in reading.texts]
-    least = threshold(probabilities, lengths)
+    likely = probabilities(odds)
+    lengths = list(map(len, reading.texts))
+    least = threshold(likely, lengths)
     if content is Content.AUTO or hints.is_documentation:
-        kept = [p >= min(least, _AUTO) for p in probabilities]
-        marked = Places(reading, odds).main_part()
+        enough = min(least, _AUTO)
+        kept = [p >= enough for p in likely]
+        marked = Places(reading, likely).main_part()
         if marked is not None and content is Content.AUTO:
-            _drop_menus(reading, [p >= least for p in probabilities], kept, min(marked))
+            _drop_menus(reading, [p >= least for p in likely], kept, min(marked))
         _bridge(reading, kept)
         _join_lists(reading, kept)
         _complete(reading, kept)
         if marked is not None and content is Content.MAIN:
             _cut_to(reading, marked, kept)
         if not any(kept):
-            kept[probabilities.index(max(probabilities))] = True
+            kept[likely.index(max(likely))] = True
         return kept
     least *= _STRICT
     if hints.is_article:
-        least = max(least, probability(_middle(odds, probabilities, lengths) * _SURE_SHARE - _BELOW))
-    least = min(least, max(probabilities))
-    kept = [p >= least for p in probabilities]
+        least = max(least, probability(_middle(odds, likely, lengths) * _SURE_SHARE - _BELOW))
+    least = min(least, max(likely))
+    kept = [p >= least for p in likely]
     _once(reading, kept)
     return kept
 
@@ -95,10 +97,10 @@ def _cut_to(reading: Reading, marked: set[int], kept: list[bool]) -> None:
             kept[block] = False
 
 
-def _middle(odds: Sequence[float], probabilities: Sequence[float], lengths: Sequence[int]) -> float:
+def _middle(odds: Sequence[float], likely: Sequence[float], lengths: Sequence[int]) -> float:
     """The odds that the surer half of the expected content has at least."""
-    rest = sum(p * n for p, n in zip(probabilities, lengths, strict=True)) / 2
-    for one, p, n in sorted(zip(odds, probabilities, lengths, strict=True), reverse=True):
+    rest = sum(map(mul, likely, lengths)) / 2
+    for one, p, n in sorted(zip(odds, likely, lengths, strict=True), reverse=True):
         rest -= p * n
         if rest <= 0:
             return one
@@ -113,7 +115,8 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
     tables and headings always are.
     """
     tags, owners, parents = reading.tags, reading.owners, reading.parents
-    for table in {_table(reading, place) for place, tag in enumerate(tags) if tag == "th"}:  # so they hold data
+    cells = [place for place, tag in enumerate(tags) if tag == "th"] if "th" in tags else []
+    for table in {_table(reading, place) for place in cells}:  # Those with headings hold data.
         start, end = reading.starts[table], reading.ends[table]
         if table and (any(kept[start:end]) or _is_main(reading, table)):
             kept[start:end] = [True] * (end - start)
@@ -150,9 +153,9 @@ def _bridge(reading: Reading, kept: list[bool]) -> None:
 
 def _join_lists(reading: Reading, kept: list[bool]) -> None:
     """Keeps a list of single lines whole if enough of it is kept."""
-    for place, tag in enumerate(reading.tags):
+    for place in [place for place, tag in enumerate(reading.tags) if tag in _LISTS]:
         start, end = reading.starts[place], reading.ends[place]
-        if tag not in _LISTS or not sum(kept[start:end]) > _ENOUGH_OF_LIST * (end - start):
+        if not sum(kept[start:end]) > _ENOUGH_OF_LIST * (end - start):
             continue
         if all(reading.tags[owner] == "li" for owner in reading.owners[start:end]):
             kept[start:end] = [True] * (end - start)

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
+from operator import mul
 from typing import Final
 
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.features import TITLES
 from sitemirror.convert.hints import Hints
-from sitemirror.convert.judge import probability
+from sitemirror.convert.judge import probabilities
 
 _COMMENTS: Final = re.compile(
     r"(?<![A-Za-z])[Cc]omments?(?![a-z])|[a-z]Comments?(?![a-z])|disqus"
@@ -30,22 +32,24 @@ _NAMELESS_FOREIGN: Final = 3  # where a character may be a word
 class Places:
     """What a page says of where its blocks stand."""
 
-    def __init__(self, reading: Reading, odds: Sequence[float]) -> None:
+    def __init__(self, reading: Reading, probabilities: Sequence[float]) -> None:
         self._reading = reading
-        likely = (probability(one) * len(text) for one, text in zip(odds, reading.texts, strict=True))
-        self._likely = [0.0, *accumulate(likely)]
+        self._probabilities = probabilities
+
+    @cached_property
+    def _likely(self) -> list[float]:
+        """How much of the text before each block is likely to be content."""
+        return [0.0, *accumulate(map(mul, self._probabilities, map(len, self._reading.texts)))]
 
     def main_part(self) -> set[int] | None:
         """The blocks of what a page marks as its main part, if that has most of the likely content."""
         reading = self._reading
-        marked = [
-            place
-            for place, tag in enumerate(reading.tags)
-            if tag == "main" or (place and reading.elements[place].attr("role") == "main")
-        ]
-        if not marked:
-            articles = [place for place, tag in enumerate(reading.tags) if tag == "article"]
-            marked = articles if len(articles) == 1 else []
+        tags = reading.tags
+        marked = [place for place, role in reading.roles.items() if role == "main" and place]
+        if "main" in tags:
+            marked += [place for place, tag in enumerate(tags) if tag == "main"]
+        if not marked and tags.count("article") == 1:
+            marked = [tags.index("article")]
         blocks = {block for place in marked for block in range(reading.starts[place], reading.ends[place])}
         return blocks if blocks and self._share(blocks) >= _MAIN_AT_LEAST else None
 
@@ -70,12 +74,11 @@ class Places:
         reading = self._reading
         found: set[int] = set()
         parts = 0
-        for place, element in enumerate(reading.elements):
-            start, end = reading.starts[place], reading.ends[place]
-            names = f"{element.attr('class') or ''} {element.attr('id') or ''}"
-            if place and start < end and _COMMENTS.search(names, 0, _NAMES):
+        for place, names in enumerate(reading.names):
+            # Nearly all names have none of this in them, and the expression takes its time.
+            if ("omment" in names or "disqus" in names) and place and _COMMENTS.search(names, 0, _NAMES):
                 parts += 1
-                found.update(range(start, end))
+                found.update(range(reading.starts[place], reading.ends[place]))
         return found if parts > 1 and self._share(found) <= _COMMENTS_AT_MOST else set()
 
     def _is_title(self, block: int, titles: str) -> bool:
@@ -98,9 +101,9 @@ def by_place(reading: Reading, odds: Sequence[float], hints: Hints) -> Sequence[
     """The odds on a page that says that it is an article, less those of comments and of all that is not in it."""
     if not hints.is_article:
         return odds
-    places = Places(reading, odds)
+    places = Places(reading, probabilities(odds))
     if not hints.is_documentation and (article := places.article(hints.titles)) is not None:
         odds = [one if block in article else one - _FARTHER for block, one in enumerate(odds)]
-        places = Places(reading, odds)
+        places = Places(reading, probabilities(odds))
     comments = places.comments()
     return [min(one, _NEVER) if block in comments else one for block, one in enumerate(odds)] if comments else odds

@@ -1,0 +1,82 @@
+"""What words were found to say of the text that they name or stand in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Final
+
+NOTHING: Final = 128  # what a word says that says nothing; more speaks for content
+
+_NAME: Final = re.compile(r"[A-Z]?[a-z]+")
+_REMEMBERED: Final = 10_000  # names
+_TOLD: Final = 120  # characters of a block that is told by what it begins with
+_BEGINNING: Final = 40  # characters of that
+
+
+class _Worth(dict[str, int]):
+    """What the words of single names come to. Elements share these more often than all that they are called."""
+
+    def __init__(self, words: Mapping[str, int]) -> None:
+        super().__init__()
+        self._words = words
+
+    def __missing__(self, name: str) -> int:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[name] = sum(map(self._words.get, name_words(name), repeat(0)))
+        return found
+
+
+class _JudgedNames(dict[str, int]):
+    """What whole names come to. The pages of a site share theirs, and looking again would give the same."""
+
+    def __init__(self, words: Mapping[str, int]) -> None:
+        super().__init__()
+        self._worth = _Worth(words)
+
+    def __missing__(self, name: str) -> int:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        total = sum(map(self._worth.__getitem__, name.split()), NOTHING)
+        found = self[name] = 0 if total < 0 else 255 if total > 255 else total
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What words say: more than 0 speaks for content."""
+
+    names: Mapping[str, int] = field(default_factory=dict)  # of class and id
+    words: Mapping[str, int] = field(default_factory=dict)  # the first words of a block, and pairs of them
+    judged_names: Mapping[str, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "judged_names", _JudgedNames(self.names))
+
+    def says(self, texts: Iterable[str]) -> dict[str, int]:
+        """What the first words of blocks say together, as a byte; a long block is told by more than that."""
+        get = self.words.get
+        said = {}
+        for text in texts:
+            total = NOTHING
+            if len(text) < _TOLD:
+                for word in first_words(text):
+                    total += get(word, 0)
+            said[text] = 0 if total < 0 else 255 if total > 255 else total
+        return said
+
+
+def name_words(names: str) -> list[str]:
+    """The words that classes and ids are made of."""
+    return [word.lower() for word in _NAME.findall(names)]
+
+
+def first_words(text: str) -> list[str]:
+    """What a block begins with: words, and the first two of them together."""
+    found = text[:_BEGINNING].lower().split()
+    if len(found) > 1:
+        found.append(f"{found[0]} {found[1]}")
+    return found

@@ -1,0 +1,67 @@
+"""The parts of a page that hold text: what single blocks stand alone in, and what holds several."""
+
+from __future__ import annotations
+
+import pytest
+import turbohtml
+
+from sitemirror.convert.blocks import Reading
+from sitemirror.convert.lexicon import NOTHING, Lexicon
+from sitemirror.convert.parts import Parts
+
+
+def read(html: str) -> Reading:
+    """A page's blocks."""
+    body = turbohtml.parse(html).find("body")
+    assert body is not None
+    return Reading(body)
+
+
+def test_an_element_that_holds_nothing_more_is_one_part_with_the_one_around_it() -> None:
+    """Names of elements around the same blocks are put together, and what they are is handed down."""
+    page = "<body id=top><main class=a><div class=b><p class=c>One<p id=d><b>Two</b></div></main><div></div>"
+    parts = Parts(read(page))
+    assert parts.names == [" top a b"]
+    assert parts.alone == ["c", " d"]
+    assert parts.own_flags == [1, 1]
+    assert parts.above == [0, 0]
+
+
+def test_a_part_of_several_blocks_has_them_and_what_it_stands_in() -> None:
+    """A list in a section is in the section, and says so of its items."""
+    parts = Parts(read("<p>One</p><section><h2>Two</h2><ul class=x role=menu><li>Three<li>Four</ul></section>"))
+    assert list(zip(parts.starts, parts.ends, parts.parents, strict=True)) == [(0, 4, 0), (1, 4, 0), (2, 4, 1)]
+    assert parts.names == ["", "", "x"]
+    assert parts.alone == ["", "", "", ""]
+    assert parts.above == [0, 1, 2, 2]
+
+
+def test_a_page_of_one_block_has_no_other_part() -> None:
+    """Nothing stands alone in a part where there is nothing else."""
+    parts = Parts(read("<div class=x><p>One</p></div>"))
+    assert (parts.names, parts.alone, parts.above) == ([" x"], [None], [0])
+
+
+@pytest.mark.parametrize("lists", [1, 100, 255, 256, 400])
+def test_each_block_gets_what_the_part_above_it_has(lists: int) -> None:
+    """However many parts there are: their numbers need not fit a byte."""
+    parts = Parts(read("<p>One</p>" + "<ul><li>Two<li>Three</ul>" * lists))
+    values = [number % 251 for number in range(len(parts.starts))]
+    assert parts.of_blocks(values) == bytes(values[part] for part in parts.above)
+    assert len(parts.starts) == lists + 1
+
+
+def test_names_are_worth_what_all_of_their_words_are() -> None:
+    """Each word of each name counts, also twice; a byte is never left."""
+    names = Lexicon({"main": 20, "side": -90, "text": 100}).judged_names
+    assert names["mainText main"] == 255
+    assert names["side-main"] == NOTHING - 70
+    assert names["side side"] == 0
+    assert names[""] == NOTHING
+
+
+def test_roles_are_known_of_elements_without_text() -> None:
+    """An empty main part is one, too; what stands in a line of text is none."""
+    reading = read("<div role=main></div><p role=note>One <b role=x>two</b></p>")
+    assert list(reading.roles.values()) == ["main", "note"]
+    assert reading.names == ["", "", ""]
