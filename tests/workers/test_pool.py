@@ -267,10 +267,10 @@ async def test_a_saved_file_is_rewritten_by_a_worker(tmp_path: Path) -> None:
     targets = {"https://h/b": "h/b/index.html"}
     async with pool_of(1) as (readers, _):
         await started(readers)
-        size, digest = await readers.localize(received, targets)
+        [(size, digest)] = await readers.localize([received], targets)
         assert file.read_bytes() == b'<a href="../b/index.html#x">b</a><a href="https://h/c">c</a>'
         assert (size, digest) == (len(file.read_bytes()), sha256(file.read_bytes()).hexdigest())
-        assert await readers.localize(received, targets) == (size, digest)
+        assert await readers.localize([received, received], targets) == [(size, digest)] * 2
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -281,7 +281,7 @@ async def test_what_the_disk_refuses_ends_the_run(tmp_path: Path, workers: int) 
         if workers:
             await started(readers)
         with pytest.raises(OutputError, match="cannot read h/missing"):
-            await readers.localize(received, {})
+            await readers.localize([received], {})
 
 
 def test_a_full_disk_stays_a_full_disk() -> None:
@@ -340,7 +340,7 @@ async def test_rewriting_is_spread_over_all_workers(tmp_path: Path) -> None:
     file = Received(str(tmp_path), "a.html", None, URL, "utf-8", is_css=False)
     async with pool_of(2) as (readers, _):
         await started(readers)
-        waiting = [asyncio.create_task(readers.localize(file, {})) for _ in range(10)]
+        waiting = [asyncio.create_task(readers.localize([file], {})) for _ in range(10)]
         await asyncio.sleep(0)
         assert [len(worker.jobs) for worker in readers._workers] == [5, 5]
         await asyncio.gather(*waiting)

@@ -48,18 +48,27 @@ _FORMS_ANYWHERE: Final[dict[str, _Form]] = {"style": rewrite_style, "background"
 _FORMS_IN_SVG: Final = _FORMS_ANYWHERE | dict.fromkeys(("href", "xlink:href"), rewrite_loaded)
 # Forms talk to a server: theirs are addresses, never files.
 _ACTIONS: Final = frozenset((("form", "action"), ("button", "formaction"), ("input", "formaction")))
+# Nearly every `style` is without a function, and nearly every http-equiv says the charset: neither holds a URL.
 _CANDIDATES: Final = (
-    "[href], [src], [srcset], [style], [background], [poster], [data], [action], [formaction], [imagesrcset], "
-    r"[srcdoc], [xlink\:href], meta[http-equiv], style"
+    '[href], [src], [srcset], [style*="("], [style*="@"], [background], [poster], [data], [action], [formaction], '
+    r"[imagesrcset], [srcdoc], [xlink\:href], style, "
+    'meta[http-equiv*="refresh" i], meta[http-equiv*="security" i]'
 )
 # The bytes of a local file may have changed, and it has no origin to ask.
 _CHECKS: Final = ("integrity", "crossorigin")
 _CHECKED: Final = frozenset(("script", "link", "img", "video", "audio", "source", "track"))
 
-# An anchor with nothing in it that could be read in two ways: values quoted, the URL in plain characters, no style.
+# An anchor with nothing in it that could be read in two ways: values quoted, the URL in plain characters, no style. And
+# a link of that kind, which loads no more than its URL, without checks, and does not name the page's own address.
 _OTHERS: Final = r"(?:[ \t\n\r]++(?!(?:href|style|background)[=\s])[a-z][a-z-]*+=\"[^\"]*+\")*+"
-_PLAIN_ANCHOR: Final = re.compile(
-    rf"<a{_OTHERS}[ \t\n\r]++href=\"([!$%'-;=?-~]*+)((?:#[!$%'-;=?-~]*+)?+)\"{_OTHERS}[ \t\n\r]*+>"
+_OTHERS_OF_LINK: Final = (
+    r"(?:[ \t\n\r]++(?!(?:href|style|background|imagesrcset|integrity|crossorigin)[=\s])"
+    r"(?!rel=\"[^\"]*?(?:&|(?i:canonical)))[a-z][a-z-]*+=\"[^\"]*+\")*+"
+)
+_URL: Final = r"[!$%'-;=?-~]"
+_PLAIN: Final = re.compile(
+    rf"<(?:a{_OTHERS}[ \t\n\r]++href=\"({_URL}*+)((?:#{_URL}*+)?+)\"{_OTHERS}"
+    rf"|link{_OTHERS_OF_LINK}[ \t\n\r]++href=\"({_URL}++)((?:#{_URL}*+)?+)\"{_OTHERS_OF_LINK})[ \t\n\r]*+/?+>"
 )
 _STYLE_END: Final = re.compile(r"</style(?=[\t\n\f\r />])", re.I)
 _MAX_NESTING: Final = 3  # of pages in srcdoc attributes
@@ -98,8 +107,13 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     for base in bases:
         page.drop(base, "href")  # Links count from the file now.
     for element in tree.select(_CANDIDATES):
-        if element.tag != "a" or not page.rewrite_plain(element):
-            page.rewrite(element)
+        position = element.position
+        if position is not None:  # The parser makes some elements without a tag.
+            plain = _PLAIN.match(text, position[1])
+            if plain is None:
+                page.rewrite(element, position[1])
+            else:
+                page.rewrite_plain(plain)
     return page.edits
 
 
@@ -121,12 +135,11 @@ class _Page:
         self._done: set[int] = set()
         self._came_home = False  # whether a link of the element at hand leads into the mirror
 
-    def rewrite(self, element: Element) -> None:
-        """Rewrites all links of an element."""
-        tag = _tag(self._text, element)
-        if tag is None or tag.start in self._done:
+    def rewrite(self, element: Element, start: int) -> None:
+        """Rewrites all links of an element whose tag begins at `start`."""
+        if start in self._done or (tag := read_tag(self._text, start)) is None:
             return  # Misnested markup makes several elements of one tag.
-        self._done.add(tag.start)
+        self._done.add(start)
         name = element.tag
         if name == "meta":
             self._meta(tag)
@@ -146,18 +159,14 @@ class _Page:
         if self._came_home and name in _CHECKED:
             self._unchecked(tag, element)
 
-    def rewrite_plain(self, anchor: Element) -> bool:
-        """Rewrites an anchor that is written as nearly all are, in a tenth of the time; says whether it is."""
-        position = anchor.position
-        found = None if position is None else _PLAIN_ANCHOR.match(self._text, position[1])
-        if found is None:
-            return False
-        new = self._links.link(found[1], found[2])
+    def rewrite_plain(self, tag: re.Match[str]) -> None:
+        """Rewrites a tag that is written as nearly all are, in a tenth of the time."""
+        at = 1 if tag.lastindex == 2 else 3
+        new = self._links.link(tag[at], tag[at + 1])
         if new is not None:
             if "&" in new or '"' in new:
                 new = new.replace("&", "&amp;").replace('"', "&quot;")
-            self.edits.add((found.start(1), found.end(2), new))
-        return True
+            self.edits.add((tag.start(at), tag.end(at + 1), new))
 
     def drop(self, element: Element, name: str) -> None:
         """Takes an attribute out."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final
 
 import ada_url
 
 from sitemirror.convert.links import Resolver
-from sitemirror.urls import InvalidUrl, normalize
+from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize
 
 _WEB: Final = ("https://", "http://")
+
+
+# Joined to the folder of a URL in its one spelling, these are in theirs: no scheme, no dot segment, nothing to encode.
+_JOINED: Final = re.compile(
+    r"[A-Za-z0-9_~\-][A-Za-z0-9\-._~!$&()*+,;=@/]*+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]++)?+"
+).fullmatch
 
 
 class Localizer:
@@ -18,10 +26,13 @@ class Localizer:
 
     def __init__(self, url: str, base: str, target: Callable[[str], str]) -> None:
         self._page = url
-        self._urls = Resolver(base)
+        self._base = base
+        # Empty where a base is nothing that references could simply be joined to.
+        self._folder = base[: base.partition("?")[0].rfind("/") + 1] if base.startswith(_WEB) else ""
         self._target = target
         self._absolute: dict[str, str | None] = {}
         self._targets: dict[str, str] = {}
+        self._links: dict[str, tuple[str | None, bool]] = {}  # what a reference becomes, and whether it is this page
 
     def based_on(self, href: str) -> Localizer:
         """The same for a page with a base element; one that is no address is as good as none."""
@@ -32,17 +43,23 @@ class Localizer:
 
     def link(self, reference: str, fragment: str) -> str | None:
         """What a reference with its fragment becomes; `None` if it stays."""
-        absolute = self._resolve(reference)
-        if absolute is None:
-            return self._unfetchable(reference, fragment)
-        if fragment and absolute == self._page:
+        known = self._links.get(reference)
+        if known is None:
+            absolute = self._resolve(reference)
+            if absolute is None:
+                return self._unfetchable(reference, fragment)
+            if fragment and absolute == self._page:
+                return fragment
+            new: str | None = self._targets.get(absolute)
+            if new is None:
+                new = self._targets[absolute] = self._target(absolute)
+            if new == absolute and reference[:8].lower().startswith(_WEB):
+                new = None
+            known = self._links[reference] = new, absolute == self._page
+        new, is_here = known
+        if fragment and is_here:
             return fragment
-        new = self._targets.get(absolute)
-        if new is None:
-            new = self._targets[absolute] = self._target(absolute)
-        if new == absolute and reference[:8].lower().startswith(_WEB):
-            return None
-        return new + fragment
+        return None if new is None else new + fragment
 
     def address(self, reference: str, fragment: str) -> str | None:
         """The same for a reference that names a place on the web, whatever is saved: it becomes absolute."""
@@ -51,14 +68,26 @@ class Localizer:
             return self._unfetchable(reference, fragment)
         return None if reference[:8].lower().startswith(_WEB) else absolute + fragment
 
+    @cached_property
+    def _urls(self) -> Resolver:
+        return Resolver(self._base)
+
     def _resolve(self, reference: str) -> str | None:
         if reference in self._absolute:
             return self._absolute[reference]
         absolute: str | None
-        try:
-            absolute = normalize(self._urls[reference] or reference)
-        except InvalidUrl:
-            absolute = None
+        if (
+            self._folder
+            and "/." not in reference
+            and _JOINED(reference)
+            and len(self._folder) + len(reference) <= MAX_LENGTH
+        ):
+            absolute = self._folder + reference
+        else:
+            try:
+                absolute = normalize(self._urls[reference] or reference)
+            except InvalidUrl:
+                absolute = None
         self._absolute[reference] = absolute
         return absolute
 

@@ -7,8 +7,9 @@ links by is kept with each target, so that a page saved later, or moved, is link
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from typing import Final
 
 import orjson
 
@@ -23,40 +24,61 @@ from sitemirror.store.localities import Localities, Place
 from sitemirror.workers.jobs import JobFailed, Received
 from sitemirror.workers.pool import Pool
 
+_HANDFUL: Final = 8
+_HANDFUL_BYTES: Final = 256 * 1024
+
 
 async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch = IDLE) -> None:
     """Rewrites what needs it."""
     places.begin()
     outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
-    received = places.received()
+    handfuls = _handfuls(place for place in places.received() if tree.is_file(place.path))
+    root = str(tree.root.absolute())
     with places.batches():
-        await asyncio.gather(*(_localize_all(tree, places, pool, received, watch) for _ in range(pool.width)))
+        await asyncio.gather(*(_localize_all(root, places, pool, handfuls, watch) for _ in range(pool.width)))
         for place in outdated:
             with watch.working(Stage.PUBLISHING):
                 _relink(tree, places, place)
     places.settle()
 
 
-async def _localize_all(
-    tree: Tree, places: Localities, pool: Pool, received: Iterator[Place], watch: Stopwatch
-) -> None:
-    """Takes one file after the other from those that nobody has taken."""
-    root = str(tree.root.absolute())
+def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
+    """Files that are worth one job: few, so that a kill costs no more, and not too large together."""
+    found: list[Place] = []
+    size = 0
     for place in received:
-        if tree.is_file(place.path):
-            await _localize(root, places, pool, place, watch)
+        size += place.size
+        if found and (len(found) == _HANDFUL or size > _HANDFUL_BYTES):
+            yield found
+            found, size = [], place.size
+        found.append(place)
+    if found:
+        yield found
 
 
-async def _localize(root: str, places: Localities, pool: Pool, place: Place, watch: Stopwatch) -> None:
-    """Links as the site wrote them become links between files."""
-    targets = {url: there for url, _, there in places.links(place.id) if there}
-    file = Received(root, place.path, place.sha256, place.url, _charset(place), place.is_css)
+async def _localize_all(
+    root: str, places: Localities, pool: Pool, handfuls: Iterator[list[Place]], watch: Stopwatch
+) -> None:
+    """Takes one handful after the other from those that nobody has taken."""
+    for handful in handfuls:
+        if not await _localize(root, places, pool, handful, watch):
+            # One of them cannot be read, and has cost the others their job.
+            for place in handful if len(handful) > 1 else ():
+                await _localize(root, places, pool, [place], watch)
+
+
+async def _localize(root: str, places: Localities, pool: Pool, handful: list[Place], watch: Stopwatch) -> bool:
+    """Links as the site wrote them become links between files. False where they stay: the next run tries again."""
+    targets = places.targets([place.id for place in handful])
+    files = [Received(root, place.path, place.sha256, place.url, _charset(place), place.is_css) for place in handful]
     try:
         with watch.waiting(Stage.LINKS):
-            size, digest = await pool.localize(file, targets, watch)
+            done = await pool.localize(files, targets, watch)
     except JobFailed:
-        return  # It stays as received, and the next run tries again.
-    places.done(place, size=size, sha256=digest)
+        return False
+    for place, (size, digest) in zip(handful, done, strict=True):
+        places.done(place, size=size, sha256=digest)
+    return True
 
 
 def _relink(tree: Tree, places: Localities, place: Place) -> None:

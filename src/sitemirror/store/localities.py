@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
@@ -40,7 +40,8 @@ CREATE TABLE IF NOT EXISTS relinked (id INTEGER PRIMARY KEY);
 _NOTE: Final = "linking"
 
 _PLACE = f"""
-SELECT page.id, url.url, page.html_path, page.html_sha256, page.local_at, page.headers, page.content_type
+SELECT page.id, url.url, page.html_path, page.html_size, page.html_sha256, page.local_at, page.headers,
+       page.content_type
 FROM page JOIN url USING (id) WHERE url.status = {Row.SAVED} AND html_path IS NOT NULL
 """
 
@@ -51,6 +52,7 @@ class Place(NamedTuple):
     id: int
     url: str
     path: str
+    size: int
     sha256: str | None
     local_at: str  # where its links were made local; empty while they are as received
     headers: str | None
@@ -128,6 +130,14 @@ class Localities:
             """,
             (src,),
         ).fetchall()
+
+    def targets(self, sources: Sequence[int]) -> dict[str, str]:
+        """The path of everything that these files link to and that has one, by its URL."""
+        query = f"""
+            SELECT dst.url, place.path FROM edge JOIN place ON place.id = edge.dst JOIN url AS dst ON dst.id = edge.dst
+            WHERE edge.src IN ({", ".join("?" * len(sources))})
+        """
+        return dict(self._db.execute(query, sources).fetchall())
 
     def done(self, place: Place, *, size: int, sha256: str) -> None:
         """The file's links lead where things are now."""

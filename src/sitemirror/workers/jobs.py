@@ -7,7 +7,7 @@ reading its answer is safe.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -25,6 +25,9 @@ from sitemirror.store.files import Tree
 
 Message = tuple[bytes, bytes]
 """JSON, and the bytes that go with it."""
+
+
+_LOCALIZE: Final = "localize"
 
 
 class JobFailed(Exception):
@@ -84,8 +87,16 @@ def _tree(root: str) -> Tree:
     return Tree(Path(root), min_free_mb=0)
 
 
-def localize(file: Received, targets: Mapping[str, str]) -> tuple[int, str]:
-    """Makes a file's links lead to the files of `targets`, which says where a URL's is. Gives its new size and hash."""
+Rewritten = tuple[int, str]
+"""Size and hash of a file whose links are local now."""
+
+
+def localize(files: Sequence[Received], targets: Mapping[str, str]) -> list[Rewritten]:
+    """Makes the links of files lead to the files of `targets`, which says where a URL's is."""
+    return [_localize(file, targets) for file in files]
+
+
+def _localize(file: Received, targets: Mapping[str, str]) -> Rewritten:
     tree = _tree(file.root)
     data = tree.read(file.path)
     digest = sha256(data).hexdigest()
@@ -114,10 +125,10 @@ def reading_wanted(kind: str, source: Source, wishes: Wishes) -> Message:
     return orjson.dumps((kind, source.url, source.charset, options)), source.body
 
 
-def localizing_wanted(file: Received, targets: Mapping[str, str]) -> Message:
+def localizing_wanted(files: Sequence[Received], targets: Mapping[str, str]) -> Message:
     """A job that makes links local."""
-    known = (file.root, file.path, file.sha256, file.is_css)
-    return orjson.dumps(("localize", file.url, file.charset, (known, targets))), b""
+    told = [(file.root, file.path, file.sha256, file.url, file.charset, file.is_css) for file in files]
+    return orjson.dumps((_LOCALIZE, None, None, (told, targets))), b""
 
 
 def do(job: Message) -> Message:
@@ -126,9 +137,9 @@ def do(job: Message) -> Message:
 
     try:
         kind, url, charset, options = orjson.loads(job[0])
-        if kind == "localize":
-            (root, path, digest, is_css), targets = options
-            return orjson.dumps(localize(Received(root, path, digest, url, charset, is_css), targets)), b""
+        if kind == _LOCALIZE:
+            files, targets = options
+            return orjson.dumps(localize([Received(*file) for file in files], targets)), b""
         content, *rest = options
         return _pack(READERS[kind](Source(job[1], url, charset), Wishes(Content(content), *rest)))
     except OutputError as refused:

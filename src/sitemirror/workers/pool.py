@@ -11,7 +11,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Final, TypeVar
 
@@ -26,6 +26,7 @@ from sitemirror.workers.jobs import (
     Message,
     Reading,
     Received,
+    Rewritten,
     Source,
     Wishes,
     check,
@@ -117,12 +118,14 @@ class Pool:
             return self._try(lambda: READERS[kind](source, wishes), watch)
         return reading_from(await self._ask(reading_wanted(kind, source, wishes), source.url, watch))
 
-    async def localize(self, file: Received, targets: Mapping[str, str], watch: Stopwatch = IDLE) -> tuple[int, str]:
-        """Makes a file's links local; gives its size and hash. Raises `JobFailed`, or what the disk refuses."""
+    async def localize(
+        self, files: Sequence[Received], targets: Mapping[str, str], watch: Stopwatch = IDLE
+    ) -> list[Rewritten]:
+        """Makes files' links local; gives their sizes and hashes. Raises `JobFailed`, or what the disk refuses."""
         if self._here(0):  # What is written down has been read once, in time.
-            return self._try(lambda: localize(file, targets), watch)
-        size, digest = orjson.loads((await self._ask(localizing_wanted(file, targets), file.url, watch))[0])
-        return size, digest
+            return self._try(lambda: localize(files, targets), watch)
+        answer, _ = await self._ask(localizing_wanted(files, targets), files[0].url, watch)
+        return [(size, digest) for size, digest in orjson.loads(answer)]
 
     def be_careful(self) -> None:
         """From now on every page is read in a worker: the last run may have died of one, and this one must not."""
