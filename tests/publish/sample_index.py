@@ -133,7 +133,7 @@ class Rows:
 
 EMPTY = Rows(files=(), urls=(), edges=(), skipped=(), errors=())
 MANY = [f"{SITE}{number:05}" for number in range(2 * LIST_PIECE + 3)]
-LARGE = Rows(urls=(replace(HOME_URL, referers=MANY),), edges=tuple((SITE, url, "href") for url in MANY))
+LARGE = Rows(urls=(HOME_URL._replace(referers=MANY),), edges=tuple((SITE, url, "href") for url in MANY))
 
 
 def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sitemirror.publish.mirror_index import LIST_PIECE, DirRow, UrlRow, directories, write_mirror_index
+from sitemirror.publish.mirror_index import LIST_PIECE, DirRow, FileRow, UrlRow, directories, write_mirror_index
 from tests.publish.checked_index import valid, written
 from tests.publish.sample_index import EMPTY, FILES, HEADER, HOME, HOME_URL, ROOT, SCHEMA, SITE, SKIPPED, STYLE, Rows
 
@@ -179,7 +179,7 @@ def test_one_element_a_line(path: Path) -> None:
     """A file, a URL, a page's edges, a skip and an error are one line each, so a diff shows what changed."""
     before = Rows().write(path).read_bytes().splitlines()
     more = Rows(
-        files=(STYLE, HOME, replace(STYLE, path="z.css")),
+        files=(STYLE, HOME, STYLE._replace(path="z.css")),
         urls=(*Rows().urls, UrlRow(url=SITE + "z", local_path="z", kind="asset", referers=[SITE])),
         edges=(*Rows().edges, (SITE + "z", SITE + "z1", "src"), (SITE + "z", SITE + "z2", "src")),
         skipped=(SKIPPED, *Rows().skipped),
@@ -193,7 +193,7 @@ def test_one_element_a_line(path: Path) -> None:
 def test_long_lists_go_on_over_lines(path: Path, count: int) -> None:
     """However long a list of referers or edges is, no line holds more than a piece of it."""
     sources = [f"{SITE}{n:05}" for n in range(count)]
-    rows = Rows(urls=(replace(HOME_URL, referers=iter(sources)),), edges=tuple((s, SITE, "href") for s in sources))
+    rows = Rows(urls=(HOME_URL._replace(referers=iter(sources)),), edges=tuple((s, SITE, "href") for s in sources))
     document = valid(rows.write(path))
     assert document["urls"][SITE]["referers"] == sources
     assert document["graph"]["in_edges"] == ({SITE: sources} if sources else {})
@@ -244,8 +244,10 @@ def test_memory_stays_flat() -> None:
     names = [f"{SITE}{number:06}/" for number in range(pages)]
     home, others = names[0], names[1:]
     edges = ((source, target) for at, source in enumerate(names) for target in islice(names, at % 99, at % 99 + links))
-    urls = (replace(HOME_URL, url=url, referers=others if url == home else (home,)) for url in names)
-    files = (replace(HOME, path=f"{number:06}.html") for number in range(5_000))
+    # Not by `_replace`, which leaves thousands of tuples in Python's own store of them.
+    url_row, file_row = HOME_URL._asdict(), HOME._asdict()
+    urls = (UrlRow(**url_row | {"url": url, "referers": others if url == home else (home,)}) for url in names)
+    files = (FileRow(**file_row | {"path": f"{number:06}.html"}) for number in range(5_000))
     sink = _Counted()
     # The system's table of content types is loaded when it is first asked for, and may be large.
     write_mirror_index(_Counted(), HEADER, items=[HOME], urls=(), out_edges=(), in_edges=(), skipped=(), errors=())

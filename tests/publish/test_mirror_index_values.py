@@ -33,7 +33,7 @@ from tests.publish.sample_index import HEADER, HOME, HOME_URL, ROOT, SITE, SKIPP
 )
 def test_last_modified_is_a_time_if_it_can_be(tmp_path: Path, header: str, index: str) -> None:
     """All date forms of HTTP become ISO 8601 in UTC; what is no date stays as the server sent it."""
-    document = written(tmp_path, files=(replace(HOME, last_modified=header),))
+    document = written(tmp_path, files=(HOME._replace(last_modified=header),))
     assert document["items"][1]["original_last_modified"] == index
 
 
@@ -43,7 +43,7 @@ def test_last_modified_is_a_time_if_it_can_be(tmp_path: Path, header: str, index
 )
 def test_content_length_is_a_number_if_it_can_be(tmp_path: Path, header: str, index: int | str) -> None:
     """Only plain digits are a number, and only as many as every reader of JSON can take."""
-    document = written(tmp_path, files=(replace(HOME, content_length=header),))
+    document = written(tmp_path, files=(HOME._replace(content_length=header),))
     assert document["items"][1]["original_content_length"] == index
 
 
@@ -58,14 +58,14 @@ def test_content_length_is_a_number_if_it_can_be(tmp_path: Path, header: str, in
 )
 def test_times_are_spelled_in_one_way(tmp_path: Path, given_time: str, index: str) -> None:
     """Whatever ISO form the state has, the index has the seed's."""
-    document = written(tmp_path, files=(replace(HOME, downloaded_at=given_time),))
+    document = written(tmp_path, files=(HOME._replace(downloaded_at=given_time),))
     assert document["items"][1]["downloaded_at"] == index
 
 
 @pytest.mark.parametrize("mtime", [-1e18, 1e18, float("inf"), float("nan"), -1.5, 0.0])
 def test_odd_file_times_do_not_stop_the_index(tmp_path: Path, mtime: float) -> None:
     """A file system can give any number for a time."""
-    assert written(tmp_path, files=(replace(HOME, mtime=mtime),))["items"][1]["mtime"].endswith("+00:00")
+    assert written(tmp_path, files=(HOME._replace(mtime=mtime),))["items"][1]["mtime"].endswith("+00:00")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_names_sections_and_types_follow_from_the_path(
     tmp_path: Path, path: str, name: str, ext: str, section: str, mime_type: str
 ) -> None:
     """What follows from a path is the same on every system and whatever types are installed there."""
-    item = written(tmp_path, files=(replace(STYLE, path=path),))["items"][-1]
+    item = written(tmp_path, files=(STYLE._replace(path=path),))["items"][-1]
     assert (item["name"], item["ext"], item["section"], item["mime"]) == (name, ext, section, mime_type)
     assert item["target_abs_path"] == str(ROOT.joinpath(*path.split("/")))
 
@@ -123,13 +123,13 @@ def test_a_timeout_is_a_whole_number_of_seconds(tmp_path: Path) -> None:
 def test_headers_are_lower_case_and_hold_no_session(tmp_path: Path) -> None:
     """Names that differ by case are one header; cookies stay out of a file that may be published."""
     headers = {"Set-Cookie": "session=secret", "Vary": "a", "vary": "b", "X-Ünï": "ü"}
-    urls = written(tmp_path, urls=(replace(HOME_URL, headers=headers),))["urls"]
+    urls = written(tmp_path, urls=(HOME_URL._replace(headers=headers),))["urls"]
     assert urls[SITE]["headers"] == {"vary": "a, b", "x-ünï": "ü"}
 
 
 def test_an_empty_page_meta_counts_its_words(tmp_path: Path) -> None:
     """What a page does not say is left out; that it has no words is known."""
-    assert written(tmp_path, files=(replace(HOME, page_meta=PageMeta()),))["items"][1]["page_meta"] == {"word_count": 0}
+    assert written(tmp_path, files=(HOME._replace(page_meta=PageMeta()),))["items"][1]["page_meta"] == {"word_count": 0}
 
 
 def test_page_meta_can_be_kept_in_the_state() -> None:
@@ -191,7 +191,7 @@ def test_any_url_survives(path: Path, edges: list[tuple[str, str, str]], urls: d
 def test_a_lone_surrogate_costs_one_letter_not_the_index(tmp_path: Path) -> None:
     """Text that is not Unicode is written with a replacement character."""
     assert HOME.page_meta is not None
-    files = (replace(HOME, etag="a\ud800b", page_meta=replace(HOME.page_meta, title="\udfff", h1=("x\ud800",))),)
-    item = written(tmp_path, files=files, skipped=(replace(SKIPPED, url="u\ud800"),))["items"][1]
+    files = (HOME._replace(etag="a\ud800b", page_meta=replace(HOME.page_meta, title="\udfff", h1=("x\ud800",))),)
+    item = written(tmp_path, files=files, skipped=(SKIPPED._replace(url="u\ud800"),))["items"][1]
     assert item["original_etag"] == "a\ufffdb"
     assert (item["page_meta"]["title"], item["page_meta"]["h1"]) == ("\ufffd", ["x\ufffd"])

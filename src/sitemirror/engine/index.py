@@ -98,7 +98,7 @@ class _Rows:
                 path=self._here(path),
                 size=size,
                 kind="asset" if kind == 2 else "page",
-                mtime=self._tree.mtime(path) or 0.0,
+                mtime=self._tree.mtime_seen(path) or 0.0,
                 sha256=digest if keep_hash else None,
                 source_url=url,
                 final_url=url,

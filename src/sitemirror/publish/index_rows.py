@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -30,6 +30,12 @@ Fields = dict[str, Any]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE_SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")  # More digits do not fit what readers of JSON take for an integer.
+# As nearly all servers send it. Later days of a month, and years before 1000, are left to those who know the calendar.
+_MONTHS: Final = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_HTTP_DATE: Final = re.compile(
+    rf"[A-Z][a-z]{{2}}, (0[1-9]|1[0-9]|2[0-8]) ({_MONTHS}) ([1-9][0-9]{{3}}) "
+    r"((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]) GMT"
+).fullmatch
 _SECRETS: Final = frozenset(("set-cookie", "set-cookie2"))  # An index may be published; a session must not be.
 _UNKNOWN_TYPE: Final = "application/octet-stream"
 # What the web has and Python's own table lacks or, depending on its version, calls otherwise.
@@ -83,8 +89,7 @@ class IndexHeader:
     args: IndexArgs | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRow:
+class FileRow(NamedTuple):
     """A file. `path` is POSIX and relative to the mirror's folder; `mtime` is what `stat` says."""
 
     path: str
@@ -103,8 +108,7 @@ class FileRow:
     page_meta: PageMeta | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UrlRow:
+class UrlRow(NamedTuple):
     """A URL. `referers` is read while it is written, so it may be a cursor; `None` where nobody kept them."""
 
     url: str
@@ -120,8 +124,7 @@ class UrlRow:
     not_modified: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkippedRow:
+class SkippedRow(NamedTuple):
     """A URL that was met on the page `found_on` and not fetched; `seed_reason` gives reason and detail."""
 
     ts: str
@@ -292,7 +295,11 @@ def _mtime(seconds: float) -> str:
         return _EPOCH.isoformat()  # Some file systems give times that no calendar has.
 
 
+@lru_cache(maxsize=256)  # Whoever puts a site on its server often does so with all files at once.
 def _last_modified(header: str) -> str:
+    found = _HTTP_DATE(header)
+    if found is not None:
+        return f"{found[3]}-{_MONTHS.index(found[2]) // 4 + 1:02}-{found[1]}T{found[4]}+00:00"
     try:
         return _in_utc(parsedate_to_datetime(header))
     except (ValueError, TypeError, OverflowError, IndexError):
@@ -304,7 +311,9 @@ def _content_length(header: str) -> int | str:
     return int(text) if _NUMBER.fullmatch(text) else header
 
 
-def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+    if _SECRETS.isdisjoint(headers) and all(map(str.islower, headers)):
+        return headers
     found: dict[str, str] = {}
     for name, value in headers.items():
         lower = name.lower()
@@ -326,4 +335,6 @@ def _types() -> dict[str, str]:
 
 
 def _known(**fields: object) -> Fields:
-    return {name: value for name, value in fields.items() if value is not None}
+    for name in [name for name, value in fields.items() if value is None]:  # few: most of what can be known is
+        del fields[name]
+    return fields

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 ROOT: Final = "."
 
 
-@dataclass(frozen=True, slots=True)
-class DirRow:
+class DirRow(NamedTuple):
     """A directory. `path` is POSIX and relative to the mirror's folder, which is itself "."."""
 
     path: str

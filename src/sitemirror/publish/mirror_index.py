@@ -8,7 +8,7 @@ little.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
@@ -167,7 +167,12 @@ def _write_typed_edges(file: Sink, name: str, edges: Iterable[TypedEdge]) -> Non
 
 def _write_strings(file: Sink, values: Iterable[str], *, indent: bytes) -> None:
     """A list, on the line that was begun if it is short, else on lines of its own."""
-    rest = map(itemgetter(0), groupby(values))
+    values = iter(values)
+    short = list(islice(values, LIST_PIECE))
+    if len(short) < LIST_PIECE and len(set(short)) == len(short):
+        file.write(json_bytes(short))
+        return
+    rest = map(itemgetter(0), groupby(chain(short, values)))
     piece, following = list(islice(rest, LIST_PIECE)), list(islice(rest, LIST_PIECE))
     if not following:
         file.write(json_bytes(piece))

@@ -170,11 +170,15 @@ class Tree:
 
     def _mode(self, rel: str) -> int:
         """Of what kind that is which stands at `rel`; 0 where there is nothing."""
+        found = self._look(rel)
+        return 0 if found is None else found.st_mode
+
+    def _look(self, rel: str) -> os.stat_result | None:
         _names(rel)
         try:
-            return os.lstat(self._below + rel).st_mode
+            return os.lstat(self._below + rel)
         except (FileNotFoundError, NotADirectoryError):
-            return 0
+            return None
         except OSError as error:
             raise refusal(error, rel) from error
 
@@ -182,6 +186,11 @@ class Tree:
         """When the file was last changed (seconds since 1970); `None` where there is none."""
         found = self.stat(rel)
         return None if found is None else found.st_mtime
+
+    def mtime_seen(self, rel: str) -> float | None:
+        """The same. Looks as `is_folder` does: an index asks it of every file."""
+        found = self._look(rel)
+        return None if found is None or is_link(found) else found.st_mtime
 
     def read(self, rel: str) -> bytes:
         """The file's bytes."""
