@@ -133,7 +133,7 @@ def test_a_page_is_read_without_changing_it() -> None:
     """The tree can go on to conversion or link rewriting."""
     document = parse("<title>t</title><h1>a<a href='#a'>#</a></h1><script>x</script><p hidden>y", url=URL)
     before = document.tree.html
-    assert read_page_meta(document).h1 == ("a",)
+    assert read_page_meta(document, 100).h1 == ("a",)
     assert document.tree.html == before
 
 

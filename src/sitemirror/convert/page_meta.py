@@ -49,11 +49,11 @@ _WITHIN_WORDS: Final = frozenset((*_LETTERS, *_PHRASES, *_TYPED))
 
 def page_meta(html: bytes, *, url: str, charset: str | None = None) -> PageMeta:
     """Reads a page that nobody has parsed yet. `charset` is what the Content-Type header said."""
-    return read_page_meta(parse(html, url=url, charset=charset))
+    return read_page_meta(parse(html, url=url, charset=charset), len(html))
 
 
-def read_page_meta(document: Document) -> PageMeta:
-    """Reads a parsed page and leaves it as it is."""
+def read_page_meta(document: Document, size: int) -> PageMeta:
+    """Reads a parsed page, which was of so many bytes, and leaves it as it is."""
     head = _Head(document.base)
     for element in document.head:
         head.take(element)
@@ -65,7 +65,7 @@ def read_page_meta(document: Document) -> PageMeta:
         found = levels[heading.tag]
         if len(found) < MAX_HEADINGS and (text := _heading(heading)):
             found.append(text)
-    return head.meta(levels["h1"], levels["h2"], _words(body))
+    return head.meta(levels["h1"], levels["h2"], _words(body, size))
 
 
 @dataclass(slots=True)
@@ -139,12 +139,13 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def _words(body: Element) -> int:
-    """Words that a reader sees, by white space."""
+def _words(body: Element, size: int) -> int:
+    """Words that a reader sees, by white space, in a page of so many bytes."""
     if next(body.iter_elements(_RENDERED), None) is not None or body.select_one("[hidden]") is not None:
         return _words_one_by_one(body)
+    # Its text and the start tags of its cells are all from those bytes, so that most pages need no more counting.
     rows = len(body.find_all("tr"))
-    if rows and rows * (len(body.text) + 4 * len(body.find_all(["td", "th"]))) > _MAX_LAID_OUT:
+    if rows * size > _MAX_LAID_OUT < rows * (len(body.text) + 4 * len(body.find_all(["td", "th"]))):
         return _words_one_by_one(body)
     numbers = len(body.select("ol > li")) if body.find("ol") is not None else 0
     return len(body.to_text(_AS_TEXT).split()) - numbers

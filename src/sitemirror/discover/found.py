@@ -22,6 +22,11 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):")
 _RELATIVE: Final = re.compile(r"[A-Za-z0-9_~%.\-][^:\\]*+").fullmatch
 _ROOTED: Final = re.compile(r"/(?:[A-Za-z0-9_~%.\-].*+)?+", re.DOTALL).fullmatch
 
+# The same for those that are in their final spelling for certain: no dot segment, nothing to encode.
+_PLAIN: Final = re.compile(
+    r"[A-Za-z0-9_~\-][A-Za-z0-9\-._~!$&()*+,;=@/]*+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]++)?+"
+).fullmatch
+
 # Bodies and buttons rather than addresses. A page can have thousands, each as long as a picture: one stands for all.
 _BODIES: Final = frozenset(("about", "blob", "data", "javascript", "vbscript"))
 _MAX_BODY_SHOWN: Final = 100
@@ -121,13 +126,16 @@ class Collector:
 
     def links(self, *, nofollow: bool = False) -> PageLinks:
         """All that was found."""
-        found = (
+        found = [
             Found(url, role.kind, role.requisite, attribute, role.nofollow)
             for (url, attribute), role in self._found.items()
-        )
+        ]
         return PageLinks(tuple(found), tuple(self._refused.values()), nofollow)
 
     def _resolve(self, reference: str) -> str | None:
+        bare = reference.partition("#")[0]
+        if self._joins and "/." not in bare and _PLAIN(bare) and len(self._folder) + len(bare) <= MAX_LENGTH:
+            return self._folder + bare  # nearly every link of a manual
         text = reference.strip(_BLANKS)
         bare = text.partition("#")[0]
         if not bare and self._fragments_lead_here:

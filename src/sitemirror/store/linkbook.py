@@ -52,6 +52,10 @@ ON CONFLICT (key) DO UPDATE SET
 RETURNING id
 """
 
+# Bound once: whatever is no plain number, sqlite3 looks for an adapter for.
+_QUEUED: Final = Row.QUEUED.value
+_OUTSIDE: Final = Row.OUTSIDE.value
+
 MET: Final = 50_000
 """URLs whose rows are remembered: pages of one site link to the same ones again and again."""
 
@@ -80,6 +84,7 @@ class LinkBook:
         self._state = state
         self._db = state.db
         self._run = run
+        self._by_links = int(run.mode.startswith("links"))
         self._met: dict[str, Met] = {}
         self._db.execute("DROP INDEX IF EXISTS edge_in")  # Made anew when it is asked: that takes less than to keep it.
 
@@ -102,9 +107,9 @@ class LinkBook:
         found = self._db.execute(
             _MEET,
             (
-                urls.key(link.url),
+                bytearray(urls.key(link.url)),
                 link.url,
-                Row.OUTSIDE if link.reason else Row.QUEUED,
+                _OUTSIDE if link.reason else _QUEUED,
                 self._run.number,
                 self._run.source,
                 link.depth,
@@ -113,7 +118,7 @@ class LinkBook:
                 src,
                 link.reason or None,
                 at,
-                self._run.mode.startswith("links"),
+                self._by_links,
             ),
         )
         id = int(found.fetchone()[0])
@@ -125,8 +130,8 @@ class LinkBook:
 
     def is_new(self, url: str) -> bool:
         """Whether nobody has decided yet to fetch this URL."""
-        row = self._db.execute("SELECT status FROM url WHERE key = ?", (urls.key(url),)).fetchone()
-        return row is None or row[0] == Row.OUTSIDE
+        row = self._db.execute("SELECT status FROM url WHERE key = ?", (bytearray(urls.key(url)),)).fetchone()
+        return row is None or row[0] == _OUTSIDE
 
     def led_by(self, id: int, steps: int) -> list[str]:
         """The URLs of the pages that led to a page, nearest first, as far back as `steps`."""

@@ -10,7 +10,7 @@ from sitemirror import failpoint
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
-BATCH: Final = 12
+BATCH: Final = 24
 """Files that may have local links without their rows saying so. Their hashes tell, if a kill comes between."""
 
 # Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's.

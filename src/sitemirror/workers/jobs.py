@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -149,12 +150,18 @@ def do(job: Message) -> Message:
         return _dump({"error": f"{type(error).__name__}: {error}"}), b""
 
 
+# All that a link can be beside its URL, by numbers: a page may have thousands, and most are alike.
+_ROLES: Final = tuple(product(LinkKind, (False, True), ("href", "src"), (False, True)))
+_NUMBERS: Final = {role: number for number, role in enumerate(_ROLES)}
+
+
 def _pack(reading: Reading) -> Message:
     links = reading.links
     packed = None
     if links is not None:
         packed = (
-            [(one.url, one.kind.value, one.requisite, one.attribute, one.nofollow) for one in links.found],
+            [one.url for one in links.found],
+            [_NUMBERS[one[1:]] for one in links.found],
             [(one.text, one.reason) for one in links.refused],
             links.nofollow,
         )
@@ -189,9 +196,6 @@ def check(answer: Message) -> None:
     raise JobFailed(told["error"])
 
 
-_KINDS: Final = {kind.value: kind for kind in LinkKind}
-
-
 def reading_from(answer: Message) -> Reading:
     """The reading that another process sent."""
     told, body = answer
@@ -201,9 +205,9 @@ def reading_from(answer: Message) -> Reading:
         fields = json.loads(told)
     digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts = fields
     if links is not None:
-        found, refused, nofollow = links
+        found, roles, refused, nofollow = links
         links = PageLinks(
-            tuple(Found(url, _KINDS[kind], *rest) for url, kind, *rest in found),
+            tuple([Found(url, *_ROLES[role]) for url, role in zip(found, roles, strict=True)]),
             tuple(Refused(*one) for one in refused),
             nofollow,
         )

@@ -19,7 +19,7 @@ def read_html(source: Source, wishes: Wishes) -> Reading:
     """Everything that is wanted of an HTML page, from one parse."""
     body, url, charset = source.body, source.url, source.charset
     document = parse(body, url=url, charset=charset)
-    meta = orjson.dumps(read_page_meta(document)).decode() if wishes.meta else None
+    meta = orjson.dumps(read_page_meta(document, len(body))).decode() if wishes.meta else None
     links = None
     if wishes.links:
         # Converting looks into shadow roots, following links beside them: not in one tree.
