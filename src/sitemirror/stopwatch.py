@@ -64,10 +64,10 @@ class Times:
     count: int = 0
     greatest: float = 0.0
 
-    def add(self, seconds: float) -> None:
+    def add(self, seconds: float, count: int = 1) -> None:
         self.seconds += seconds
-        self.count += 1
-        self.greatest = max(self.greatest, seconds)
+        self.count += count
+        self.greatest = max(self.greatest, seconds / count)
 
 
 _NOTHING: Final = nullcontext()
@@ -76,8 +76,8 @@ _NOTHING: Final = nullcontext()
 class Stopwatch:
     """Measures nothing, at next to no cost."""
 
-    def waiting(self, stage: Stage) -> AbstractContextManager[None]:
-        """Around an await."""
+    def waiting(self, stage: Stage, count: int = 1) -> AbstractContextManager[None]:
+        """Around an await for so many files, each of which takes its share of the time."""
         return _NOTHING
 
     def working(self, stage: Stage) -> AbstractContextManager[None]:
@@ -126,8 +126,8 @@ class Running(Stopwatch):
         self.begun = self._marked = self._phase_begun = self.wall()
         self._marked_cpu, self._marked_queued = self.cpu(), self.queued()
 
-    def waiting(self, stage: Stage) -> AbstractContextManager[None]:
-        return _Wait(self, stage)
+    def waiting(self, stage: Stage, count: int = 1) -> AbstractContextManager[None]:
+        return _Wait(self, stage, count)
 
     def working(self, stage: Stage) -> AbstractContextManager[None]:
         return _Work(self, stage)
@@ -202,8 +202,8 @@ class Running(Stopwatch):
             self.most_requests = max(self.most_requests, now[Stage.ANSWER] + now[Stage.BODY])
         return moment
 
-    def leave(self, stage: Stage, entered: float) -> None:
-        self.stages[stage].add(self.mark() - entered)
+    def leave(self, stage: Stage, entered: float, count: int) -> None:
+        self.stages[stage].add(self.mark() - entered, count)
         self._now[stage] -= 1
 
     def set_to(self, stage: Stage) -> float:
@@ -217,17 +217,18 @@ class Running(Stopwatch):
 
 
 class _Wait(AbstractContextManager[None]):
-    __slots__ = ("_entered", "_stage", "_watch")
+    __slots__ = ("_count", "_entered", "_stage", "_watch")
 
-    def __init__(self, watch: Running, stage: Stage) -> None:
+    def __init__(self, watch: Running, stage: Stage, count: int) -> None:
         self._watch = watch
         self._stage = stage
+        self._count = count
 
     def __enter__(self) -> None:
         self._entered = self._watch.enter(self._stage)
 
     def __exit__(self, *_: object) -> None:
-        self._watch.leave(self._stage, self._entered)
+        self._watch.leave(self._stage, self._entered, self._count)
 
 
 class _Work(AbstractContextManager[None]):

@@ -72,7 +72,7 @@ async def _localize(root: str, places: Localities, pool: Pool, handful: list[Pla
     targets = places.targets([place.id for place in handful])
     files = [Received(root, place.path, place.sha256, place.url, _charset(place), place.is_css) for place in handful]
     try:
-        with watch.waiting(Stage.LINKS):
+        with watch.waiting(Stage.LINKS, len(handful)):
             done = await pool.localize(files, targets, watch)
     except JobFailed:
         return False
