@@ -193,3 +193,21 @@ async def test_a_failure_that_redirects_now_leaves_no_placeholder(site: Site, ru
     site.redirect("/a", "/b")
     assert (await run()).failed == 0
     assert not (copy.folder / "_failed").exists() or not list((copy.folder / "_failed").iterdir())
+
+
+@pytest.mark.parametrize("order", [["/foo", "/foo/index.md/bar"], ["/foo/index.md/bar", "/foo"]])
+async def test_a_file_and_a_folder_of_one_name_are_both_kept(
+    site: Site, run: Mirror, copy: Copy, order: list[str]
+) -> None:
+    """`/foo` is a file where `/foo/index.md/bar` wants a folder: the same two files, whichever comes first."""
+    site.html_page("/foo", "Foo", "<p>the page</p>")
+    site.html_page("/foo/index.md/bar", "Bar", "<p>below it</p>")
+    site.sitemap(urls=order)
+    report = await run(concurrency=1)
+    assert (report.status, report.successful) == ("ok", 2)
+    assert copy.pages["/foo"]["path"] == "foo/index.md"
+    assert copy.pages["/foo/index.md/bar"]["path"].startswith("foo/index.md_")
+    assert {name: b"below it" in text for name, text in copy.files.items()} == {
+        "foo/index.md": False,
+        copy.pages["/foo/index.md/bar"]["path"]: True,
+    }
