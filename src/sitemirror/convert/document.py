@@ -11,6 +11,7 @@ from turbohtml.detect import detect
 
 from sitemirror.urls import InvalidUrl, normalize
 
+_UTF8: Final = ("utf-8", "utf8")
 _HEAD: Final = ("base", "title", "meta", "link", "script")
 _LISTS: Final = ("nav", "ol", "ul")
 _LOOKED_FOR: Final = (*_HEAD, *_LISTS)
@@ -89,6 +90,12 @@ def _tree(html: bytes | str, charset: str | None) -> turbohtml.Document:
             html = html.encode("utf-8", "replace").decode()  # Lone surrogates can be in no file.
         return turbohtml.parse(html, positions=False)
     if charset is not None:
+        if charset.lower() in _UTF8:
+            # A tenth faster than to have the parser decode it, and the same where it is what the header says.
+            try:
+                return turbohtml.parse(html.decode("utf-8-sig"), positions=False)
+            except UnicodeDecodeError:
+                pass  # The parser knows what browsers make of it.
         try:
             return turbohtml.parse(html, encoding=charset, positions=False)
         except (LookupError, ValueError):
