@@ -29,6 +29,7 @@ URL: Final = "https://example.com/docs/page.html"
 MOST_SECONDS: Final = 2.0
 MONSTERS: Final = {
     "nested divs": "<div>" * 100_000 + "end",
+    "our own marks": "<p>" + "\ufde2r\ufde2" * 40_000 + " end",
     "nested tables": "<table><tr><td>" * 5_000 + "end",
     "nested links in tables": "<a href=x><table><tr><td>" * 5_000 + "end",
     "nested lists": "<ul><li>" * 10_000 + "end",

@@ -18,6 +18,11 @@ _PLAIN: Final = r"A-Za-z0-9\-._~!$&()*+,;=:@%"
 _TAIL: Final = rf"(?:/(?!(?:\.|%2[eE]){{1,2}}(?:[/?\n]|\Z))[{_PLAIN}]*+)++(?:\?[{_PLAIN}/?]++)?+"
 _PLAIN_TAIL: Final = re.compile(_TAIL)
 
+# References to what lies in the same folder, or below it, in their one spelling.
+_JOINED: Final = re.compile(
+    r"[A-Za-z0-9_~\-][A-Za-z0-9\-._~!$&()*+,;=@/]*+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]++)?+"
+).fullmatch
+
 _DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # what a URL parser takes out wherever it stands
 _AUTHORITY: Final = re.compile(r"[\x00-\x20]*+(?:https?:[/\\]*+|(?:[a-z][a-z0-9+.\-]*+:)?[/\\]{2,}+)", re.I)
 _AUTHORITY_ENDS: Final = re.compile(r"[/\\?#]")
@@ -80,6 +85,13 @@ def shared_origin(found: Sequence[str]) -> str | None:
 def _plain_lines(start: str) -> re.Pattern[str]:
     line = re.escape(start) + _TAIL
     return re.compile(rf"{line}(?:\n{line})*+")
+
+
+def joined(folder: str, reference: str) -> str | None:
+    """The URL of a reference that only has to be put behind its folder's; `None` where there is more to do."""
+    if "/." in reference or not _JOINED(reference) or len(folder) + len(reference) > MAX_LENGTH:
+        return None
+    return folder + reference
 
 
 @lru_cache(maxsize=256)

@@ -242,3 +242,34 @@ def test_a_large_asset_is_never_whole_in_memory(site: Site, start_cli: StartCli,
     assert process.wait(20) == 0
     assert (out / f"127.0.0.1_{site.port}" / "big.bin").stat().st_size == 30 * 1024 * 1024
     assert peak - before < 12 * 1024 * 1024
+
+
+async def test_a_file_links_by_what_it_links_to_itself(site: Site, run: Crawl, copy: Copy) -> None:
+    """Files are rewritten by the handful, and what one of them links to means nothing for those beside it."""
+    pages = [f"/p{number}" for number in range(12)]
+    site.html_page("/", "Home", link(*pages))
+    site.html_page("/search", "Search", "<p>search</p>")
+    for path in pages:
+        # A crawl does not follow this kind of link, so no page has to do with it but the one that has another.
+        other = link("/search") if path == "/p0" else ""
+        site.page(path, f'<title>{path}</title><link rel="search" href="/search"><p>{path}</p>{other}')
+    await run()
+    local = [path for path in pages if f'href="{site.url}/search"' not in copy.text(f"{path[1:]}/index.html")]
+    assert local == ["/p0"]
+
+
+async def test_a_file_of_unknown_size_is_rewritten(site: Site, run: Crawl, copy: Copy) -> None:
+    """The state is rebuilt from a manifest that tells of pages which the mirror index, a run older, does not."""
+    site.html_page("/", "Home", link("/a", "/b", "/c"))
+    for name in "abc":
+        site.html_page(f"/{name}", name, "<p>without links</p>")
+    await run(max_pages=2)
+    older = (copy.folder / "mirror-index.json").read_bytes()
+    await run()
+    whole = copy.files
+    (copy.folder / "mirror-index.json").write_bytes(older)
+    for part in copy.folder.glob("_state.sqlite3*"):
+        part.unlink()
+    report = await run()
+    assert (report.status, report.failed) == ("ok", 0)
+    assert copy.files == whole

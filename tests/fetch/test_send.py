@@ -24,7 +24,18 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def _all_kinds(found: Client, server: RawServer) -> None:
-    for path in ("/", "/?", "/a?", "/a?b=c?d", "//a//b;c", "/%C3%A9%20x?q=%22|'", "/docs/x", "/docs/y?z#"):
+    for path in (
+        "/",
+        "/?",
+        "/a?",
+        "/a?b=c?d",
+        "/a?q=how+are+you?",
+        "/a??",
+        "//a//b;c",
+        "/%C3%A9%20x?q=%22|'",
+        "/docs/x",
+        "/docs/y?z#",
+    ):
         await found.get(server.url(path, host="localhost"))
     await found.get(server.url("/docs/", host="localhost"), validators=Validators('"1"', "yesterday"))
     await found.get(server.url("/docs/", host="www.localhost."))
@@ -55,7 +66,7 @@ async def test_what_is_sent_is_the_same(
         server.requests.clear()
         await _all_kinds(found, server)
         said.append([(request.line, list(request.headers.items())) for request in server.requests])
-    assert len(said[0]) == 11
+    assert len(said[0]) == 13
     assert said[0] == said[1]
 
 
@@ -137,3 +148,10 @@ async def test_each_host_has_its_own_opening(client: MakeClient, server: RawServ
         await found.get(server.url(host="localhost"), validators=Validators(f'"{number}"'))
     assert [request.headers["if-none-match"] for request in server.requests[-2:]] == ['"1027"', '"1028"']
     assert len(found.fetcher._sender._openings) <= send._REMEMBERED
+
+
+async def test_no_control_character_is_sent(client: MakeClient, server: RawServer, way: str) -> None:
+    """A name for ourselves that would be obeyed by a terminal is refused, and nothing goes out."""
+    found = await client(user_agent="a\x1b[31mb")
+    assert isinstance(await found.get(server.url("/")), Failed)
+    assert [request for request in server.requests if request.line.startswith("GET")] == []

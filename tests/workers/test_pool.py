@@ -18,6 +18,7 @@ from sitemirror.choices import Content
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.stopwatch import IDLE, Running, Stage
 from sitemirror.workers import jobs, pool, process
+from sitemirror.workers import worker as one_worker
 from sitemirror.workers.jobs import JobFailed, Received, Source, Wishes
 from sitemirror.workers.pool import LOOK_EVERY, Pool, suitable_workers
 from sitemirror.workers.readers import READERS
@@ -122,6 +123,34 @@ async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
         readers.expect(5_000)
         assert len(await started(readers)) == suitable_workers()
         assert readers._busy == 0.0  # Those that came before they were up waited for them.
+
+
+@pytest.mark.parametrize("program", [None, "hangs"])
+async def test_a_large_run_does_without_workers_that_never_come(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str | None
+) -> None:
+    """A program that has its Python inside may have none to start, or start something else: pages are read here."""
+    if program is not None:
+        (tmp_path / program).write_text("#!/bin/sh\nexec sleep 60\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setattr(sys, "executable", program and str(tmp_path / program))
+    monkeypatch.setattr(one_worker, "LONGEST_START", 0.2)
+    monkeypatch.setattr(pool, "suitable_workers", lambda: 2)
+    async with pool_of(0) as (readers, _):
+        readers.expect(5_000)
+        async with asyncio.timeout(30):
+            assert (await readers.read("html", source(), Wishes())).title == "A page"
+        assert readers.pids == []
+
+
+async def test_on_one_core_only_large_pages_go_to_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long list changes nothing about it, nor a worker that is up for a large page."""
+    monkeypatch.setattr(pool, "suitable_workers", lambda: 0)
+    async with pool_of(0) as (readers, _):
+        readers.expect(5_000)
+        await readers.read("html", source(PAGE * 1_000), Wishes())
+        assert len(readers.pids) == 1
+        assert readers._here(len(PAGE))
 
 
 @pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
@@ -263,25 +292,25 @@ async def test_a_saved_file_is_rewritten_by_a_worker(tmp_path: Path) -> None:
     file.parent.mkdir(parents=True)
     html = b'<a href="/b#x">b</a><a href="/c">c</a>'
     file.write_bytes(html)
-    received = Received(str(tmp_path), "h/a/index.html", sha256(html).hexdigest(), "https://h/a", None, is_css=False)
     targets = {"https://h/b": "h/b/index.html"}
+    received = Received(str(tmp_path), "h/a/index.html", sha256(html).hexdigest(), "https://h/a", None, False, targets)
     async with pool_of(1) as (readers, _):
         await started(readers)
-        [(size, digest)] = await readers.localize([received], targets)
+        [(size, digest)] = await readers.localize([received])
         assert file.read_bytes() == b'<a href="../b/index.html#x">b</a><a href="https://h/c">c</a>'
         assert (size, digest) == (len(file.read_bytes()), sha256(file.read_bytes()).hexdigest())
-        assert await readers.localize([received, received], targets) == [(size, digest)] * 2
+        assert await readers.localize([received, received]) == [(size, digest)] * 2
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_what_the_disk_refuses_ends_the_run(tmp_path: Path, workers: int) -> None:
     """A file that cannot be read or written is no page's failure: the refusal arrives as it is, from a worker too."""
-    received = Received(str(tmp_path), "h/missing.html", "x", "https://h/a", None, is_css=False)
+    received = Received(str(tmp_path), "h/missing.html", "x", "https://h/a", None, is_css=False, targets={})
     async with pool_of(workers) as (readers, _):
         if workers:
             await started(readers)
         with pytest.raises(OutputError, match="cannot read h/missing"):
-            await readers.localize([received], {})
+            await readers.localize([received])
 
 
 def test_a_full_disk_stays_a_full_disk() -> None:
@@ -337,10 +366,10 @@ async def test_a_worker_that_dies_while_it_starts_is_replaced() -> None:
 async def test_rewriting_is_spread_over_all_workers(tmp_path: Path) -> None:
     """Jobs that carry no page count as well, or one worker would have them all."""
     (tmp_path / "a.html").write_bytes(b"<p>x")
-    file = Received(str(tmp_path), "a.html", None, URL, "utf-8", is_css=False)
+    file = Received(str(tmp_path), "a.html", None, URL, "utf-8", is_css=False, targets={})
     async with pool_of(2) as (readers, _):
         await started(readers)
-        waiting = [asyncio.create_task(readers.localize([file], {})) for _ in range(10)]
+        waiting = [asyncio.create_task(readers.localize([file])) for _ in range(10)]
         await asyncio.sleep(0)
         assert [len(worker.jobs) for worker in readers._workers] == [5, 5]
         await asyncio.gather(*waiting)

@@ -56,7 +56,7 @@ _MAX_ITEM: Final = 12  # characters: nine digits, and what stands behind them
 _REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}")
 # The mark, the header behind it, and the row of dashes below that.
 _TABLE: Final = re.compile(
-    f"{_COLUMNS}([rc-]+){_COLUMNS}(?: (?!\\|))?([^\n]*\n[ \t>]*)((?:\\| --- )+)(?=\\|(?:\n|\\Z))"
+    f"{_COLUMNS}([rc-]+){_COLUMNS}(?: (?!\\|))?([^\n{_COLUMNS}]*\n[ \t>]*)((?:\\| --- )+)(?=\\|(?:\n|\\Z))"
 )
 _DASHES: Final = {"r": "| ---: ", "c": "| :---: "}
 _NO_TABLE: Final = re.compile(f"{_COLUMNS}[rc-]*{_COLUMNS} ?")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Final
@@ -10,15 +9,9 @@ from typing import Final
 import ada_url
 
 from sitemirror.convert.links import Resolver
-from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize
+from sitemirror.urls import InvalidUrl, joined, normalize
 
 _WEB: Final = ("https://", "http://")
-
-
-# Joined to the folder of a URL in its one spelling, these are in theirs: no scheme, no dot segment, nothing to encode.
-_JOINED: Final = re.compile(
-    r"[A-Za-z0-9_~\-][A-Za-z0-9\-._~!$&()*+,;=@/]*+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]++)?+"
-).fullmatch
 
 
 class Localizer:
@@ -76,14 +69,8 @@ class Localizer:
         if reference in self._absolute:
             return self._absolute[reference]
         absolute: str | None
-        if (
-            self._folder
-            and "/." not in reference
-            and _JOINED(reference)
-            and len(self._folder) + len(reference) <= MAX_LENGTH
-        ):
-            absolute = self._folder + reference
-        else:
+        absolute = joined(self._folder, reference) if self._folder else None
+        if absolute is None:
             try:
                 absolute = normalize(self._urls[reference] or reference)
             except InvalidUrl:

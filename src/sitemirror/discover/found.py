@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from sitemirror.text import printable
-from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin, without_credentials
+from sitemirror.urls import MAX_LENGTH, InvalidUrl, joined, normalize, origin, without_credentials
 
 NOT_HTTP: Final = "non-http(s) scheme"
 FILE: Final = "file-scheme"
@@ -21,11 +21,6 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):")
 # final spelling already, which takes a tenth of the time of parsing.
 _RELATIVE: Final = re.compile(r"[A-Za-z0-9_~%.\-][^:\\]*+").fullmatch
 _ROOTED: Final = re.compile(r"/(?:[A-Za-z0-9_~%.\-].*+)?+", re.DOTALL).fullmatch
-
-# The same for those that are in their final spelling for certain: no dot segment, nothing to encode.
-_PLAIN: Final = re.compile(
-    r"[A-Za-z0-9_~\-][A-Za-z0-9\-._~!$&()*+,;=@/]*+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]++)?+"
-).fullmatch
 
 # Bodies and buttons rather than addresses. A page can have thousands, each as long as a picture: one stands for all.
 _BODIES: Final = frozenset(("about", "blob", "data", "javascript", "vbscript"))
@@ -134,8 +129,8 @@ class Collector:
 
     def _resolve(self, reference: str) -> str | None:
         bare = reference.partition("#")[0]
-        if self._joins and "/." not in bare and _PLAIN(bare) and len(self._folder) + len(bare) <= MAX_LENGTH:
-            return self._folder + bare  # nearly every link of a manual
+        if self._joins and (found := joined(self._folder, bare)) is not None:
+            return found  # nearly every link of a manual
         text = reference.strip(_BLANKS)
         bare = text.partition("#")[0]
         if not bare and self._fragments_lead_here:

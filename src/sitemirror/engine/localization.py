@@ -70,10 +70,14 @@ async def _localize_all(
 async def _localize(root: str, places: Localities, pool: Pool, handful: list[Place], watch: Stopwatch) -> bool:
     """Links as the site wrote them become links between files. False where they stay: the next run tries again."""
     targets = places.targets([place.id for place in handful])
-    files = [Received(root, place.path, place.sha256, place.url, _charset(place), place.is_css) for place in handful]
+    # Each by what it links to itself, or the result would depend on what stands beside it in a handful.
+    files = [
+        Received(root, place.path, place.sha256, place.url, _charset(place), place.is_css, targets[place.id])
+        for place in handful
+    ]
     try:
         with watch.waiting(Stage.LINKS, len(handful)):
-            done = await pool.localize(files, targets, watch)
+            done = await pool.localize(files, watch)
     except JobFailed:
         return False
     for place, (size, digest) in zip(handful, done, strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sitemirror.model import Validators
 from sitemirror.workers.jobs import Reading
 
 
@@ -33,7 +32,3 @@ class Taken(NamedTuple):
     @property
     def is_page(self) -> bool:
         return bool(self.reading.digest)
-
-    @property
-    def validators(self) -> Validators:
-        return Validators(self.headers.get("etag"), self.headers.get("last-modified"))

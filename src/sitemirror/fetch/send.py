@@ -9,6 +9,7 @@ for what is not plain the session does it all; nothing but time depends on that.
 from __future__ import annotations
 
 import asyncio
+import re
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -30,6 +31,7 @@ KNOWN: Final = ("3.14.",)
 LONGEST_HEADER: Final = 32 * 1024
 MOST_HEADERS: Final = 256
 
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search  # what the session refuses in a header
 _REMEMBERED: Final = 1024  # openings; one for a host, unless its pages have validators or cookies of their own
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
@@ -154,7 +156,7 @@ class Sender:
             session=self._session,
         )
         lines = [f"{name}: {value}" for name, value in request.headers.items()]
-        if any(mark in line for line in lines for mark in "\r\n\0"):
+        if any(map(_CONTROLS, lines)):
             raise ValueError("a header that cannot be sent")
         if len(self._openings) >= _REMEMBERED:
             self._openings.clear()
@@ -184,4 +186,7 @@ def _is_plain(url: str) -> bool:
 
 
 def _target(url: str, start: str) -> bytes:
-    return url[len(start) :].removesuffix("?").encode("ascii") or b"/"
+    path = url[len(start) :]
+    if path.find("?") == len(path) - 1:  # an empty query; the `?` at the end of another is a part of it
+        path = path[:-1]
+    return path.encode("ascii") or b"/"

@@ -18,7 +18,7 @@ MISSING: Final = -2
 
 _FAILED: Final = -1
 _AT_FDCWD: Final = -100
-_OPENAT2: Final = 437  # on every machine that Python runs on but Alpha
+_OPENAT2: Final = 437  # on Alpha it is another, and on MIPS, where this is none at all
 _RESOLVE_NO_SYMLINKS: Final = 4
 
 

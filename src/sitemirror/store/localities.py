@@ -11,7 +11,8 @@ from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
 BATCH: Final = 24
-"""Files that may have local links without their rows saying so. Their hashes tell, if a kill comes between."""
+"""Files that are done before their rows are written. If a kill comes between, those and the ones under way have local
+links that no row tells of; their hashes do."""
 
 # Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's.
 _PLACES = f"""
@@ -40,7 +41,7 @@ CREATE TABLE IF NOT EXISTS relinked (id INTEGER PRIMARY KEY);
 _NOTE: Final = "linking"
 
 _PLACE = f"""
-SELECT page.id, url.url, page.html_path, page.html_size, page.html_sha256, page.local_at, page.headers,
+SELECT page.id, url.url, page.html_path, coalesce(page.html_size, 0), page.html_sha256, page.local_at, page.headers,
        page.content_type
 FROM page JOIN url USING (id) WHERE url.status = {Row.SAVED} AND html_path IS NOT NULL
 """
@@ -131,13 +132,17 @@ class Localities:
             (src,),
         ).fetchall()
 
-    def targets(self, sources: Sequence[int]) -> dict[str, str]:
-        """The path of everything that these files link to and that has one, by its URL."""
+    def targets(self, sources: Sequence[int]) -> dict[int, dict[str, str]]:
+        """For each of these files the path of everything that it links to and that has one, by its URL."""
         query = f"""
-            SELECT dst.url, place.path FROM edge JOIN place ON place.id = edge.dst JOIN url AS dst ON dst.id = edge.dst
+            SELECT edge.src, dst.url, place.path FROM edge
+            JOIN place ON place.id = edge.dst JOIN url AS dst ON dst.id = edge.dst
             WHERE edge.src IN ({", ".join("?" * len(sources))})
         """
-        return dict(self._db.execute(query, sources).fetchall())
+        found: dict[int, dict[str, str]] = {src: {} for src in sources}
+        for src, url, path in self._db.execute(query, sources).fetchall():
+            found[src][url] = path
+        return found
 
     def done(self, place: Place, *, size: int, sha256: str) -> None:
         """The file's links lead where things are now."""

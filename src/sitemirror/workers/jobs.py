@@ -81,6 +81,7 @@ class Received:
     url: str
     charset: str | None
     is_css: bool
+    targets: Mapping[str, str]  # where the files of what it links to are, by URL
 
 
 @lru_cache(maxsize=8)
@@ -92,19 +93,19 @@ Rewritten = tuple[int, str]
 """Size and hash of a file whose links are local now."""
 
 
-def localize(files: Sequence[Received], targets: Mapping[str, str]) -> list[Rewritten]:
-    """Makes the links of files lead to the files of `targets`, which says where a URL's is."""
-    return [_localize(file, targets) for file in files]
+def localize(files: Sequence[Received]) -> list[Rewritten]:
+    """Makes the links of files lead to other files."""
+    return [_localize(file) for file in files]
 
 
-def _localize(file: Received, targets: Mapping[str, str]) -> Rewritten:
+def _localize(file: Received) -> Rewritten:
     tree = _tree(file.root)
     data = tree.read(file.path)
     digest = sha256(data).hexdigest()
     if digest == file.sha256:  # else a run that was killed has done it already
 
         def target(url: str) -> str:
-            there = targets.get(without_session(url))
+            there = file.targets.get(without_session(url))
             return relative_link(file.path, there) if there else url
 
         from sitemirror.convert.localize import localize_html  # Not before a run's end, and only for HTML.
@@ -126,10 +127,10 @@ def reading_wanted(kind: str, source: Source, wishes: Wishes) -> Message:
     return orjson.dumps((kind, source.url, source.charset, options)), source.body
 
 
-def localizing_wanted(files: Sequence[Received], targets: Mapping[str, str]) -> Message:
+def localizing_wanted(files: Sequence[Received]) -> Message:
     """A job that makes links local."""
-    told = [(file.root, file.path, file.sha256, file.url, file.charset, file.is_css) for file in files]
-    return orjson.dumps((_LOCALIZE, None, None, (told, targets))), b""
+    told = [(file.root, file.path, file.sha256, file.url, file.charset, file.is_css, file.targets) for file in files]
+    return orjson.dumps((_LOCALIZE, None, None, told)), b""
 
 
 def do(job: Message) -> Message:
@@ -139,8 +140,7 @@ def do(job: Message) -> Message:
     try:
         kind, url, charset, options = orjson.loads(job[0])
         if kind == _LOCALIZE:
-            files, targets = options
-            return orjson.dumps(localize([Received(*file) for file in files], targets)), b""
+            return orjson.dumps(localize([Received(*file) for file in options])), b""
         content, *rest = options
         return _pack(READERS[kind](Source(job[1], url, charset), Wishes(Content(content), *rest)))
     except OutputError as refused:

@@ -11,7 +11,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Final, TypeVar
 
@@ -118,13 +118,11 @@ class Pool:
             return self._try(lambda: READERS[kind](source, wishes), watch)
         return reading_from(await self._ask(reading_wanted(kind, source, wishes), source.url, watch))
 
-    async def localize(
-        self, files: Sequence[Received], targets: Mapping[str, str], watch: Stopwatch = IDLE
-    ) -> list[Rewritten]:
+    async def localize(self, files: Sequence[Received], watch: Stopwatch = IDLE) -> list[Rewritten]:
         """Makes files' links local; gives their sizes and hashes. Raises `JobFailed`, or what the disk refuses."""
         if self._here(0):  # What is written down has been read once, in time.
-            return self._try(lambda: localize(files, targets), watch)
-        answer, _ = await self._ask(localizing_wanted(files, targets), files[0].url, watch)
+            return self._try(lambda: localize(files), watch)
+        answer, _ = await self._ask(localizing_wanted(files), files[0].url, watch)
         return [(size, digest) for size, digest in orjson.loads(answer)]
 
     def be_careful(self) -> None:
@@ -133,7 +131,7 @@ class Pool:
 
     def expect(self, pages: int) -> None:
         """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
-        if pages >= MANY and not (self._alone or self._asked_for or self._workers or self._starting):
+        if self.count and pages >= MANY and not (self._alone or self._asked_for or self._workers or self._starting):
             self._awaited = True
             self._start(self.count)
 
@@ -239,7 +237,7 @@ class Pool:
         quiet = asyncio.subprocess.DEVNULL
         try:
             await asyncio.get_running_loop().subprocess_exec(lambda: worker, *command, stderr=quiet)
-        except (OSError, NotImplementedError, ValueError) as error:
+        except (OSError, NotImplementedError, ValueError, TypeError) as error:  # no Python to start, or no way to
             self._workers.remove(worker)
             self._not_started(str(error) or type(error).__name__)
 
@@ -263,6 +261,7 @@ class Pool:
                 job.result.cancel()
             return
         if not worker.is_up:
+            self._awaited = False
             self._false_starts += 1
             if self._false_starts < STARTS:
                 self._start(1)

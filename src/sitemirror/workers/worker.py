@@ -19,6 +19,10 @@ AHEAD: Final = 8
 BYTES_AHEAD: Final = 256 * 1024
 """The same in bytes: behind a large page none waits."""
 
+LONGEST_START: Final = 20.0
+"""Seconds until a worker has to say that it is there. In a program that has its Python inside, what was started may be
+no Python at all."""
+
 
 class Owner(Protocol):
     """Whoever gives a worker its jobs, and hears how it fares."""
@@ -68,7 +72,7 @@ class Worker(asyncio.SubprocessProtocol):
     _pipe: asyncio.WriteTransport | None = None  # to it
     _received: bytearray = field(default_factory=bytearray)  # the beginning of an answer
     _enough: int = 0  # bytes that it has at least
-    _began: float = 0.0
+    _began: float = field(default_factory=time.monotonic)
     _is_leaving: bool = False  # a pipe is closed, and that it has ended will be heard soon
 
     def do(self, job: Job) -> None:
@@ -94,8 +98,9 @@ class Worker(asyncio.SubprocessProtocol):
         self._began = time.monotonic()
 
     def check(self, longest: float) -> None:
-        """Ends the process if a job takes longer than that many seconds; `lost` hears of it."""
-        if self.jobs and not self.timed_out and time.monotonic() - self._began > longest:
+        """Ends the process if a job takes longer than that many seconds, or its start too long; `lost` hears of it."""
+        limit = longest if self.is_up else min(longest, LONGEST_START)
+        if (self.jobs or not self.is_up) and not self.timed_out and time.monotonic() - self._began > limit:
             self.timed_out = True
             self.kill()
 
