@@ -7,53 +7,18 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from sitemirror.choices import Content
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.stopwatch import IDLE, Running, Stage
 from sitemirror.workers import jobs, pool, process
-from sitemirror.workers import worker as one_worker
 from sitemirror.workers.jobs import JobFailed, Received, Source, Wishes
-from sitemirror.workers.pool import LOOK_EVERY, Pool, suitable_workers
 from sitemirror.workers.readers import READERS
 from sitemirror.workers.worker import Job, Worker
-
-URL = "https://example.com/docs/"
-PAGE = b"""<!doctype html><title>A page</title><link rel=canonical href="/docs/">
-<meta name=description content="What it is about"><h1 id=top>Words \xc3\xa9</h1>
-<p>See <a href="../next" rel=nofollow>next</a>,
-<a href="mailto:x@y.example">write</a>.<img src="a.png" alt="A"></p>"""
-ALL = Wishes(Content.AUTO, front_matter=True, markdown=True, links=True, meta=True, anchors=True)
-
-
-@asynccontextmanager
-async def pool_of(workers: int) -> AsyncIterator[tuple[Pool, list[str]]]:
-    warnings: list[str] = []
-    readers = Pool(workers=workers, warn=warnings.append)
-    try:
-        yield readers, warnings
-    finally:
-        await readers.close()
-
-
-def source(body: bytes = PAGE, url: str = URL) -> Source:
-    return Source(body, url, "utf-8")
-
-
-async def started(readers: Pool) -> list[int]:
-    """The pids of the pool's workers, once all have said that they are there."""
-    await readers.read("html", source(), Wishes())
-    for _ in range(2000):
-        if readers.pids and len(readers.pids) == readers.count:
-            return readers.pids
-        await asyncio.sleep(0.01)
-    raise AssertionError("no workers")
+from tests.workers.pools import ALL, PAGE, URL, pool_of, source, started
 
 
 async def test_a_worker_reads_as_this_process_does() -> None:
@@ -90,92 +55,6 @@ async def test_whoever_reads_tells_how_long_it_took() -> None:
     async with pool_of(0) as (readers, _):
         await readers.read("html", large, Wishes(), watch)
     assert told.count == 5
-
-
-async def test_a_small_run_starts_no_process() -> None:
-    """Left to itself the pool reads a handful of pages here, however fast they come."""
-    async with pool_of(0) as (readers, _):
-        for _ in range(LOOK_EVERY - 2):
-            await readers.read("html", source(), Wishes())
-        assert readers.pids == []
-
-
-@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
-async def test_a_busy_run_starts_workers_by_itself() -> None:
-    """When nearly all time goes into reading, workers are started, and pages are read meanwhile."""
-    async with pool_of(0) as (readers, warnings):
-        for _ in range(20_000):
-            await readers.read("html", source(), Wishes())
-            await asyncio.sleep(0)
-            if readers.pids:
-                break
-        assert readers.pids
-    assert warnings == []
-
-
-@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
-async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
-    """A list of thousands of pages is known before the first of them comes; a list of few is worth no process."""
-    async with pool_of(0) as (readers, _):
-        readers.expect(20)
-        await asyncio.sleep(0.3)
-        assert readers.pids == []
-        readers.expect(5_000)
-        assert len(await started(readers)) == suitable_workers()
-        assert readers._busy == 0.0  # Those that came before they were up waited for them.
-
-
-@pytest.mark.parametrize("program", [None, "hangs"])
-async def test_a_large_run_does_without_workers_that_never_come(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str | None
-) -> None:
-    """A program that has its Python inside may have none to start, or start something else: pages are read here."""
-    if program is not None:
-        (tmp_path / program).write_text("#!/bin/sh\nexec sleep 60\n")
-        (tmp_path / program).chmod(0o755)
-    monkeypatch.setattr(sys, "executable", program and str(tmp_path / program))
-    monkeypatch.setattr(one_worker, "LONGEST_START", 0.2)
-    monkeypatch.setattr(pool, "suitable_workers", lambda: 2)
-    async with pool_of(0) as (readers, _):
-        readers.expect(5_000)
-        async with asyncio.timeout(30):
-            assert (await readers.read("html", source(), Wishes())).title == "A page"
-        assert readers.pids == []
-
-
-async def test_on_one_core_only_large_pages_go_to_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long list changes nothing about it, nor a worker that is up for a large page."""
-    monkeypatch.setattr(pool, "suitable_workers", lambda: 0)
-    async with pool_of(0) as (readers, _):
-        readers.expect(5_000)
-        await readers.read("html", source(PAGE * 1_000), Wishes())
-        assert len(readers.pids) == 1
-        assert readers._here(len(PAGE))
-
-
-@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
-@pytest.mark.parametrize("times", [300, 3_000])
-async def test_workers_are_added_while_pages_queue_up(times: int) -> None:
-    """A pool left to itself begins with one worker and ends with as many as the machine has use for, if they are.
-
-    Of pages so large that a worker has but one of them in hand, too.
-    """
-    async with pool_of(0) as (readers, _):
-        heavy = source(PAGE * times)
-        for _ in range(200):
-            await asyncio.gather(*(readers.read("html", heavy, Wishes()) for _ in range(24)))
-            if len(readers.pids) == readers.count:
-                break
-        assert len(readers.pids) == readers.count == suitable_workers()
-
-
-async def test_a_run_that_waits_for_its_server_starts_none() -> None:
-    """Pages that come slowly are read here: a process for them would have nothing to do."""
-    async with pool_of(0) as (readers, _):
-        for _ in range(3 * LOOK_EVERY):
-            await readers.read("html", source(), Wishes())
-            await asyncio.sleep(0.02)
-        assert readers.pids == []
 
 
 async def test_a_worker_that_dies_is_replaced() -> None:
