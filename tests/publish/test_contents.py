@@ -33,10 +33,19 @@ HEADER = ContentsHeader(
 )
 
 
+def _in_folder(path: str) -> str:
+    return path.removeprefix("example.com/")
+
+
+def page(url: str, path: str, title: str | None = None) -> ContentsRow:
+    """A page whose path is, as in the state, that from the output folder."""
+    return url, f"example.com/{path}", title
+
+
 def contents(rows: Iterable[ContentsRow], header: ContentsHeader = HEADER, failures: Iterable[FailureRow] = ()) -> str:
-    ordered = sorted(rows, key=lambda row: (order(row.url), row.url))
+    ordered = sorted(rows, key=lambda row: (order(row[0]), row[0]))
     file = io.BytesIO()
-    write_contents(file, header, rows=lambda start: iter(ordered[start:]), failures=failures)
+    write_contents(file, header, rows=lambda start: ordered[start:], here=_in_folder, failures=failures)
     return file.getvalue().decode()
 
 
@@ -57,11 +66,11 @@ def links(markdown: str) -> list[tuple[str, str]]:
 def test_contents_read_as_documented() -> None:
     """Head, then the pages by folder: titles where there are any, else the path."""
     rows = [
-        ContentsRow("https://example.com/", "index.md", "Welcome"),
-        ContentsRow("https://example.com/docs/", "docs/index.md", "Docs [draft]"),
-        ContentsRow("https://example.com/docs/my_page", "docs/my_page/index.md"),
-        ContentsRow("https://example.com/docs/api/a", "docs/api/a/index.md", "  A\nof\tB "),
-        ContentsRow("https://example.com/docs/api/b?x=1", "docs/api/b__q_8a0b5d4e.md", " "),
+        page("https://example.com/", "index.md", "Welcome"),
+        page("https://example.com/docs/", "docs/index.md", "Docs [draft]"),
+        page("https://example.com/docs/my_page", "docs/my_page/index.md"),
+        page("https://example.com/docs/api/a", "docs/api/a/index.md", "  A\nof\tB "),
+        page("https://example.com/docs/api/b?x=1", "docs/api/b__q_8a0b5d4e.md", " "),
     ]
     assert contents(rows) == (
         "# example.com\n"
@@ -93,7 +102,7 @@ def test_every_link_opens_a_file_that_is_there(tmp_path: Path) -> None:
     for path in paths:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
-    text = contents([ContentsRow(f"https://example.com/{n}", path) for n, path in enumerate(paths)])
+    text = contents([page(f"https://example.com/{n}", path) for n, path in enumerate(paths)])
     opened = [tmp_path / unquote(href) for _, href in links(text)]
     assert all(file.is_file() for file in opened)
     assert len(set(opened)) == len(paths)
@@ -131,7 +140,7 @@ def test_few_failures_have_no_remainder() -> None:
 
 def test_no_failures_no_section() -> None:
     """A mirror in which all went well does not mention failures at its end."""
-    assert "Failed" not in contents([ContentsRow("https://example.com/", "index.md")])
+    assert "Failed" not in contents([page("https://example.com/", "index.md")])
 
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from("ab")), min_size=1, max_size=6))
@@ -139,11 +148,11 @@ def test_no_failures_no_section() -> None:
 def test_any_titles_come_back_from_the_renderer(pages: list[tuple[str, str]]) -> None:
     """Titles of any content render as themselves, each linked to its own file."""
     rows = [
-        ContentsRow(f"https://example.com/{folder}/{n}", f"{folder}/{n}/index.md", title)
+        page(f"https://example.com/{folder}/{n}", f"{folder}/{n}/index.md", title)
         for n, (title, folder) in enumerate(pages)
     ]
     expected = {
-        (printable(" ".join((row.title or "").split())) or f"/{row.path.removesuffix('/index.md')}", row.path)
-        for row in rows
+        (printable(" ".join(title.split())) or f"/{folder}/{n}", f"{folder}/{n}/index.md")
+        for n, (title, folder) in enumerate(pages)
     }
     assert set(links(contents(rows))) == expected

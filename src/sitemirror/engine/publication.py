@@ -14,7 +14,7 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
-from sitemirror.publish.contents import ContentsHeader, ContentsRow, write_contents
+from sitemirror.publish.contents import ContentsHeader, write_contents
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
 from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
@@ -204,13 +204,7 @@ class _Writer:
         )
         try:
             with self.tree.replace_with(name) as file:
-                rows = self.survey.contents()
-                write_contents(
-                    file,
-                    header,
-                    rows=lambda n: (ContentsRow(url, self._here(path), title) for url, path, title in rows(n)),
-                    failures=self._failures(),
-                )
+                write_contents(file, header, rows=self.survey.contents(), here=self._here, failures=self._failures())
         except OutputError as error:
             self.session.warn(f"the contents could not be written: {error.message}")
             return None
@@ -252,7 +246,7 @@ class _Writer:
             content_type=row["content_type"],
             final_url=row["url"],
             canonical_url=row["canonical"],
-            aliases=tuple(json.loads(row["aliases"])),
+            aliases=tuple(json.loads(row["aliases"])) if row["aliases"] != "[]" else (),
             alternates=tuple((entry["lang"], entry["href"]) for entry in alternates),
             refresh_error=row["error"],
             depth=self._depth(row["depth"]),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
@@ -37,12 +37,8 @@ class ContentsHeader:
     not_reached: int
 
 
-class ContentsRow(NamedTuple):
-    """A page on disk. `path` is POSIX and relative to the folder that `_index.md` is in."""
-
-    url: str
-    path: str
-    title: str | None = None
+ContentsRow = tuple[str, str, str | None]
+"""A page on disk: its URL, its POSIX path, its title. Bare tuples, because all are read once for each level."""
 
 
 def write_contents(
@@ -50,12 +46,18 @@ def write_contents(
     header: ContentsHeader,
     *,
     rows: Callable[[int], Iterable[ContentsRow]],
+    here: Callable[[str], str],
     failures: Iterable[FailureRow],
 ) -> None:
     """Writes the contents. `rows(n)` gives the pages from the n-th on, always sorted by their URLs'
-    `sections.order`. Of `failures` no more is read than is shown."""
+    `sections.order`; `here` makes a path relative to the folder that `_index.md` is in. Of `failures` no more is read
+    than is shown."""
     _write_head(file, header)
-    write_listing(file, header.host, rows, lambda some: [_item(row, header.host) for row in some])
+
+    def items(some: Sequence[ContentsRow]) -> list[str]:
+        return [inline.file_link(_label(url, title, header.host), here(path)) for url, path, title in some]
+
+    write_listing(file, header.host, rows, items)
     if header.failed:
         _write_failures(file, header, failures)
 
@@ -75,9 +77,8 @@ def _write_head(file: Sink, header: ContentsHeader) -> None:
     file.write(("\n".join(lines) + "\n\n---\n").encode())
 
 
-def _item(row: ContentsRow, host: str) -> str:
-    label = inline.title(row.title or "") or inline.text(shown(row.url, host))
-    return inline.file_link(label, row.path)
+def _label(url: str, title: str | None, host: str) -> str:
+    return inline.title(title or "") or inline.text(shown(url, host))
 
 
 def _write_failures(file: Sink, header: ContentsHeader, failures: Iterable[FailureRow]) -> None:

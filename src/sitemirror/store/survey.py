@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from sitemirror.store.schema import Row, in_order
 from sitemirror.store.state import State
 
+FEW: Final = 1_000
+"""URLs that are quicker sorted in memory than written down in their order."""
+
 # Where each alias ends. A chain that never ends (a redirect loop) has no row here.
-_RESOLVE = f"""
-CREATE TEMP TABLE resolved AS
+_RESOLVED = (
+    "CREATE TEMP TABLE IF NOT EXISTS resolved (id INTEGER PRIMARY KEY, final INTEGER NOT NULL, hops INTEGER NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS temp.resolved_final ON resolved (final)",
+    "DELETE FROM temp.resolved",
+    f"""
+INSERT INTO temp.resolved (id, final, hops)
 WITH RECURSIVE hop (id, at, n) AS (
   SELECT id, leads_to, 1 FROM url WHERE leads_to IS NOT NULL AND status IN ({Row.REDIRECT}, {Row.TWIN})
   UNION ALL
@@ -18,8 +25,9 @@ WITH RECURSIVE hop (id, at, n) AS (
   WHERE url.status IN ({Row.REDIRECT}, {Row.TWIN}) AND n < 30
 )
 SELECT hop.id AS id, hop.at AS final, hop.n AS hops FROM hop JOIN url ON url.id = hop.at
-WHERE url.status NOT IN ({Row.REDIRECT}, {Row.TWIN});
-"""
+WHERE url.status NOT IN ({Row.REDIRECT}, {Row.TWIN})
+""",
+)
 
 # The URLs of one folder together: "/" sorts before every other character, and the scheme does not count.
 _BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)), url.url"
@@ -70,9 +78,8 @@ class Survey:
 
     def __init__(self, state: State) -> None:
         self._db = state.db
-        self._db.execute("DROP TABLE IF EXISTS temp.resolved")
-        self._db.executescript(_RESOLVE)
-        self._db.execute("CREATE INDEX temp.resolved_final ON resolved (final)")
+        for statement in _RESOLVED:
+            self._db.execute(statement)
 
     def one(self, query: str, *values: object) -> int:
         return int(self._db.execute(query, values).fetchone()[0])
@@ -143,7 +150,7 @@ class Survey:
         for row in in_order(self._db, query):
             yield dict(zip(names, row, strict=True))
 
-    def contents(self) -> Callable[[int], Iterator[tuple[str, str, str | None]]]:
+    def contents(self) -> Callable[[int], Iterable[tuple[str, str, str | None]]]:
         """(url, path, title) of the pages, those of one folder together, from the n-th on."""
         return self._sorted(
             "contents",
@@ -153,7 +160,7 @@ class Survey:
             """,
         )
 
-    def outline(self, run: int) -> Callable[[int], Iterator[tuple[str, str | None, str | None]]]:
+    def outline(self, run: int) -> Callable[[int], Iterable[tuple[str, str | None, str | None]]]:
         """(url, lastmod, priority) of all that a run listed in scope, those of one folder together."""
         return self._sorted(
             "outline",
@@ -163,8 +170,11 @@ class Survey:
             """,
         )
 
-    def _sorted(self, name: str, query: str) -> Callable[[int], Iterator[Any]]:
-        """Sorts once, on disk; the rows are then read in that order, from any of them on."""
+    def _sorted(self, name: str, query: str) -> Callable[[int], Iterable[Any]]:
+        """Sorts once, on disk if there are many; the rows are then read in that order, from any of them on."""
+        if self.one("SELECT coalesce(max(id), 0) FROM url") <= FEW:
+            rows = in_order(self._db, query).fetchall()
+            return lambda start: rows[start:]
         self._db.execute(f"DROP TABLE IF EXISTS temp.{name}")
         in_order(self._db, f"CREATE TEMP TABLE {name} AS {query}")
         return lambda start: self._db.execute(f"SELECT * FROM temp.{name} WHERE rowid > ? ORDER BY rowid", (start,))

@@ -1,0 +1,64 @@
+"""What is read for publishing comes in the same order however many there are, and from any row on."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from sitemirror.publish.sections import order
+from sitemirror.store.listing import Listing
+from sitemirror.store.schema import Row
+from sitemirror.store.state import State
+from sitemirror.store.survey import FEW, Survey
+
+
+@pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1])
+def test_few_and_many_are_sorted_alike(tmp_path: Path, count: int) -> None:
+    """Few are sorted in memory and many on the disk; a folder's URLs are together in both, and any row can be first."""
+    found = [f"https://example.com/{'a/' * (n % 3)}{'b-' * (n % 2)}{n}" for n in range(count)]
+    random.Random(count).shuffle(found)
+    state = State.open(tmp_path / "state.sqlite3")
+    run = state.begin_run(source_url="https://example.com/", mode="list", scope="", started_at="2026-01-03T20:00:00Z")
+    listing = Listing(state, run)
+    listing.add_sitemaps(["https://example.com/sitemap.xml"], depth=0)
+    row = listing.next_sitemap()
+    assert row is not None
+    listing.add_plain(row.id, found, [None] * count, [None] * count)
+    listing.finish(row.id, kind="urlset", error=None)
+    rows = Survey(state).outline(run.number)
+    wanted = sorted(found, key=order)
+    for start in (0, 1, count // 2, count):
+        assert [url for url, _, _ in rows(start)] == wanted[start:]
+    state.close()
+
+
+def test_every_look_resolves_aliases_anew(tmp_path: Path) -> None:
+    """What became another page's name since the last look is one; a circle is none, and is told as a failure."""
+    state = State.open(tmp_path / "state.sqlite3")
+
+    def put(id: int, status: Row, leads_to: int | None) -> None:
+        state.db.execute(
+            "INSERT OR REPLACE INTO url (id, key, url, status, run, source, sitemap, leads_to)"
+            " VALUES (?, ?, ?, ?, 1, 1, 1, ?)",
+            (id, bytes([id]), f"https://example.com/{id}", status, leads_to),
+        )
+
+    def aliases() -> list[tuple[int, int, int]]:
+        return state.db.execute("SELECT id, final, hops FROM temp.resolved ORDER BY id").fetchall()
+
+    put(1, Row.SAVED, None)
+    put(2, Row.REDIRECT, 1)
+    Survey(state)
+    assert aliases() == [(2, 1, 1)]
+    put(3, Row.REDIRECT, 2)
+    put(4, Row.REDIRECT, 5)
+    put(5, Row.REDIRECT, 4)
+    survey = Survey(state)
+    assert aliases() == [(2, 1, 1), (3, 1, 2)]
+    assert survey.fail_loops("2026-01-03T20:00:00Z") == 2
+    put(2, Row.SAVED, None)
+    Survey(state)
+    assert aliases() == [(3, 2, 1)]
+    state.close()
