@@ -150,6 +150,7 @@ def words(html: str) -> str:
 @example("<p>{}</p>", "a_ _b _c_")
 @example("<p>{}</p>", "[a]<br>(b) [x]: y")
 @example("<p>{}</p>", "&lt;a _b>c_ &lt;d e\\>")
+@example("<p>{}</p>", "<b><i><b>[x]</b></i></b>")
 def test_any_text_comes_back(block: str, inline: str) -> None:
     """Whatever a page says in words, the rendered Markdown says it in the same words."""
     html = block.replace("{}", inline)
@@ -160,6 +161,10 @@ def test_any_text_comes_back(block: str, inline: str) -> None:
 @given(BLOCKS, INLINE)
 @example("<p>{}</p>", "x<br><del>ß</del>")
 @example("<p>x<br>{}</p>", "<em>ß></em>")
+@example("<p>{}</p>", "<em><em><em>:</em></em></em>")
+@example("<p>{}</p>", "<b><i><b><code>x</code></b></i></b>")
+@example("<p>{}</p>", "<b><b><b>(x) y</b></b> z</b>")
+@example("<p>{}</p>", "<em><em><em><em><em>(x) y</em></em></em></em> z</em>")
 def test_a_second_time_changes_nothing(block: str, inline: str) -> None:
     """Markdown, rendered and converted again, is the same Markdown."""
     first = markdown(block.replace("{}", inline))

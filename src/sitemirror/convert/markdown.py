@@ -36,10 +36,13 @@ _OPTIONS: Final = _Options(
     document=Markdown.Document(line_break="backslash"),
 )
 _EMPHASIS: Final = ("em", "i", "strong", "b")
+_SLANTED: Final = ("em", "i")
 # Each begins with one character that others stand around: that is found twice as fast as a text of several.
 _TAGS: Final = re.compile(r"<(?:code|em|strong)>").findall
 _POINTED_TARGET: Final = re.compile(r"<(?<=\]\(<)").search
 _EMPTY_LINK: Final = re.compile(r"\[(?=\]\()").search
+# What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
+_MINGLED: Final = re.compile(r"(?:\*__?|<(?:em|strong)>)\*\*?(?=[^\w\s*])").search
 _BLANK_PARAGRAPHS: Final = re.compile(r"\n\n&#160;(?:&#160;|[ \xa0]|\n\n)*(?=\n\n|\Z)")
 
 
@@ -47,7 +50,7 @@ def render(elements: Sequence[Element]) -> str:
     """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters."""
     raw = _raw(elements)
     shows_nothing = _EMPTY_LINK(raw) is not None
-    if shows_nothing and "<" not in raw and not marks_in(raw.encode("utf-8", "replace")):
+    if shows_nothing and "<" not in raw and "*_" not in raw and not marks_in(raw.encode("utf-8", "replace")):
         # Nothing else can be amiss here, so the text need not be finished to find out.
         return _finished(_raw(elements) if _mended(elements, [drop_empty_links]) else raw, elements)[0]
     text, has_marks = _finished(raw, elements)
@@ -58,6 +61,8 @@ def render(elements: Sequence[Element]) -> str:
             mends.append(strip_targets)
         tags = set(_TAGS(text))
         mends += [mend for tag, mend in _MENDS.items() if tag in tags]
+    if "*_" in text and _MINGLED(text):
+        mends.append(_unnest)
     if shows_nothing or (has_marks and _EMPTY_LINK(text)):
         mends.append(drop_empty_links)
     return _finished(_raw(elements), elements)[0] if mends and _mended(elements, mends) else text
@@ -114,6 +119,22 @@ def _free_spaces(element: Element) -> int:
             part.insert_after(Text("\xa0" * spaces))
             freed += spaces
     return freed
+
+
+def _unnest(element: Element) -> int:
+    """Takes emphasis out that is the third around its text, and shows no more than the first does. The number."""
+    inner = [part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)]
+    for part in inner:
+        part.unwrap()
+    return len(inner)
+
+
+def _is_nested(part: Element) -> bool:
+    between = part.parent
+    around = between.parent if isinstance(between, Element) and between.tag in _EMPHASIS else None
+    return (
+        isinstance(around, Element) and around.tag in _EMPHASIS and (around.tag in _SLANTED) == (part.tag in _SLANTED)
+    )
 
 
 def _leading_spaces(text: str) -> int:
