@@ -68,6 +68,7 @@ class Failed(NamedTuple):
     reason: str  # "HTTP 404", "timed out after 30 s", "connection refused"
     transient: bool
     status: int | None = None
+    tries: int = 1  # requests that were made, waits between them included
 
 
 TOO_LARGE: Final = "exceeds size limit"

@@ -116,7 +116,7 @@ class Settings:
     """Only the start host's registrable domain and its subdomains."""
 
     respect_robots: bool | None = None
-    """Obey robots.txt for pages. Left out: crawl does, mirror does not (a sitemap is the owner's invitation)."""
+    """Obey robots.txt for pages. Left out: found links do, mirror's sitemaps do not (they are an invitation)."""
 
     discover: Source | None = None
     """Where URLs come from: the site's sitemaps (mirror's way) or the links on its pages (crawl's way)."""

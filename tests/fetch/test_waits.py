@@ -53,7 +53,7 @@ async def test_gives_up_after_max_retries(client: MakeClient, server: RawServer)
     server.fallback = BUSY
     found = await client(max_retries=2)
     outcome = await found.get(server.url())
-    assert outcome == Failed(server.url(), "HTTP 429 after 3 tries", transient=True, status=429)
+    assert outcome == Failed(server.url(), "HTTP 429 after 3 tries", transient=True, status=429, tries=3)
     assert len(server.requests) == 3
 
 

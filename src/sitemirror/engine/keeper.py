@@ -154,7 +154,7 @@ class Keeper:
         received, fold = sha256(data).hexdigest(), fold_key(wanted)
         saved_at = known.path if known.status is Row.SAVED or known.received == RESCUED else None
         path = saved_at or self._place(known.url, wanted, fold)
-        if known.sha256 and received == self._before(known) and self._tree.exists(path):
+        if known.sha256 and received == self._before(known) and self._is_intact(path, known.sha256):
             # The bytes on disk may have had their links made local since.
             self._tree.touch(path, self._session.clock.now().timestamp())
             size, local_at = self._size(path), known.local_at or ""
@@ -170,6 +170,10 @@ class Keeper:
                 self._tree.write(path, data)
         self._remember_folder(path)
         return _OnDisk(path, wanted, fold, len(data), received, received, changed=True)
+
+    def _is_intact(self, path: str, digest: str) -> bool:
+        """Whether a file is there and says what it said when it was written: somebody may have cut or edited it."""
+        return self._tree.exists(path) and sha256(self._tree.read(path)).hexdigest() == digest
 
     def _size(self, path: str) -> int:
         found = self._tree.stat(path)
@@ -294,9 +298,12 @@ class Keeper:
         if known.path is not None and known.status is Row.SAVED:
             self._tree.touch(known.path, self._session.clock.now().timestamp())
 
-    def mtime(self, path: str) -> datetime | None:
-        found = self._tree.mtime(path)
-        return None if found is None else datetime.fromtimestamp(found, UTC)
+    def mtime(self, known: Known) -> datetime | None:
+        """When a copy was last known to be current; None if it is missing, or cut short, which is as good."""
+        found = None if known.path is None else self._tree.stat(known.path)
+        if found is None or known.file_size not in (None, found.st_size):
+            return None
+        return datetime.fromtimestamp(found.st_mtime, UTC)
 
     def failed(self, known: Known, failure: Failed) -> None:
         """A line in `_failed.log`, and a placeholder where the page would be looked for."""
@@ -304,7 +311,8 @@ class Keeper:
         self._tree.append(f"{self._home}/_failed.log", failed_line(now, known.url, failure.reason))
         if known.path is None:
             name = placeholder_name(known.url)
-            content = failed_placeholder(url=known.url, error=failure.reason, attempts=known.attempts + 1, at=now)
+            attempts = known.attempts + failure.tries
+            content = failed_placeholder(url=known.url, error=failure.reason, attempts=attempts, at=now)
             self._tree.write(f"{self._home}/_failed/{name}", content)
 
     def skipped(self, known: Known, skip: Skipped) -> None:

@@ -104,6 +104,8 @@ class Mirror:
             session.pool.be_careful()
         self._listing = Listing(space.state, self._run)
         self._ledger: Ledger = open_ledger(session, space, self._run)
+        if self._resumed:
+            self._ledger.look_again()
         self._tally = Tally()
         self._notes = Notes(session, space, self._run, self._listing, self._tally)
         self._book = LinkBook(space.state, self._run)
@@ -121,13 +123,15 @@ class Mirror:
         """Goes on with an unfinished run that was asked for the same, or begins a new one."""
         state, mode = self._space.state, self._plan.mode
         self._check_format()
-        if self._settings.update or self._settings.re_download_all:
-            mode += ":update"
+        renews = self._settings.update or self._settings.re_download_all
+        if renews:
+            mode += ":all" if self._settings.re_download_all else ":update"
         last = state.last_run()
         wanted = (self._arrival.asked, mode, self._scope.fingerprint())
         unfinished = last is not None and not last.finished and not self._space.fresh_start
         if last is not None and unfinished and (last.source_url, last.mode, last.scope) == wanted:
-            return last, True
+            # What is to be brought up to date may have grown since the run was interrupted, perhaps long ago.
+            return replace(last, discovered=last.discovered and not renews), True
         source_url, mode, scope = wanted
         started_at = self._session.now()
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
@@ -222,6 +226,7 @@ class Mirror:
         checkpoint = self._notes.checkpoint
         await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
         check_reachable(self._session)
+        self._listing.revive()
         if not self._listing.unsound_sitemaps:  # What a sitemap lists that was not read whole is not gone.
             self._listing.mark_gone(self._session.now())
 

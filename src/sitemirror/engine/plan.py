@@ -53,5 +53,6 @@ def plan_for(command: str, settings: Settings) -> Plan:
         markdown=format in (Format.MARKDOWN, Format.BOTH),
         html=html,
         index=settings.index or crawls,
-        respect_robots=crawls if settings.respect_robots is None else settings.respect_robots,
+        # A sitemap is the owner's invitation; a found link is not.
+        respect_robots=crawls or source is Source.LINKS if settings.respect_robots is None else settings.respect_robots,
     )

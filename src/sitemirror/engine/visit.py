@@ -25,6 +25,7 @@ from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.schema import Row
 
 MAX_REDIRECTS: Final = 10
+_FOR_NOW: Final = frozenset((302, 303, 307))
 
 
 class Result(NamedTuple):
@@ -78,12 +79,14 @@ class Visitor:
         lastmods = [parse_lastmod(known.lastmod)] if known.lastmod else []
         if known.status is Row.SAVED:
             lastmods += map(parse_lastmod, self._ledger.lastmods_of_aliases(known.id))
-        mtime = self._keeper.mtime(known.path) if known.path and known.status is Row.SAVED else unstamp(known.at)
+        mtime = self._keeper.mtime(known) if known.path and known.status is Row.SAVED else unstamp(known.at)
         fetched_at = unstamp(known.fetched_at or known.at)
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
         found = judge(copy, lastmods)
-        # Links carry no dates: what cannot be asked about has to be fetched.
-        return Freshness.FETCH if found is Freshness.FRESH and self._plan.follows_links and not lastmods else found
+        # Links carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to rely on of what led
+        # elsewhere, or was no page: it may be one by now.
+        is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
+        return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
 
     def begin_round(self) -> None:
         """What redirects led to in an earlier round may be visited again if it is due again."""
@@ -176,6 +179,11 @@ class Visitor:
         target = self._ledger.find_or_add(location, known)
         self._session.emit(PageRedirected(known.url, location))
         settings = self._session.settings
+        stays = redirect.status in _FOR_NOW and _has_copy(known) and not settings.re_download_all
+        if stays:
+            # Under repair, or logged out: the page is where it was, says the server, and its copy is all we have.
+            self._keep_copy(known, f"redirects for now to {location}", transient=False)
+            chain.clear()
         waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
         if settings.update or settings.re_download_all:
             waiting.add(Row.SAVED)
@@ -186,6 +194,8 @@ class Visitor:
             self._name(target, names)
             self._led_to.add(target.id)
             return target
+        if stays:
+            return Result()
         end = self._ledger.end_of(target)
         self._name(end, [*(each.url for each in chain), *names])
         if not _has_copy(known):

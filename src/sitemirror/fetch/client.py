@@ -198,7 +198,7 @@ class Fetcher:
                 failed = self._failed(url, error)
                 if _nobody_there(error) and await self._again(url, lane, failed.reason, tries):
                     continue
-                return failed
+                return failed._replace(tries=tries + 1)
             status, retry_after = exchange.head.status, exchange.head.headers.get("retry-after")
             if asks_to_wait(status, retry_after):
                 self._wait(url, status, retry_after, tries)
@@ -208,16 +208,16 @@ class Fetcher:
                 await exchange.discard()
                 if await self._again(url, lane, f"HTTP {status}", tries):
                     continue
-                return self._verdict(url, exchange, validators)
+                return self._verdict(url, exchange, validators, tries)
             self._pace.answered(url)
             if not is_transient(status):
                 self._pace.recovered(url)
             if 200 <= status < 300 and status != 206:
                 return exchange
             await exchange.discard()
-            return self._verdict(url, exchange, validators)
+            return self._verdict(url, exchange, validators, tries)
         again = f" after {tries + 1} tries" if tries else ""
-        return Failed(url, f"HTTP {status}{again}", transient=True, status=status)
+        return Failed(url, f"HTTP {status}{again}", transient=True, status=status, tries=tries + 1)
 
     async def _again(self, url: str, lane: Lane, reason: str, tries: int) -> bool:
         """Whether a request is made once more because its host is or was down: it failed for no fault of its own."""
@@ -296,8 +296,14 @@ class Fetcher:
         replaced = {name.lower() for name in given}
         return {name: value for name, value in headers.items() if name.lower() not in replaced} | given
 
-    def _verdict(self, url: str, exchange: Exchange, validators: Validators) -> Redirect | NotModified | Failed:
-        """What an answer other than a page means."""
+    def _verdict(
+        self, url: str, exchange: Exchange, validators: Validators, before: int
+    ) -> Redirect | NotModified | Failed:
+        """What an answer other than a page means, after so many tries before it."""
+        found = self._meaning(url, exchange, validators)
+        return found._replace(tries=before + 1) if before and isinstance(found, Failed) else found
+
+    def _meaning(self, url: str, exchange: Exchange, validators: Validators) -> Redirect | NotModified | Failed:
         status = exchange.head.status
         if status == 304 and validators:
             return NotModified(url, exchange.head.headers, self._now())

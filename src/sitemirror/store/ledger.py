@@ -45,6 +45,7 @@ class Known(NamedTuple):
     html_path: str | None
     received: str | None
     local_at: str | None
+    file_size: int | None
 
     @property
     def validators(self) -> Validators:
@@ -91,7 +92,7 @@ _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
        coalesce(url.transient, 0), url.size,
        page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
-       url.depth, url.chain, url.kind, page.html_path, page.received, page.local_at
+       url.depth, url.chain, url.kind, page.html_path, page.received, page.local_at, page.size
 FROM url LEFT JOIN page ON page.id = url.id
 """
 
@@ -281,7 +282,7 @@ class Ledger:
             at=at,
             seen=self._run.number,
         )
-        self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + 1 WHERE id = ?", (id,))
+        self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + ? WHERE id = ?", (failure.tries, id))
         self._count()
 
     def skipped(self, id: int, skip: Skipped, at: str) -> None:
@@ -320,6 +321,14 @@ class Ledger:
             failpoint.reached("lines-appended")
         self._lines.clear()
         self._pending = 0
+
+    def look_again(self) -> None:
+        """An interrupted run goes on: pages that it could not renew are as good as not looked at."""
+        self._db.execute(
+            f"UPDATE url SET seen = 0 WHERE seen = ? AND status = {Row.SAVED}"
+            " AND id IN (SELECT id FROM page WHERE error IS NOT NULL)",
+            (self._run.number,),
+        )
 
     def not_yet_durable(self, after: int = -1, pages: int = -1) -> Iterator[tuple[int, str, str | None]]:
         """(id, path, sha256) of files whose bytes may still be in the system's cache only; some pages have two.

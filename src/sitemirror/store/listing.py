@@ -61,8 +61,19 @@ class Listing:
         return self._db.total_changes - before
 
     def reopen(self) -> None:
-        """After an interruption: what was being read, or could not be, is read again from its beginning."""
+        """After an interruption: what was being read, or could not be, is read again from its beginning.
+
+        Where every sitemap was read, what they listed was of no use, or has been of use to an earlier reading: all of
+        them are looked for and read anew.
+        """
         with self._state.transaction() as db:
+            query = "SELECT count(*), count(*) FILTER (WHERE status IN ('pending', 'in_progress')) FROM sitemap"
+            sitemaps, unfinished = db.execute(query).fetchone()
+            if sitemaps and not unfinished:
+                for table in ("url", "doubtful"):
+                    db.execute(f"UPDATE {table} SET run = -1 WHERE run = ?", (self._run.number,))
+                db.execute("DELETE FROM sitemap")
+                return
             for row in db.execute("SELECT id FROM sitemap WHERE status IN ('in_progress', 'failed')").fetchall():
                 self.restart(row[0])
             db.execute("UPDATE sitemap SET status = 'pending' WHERE status IN ('in_progress', 'failed')")
@@ -206,6 +217,22 @@ class Listing:
             (self._run.number, Row.OUTSIDE),
         ).fetchone()
         return str(row[0] or "") if row is not None else ""
+
+    def revive(self) -> None:
+        """Where a listed URL leads was gone, or out of scope, for as long as nobody listed the URL: it is no longer."""
+        with self._state.transaction() as db:
+            db.execute(
+                f"""
+                UPDATE url SET reason = NULL, status = CASE
+                  WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED} ELSE {Row.QUEUED} END
+                WHERE status IN ({Row.GONE}, {Row.OUTSIDE}) AND id IN (
+                  WITH RECURSIVE ends (id) AS (
+                    SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND run = ?
+                    UNION SELECT url.leads_to FROM ends JOIN url USING (id) WHERE url.leads_to IS NOT NULL
+                  ) SELECT id FROM ends)
+                """,
+                (self._run.number,),
+            )
 
     def mark_gone(self, at: str) -> int:
         """URLs that this start URL listed once and no longer does. Their files stay. Returns how many are new."""

@@ -1,0 +1,196 @@
+"""What was away for a while comes back: pages under repair, sitemaps that were empty, files that were damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sitemirror import SitemirrorError, crawl
+from sitemirror.settings import OnError
+from tests.engine.conftest import Copy, Mirror, path_of
+from tests.site import Site
+from tests.site.faults import redirect_to, status
+
+
+@pytest.mark.parametrize("code", [302, 303, 307])
+async def test_pages_that_redirect_for_now_keep_their_copies(site: Site, run: Mirror, copy: Copy, code: int) -> None:
+    """A site under repair, or a login that ran out: copies stay, are told as old, and are asked for next time."""
+    paths = site.fill(3, etag='"1"')
+    site.sitemap(urls=paths)
+    site.html_page("/login", "Login", "<p>Who are you?</p>")
+    await run()
+    before = copy.files
+    for path in paths:
+        site.fault(path, redirect_to("/login", code))
+    report = await run(update=True)
+    assert report.status == "partial"
+    assert before.items() <= copy.files.items()
+    assert {copy.pages[path]["refresh_error"] for path in paths} == {f"redirects for now to {site.url}/login"}
+    assert copy.pages["/login"]["aliases"] == []
+    for path in paths:
+        site.heal(path)
+    site.html_page(paths[0], "New", "<p>Repaired</p>")
+    site.clear_log()
+    report = await run(update=True)
+    assert [site.count(path) for path in paths] == [1, 1, 1]
+    assert report.changed == 1
+    assert not any("refresh_error" in page for page in copy.pages.values())
+
+
+async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """A permanent redirect, or any when everything is taken anew, makes a page another's name."""
+    for name in "abc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    site.fault("/a", redirect_to("/c", 301))
+    site.fault("/b", redirect_to("/c", 302))
+    await run(update=True)
+    assert [path_of(name) for name in copy.pages["/c"]["aliases"]] == ["/a"]
+    assert set(copy.files) == {"b/index.md", "c/index.md"}
+    await run(re_download_all=True)
+    assert [path_of(name) for name in copy.pages["/c"]["aliases"]] == ["/a", "/b"]
+    assert set(copy.files) == {"c/index.md"}
+
+
+async def test_what_redirected_or_was_no_page_may_be_one_now(site: Site, run: Mirror, copy: Copy) -> None:
+    """An update asks again for undated URLs that led elsewhere, or were of another type: it has no copy of them."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.page("/b", b"%PDF-1.4", type="application/pdf")
+    site.html_page("/c", "C", "<p>c</p>")
+    site.fault("/a", redirect_to("/c", 301))
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    assert set(copy.files) == {"c/index.md"}
+    site.heal("/a")
+    site.html_page("/b", "B", "<p>b</p>")
+    await run(update=True)
+    assert set(copy.files) == {"a/index.md", "b/index.md", "c/index.md"}
+
+
+async def test_an_empty_sitemap_is_read_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A sitemap without a URL, or without one in scope, ends a run with an error; the next one reads it anew."""
+    site.sitemap(urls=[])
+    with pytest.raises(SitemirrorError, match="lists no URL"):
+        await run()
+    paths = site.fill(3)
+    site.sitemap(urls=paths)
+    with pytest.raises(SitemirrorError, match="in scope"):
+        await run(include_path=["/nowhere/*"])
+    assert (await run()).successful == 3
+    site.sitemap(urls=[])
+    with pytest.raises(SitemirrorError, match="lists no URL"):
+        await run(update=True)
+    site.sitemap(urls=paths[:2])
+    report = await run(update=True)
+    assert (report.status, report.successful, len(copy.manifest["gone"])) == ("ok", 2, 1)
+
+
+async def test_where_listed_urls_lead_comes_back_with_them(site: Site, run: Mirror, copy: Copy) -> None:
+    """Redirects that a sitemap leaves out once, or a scope, take what they lead to with them, and bring it back."""
+    site.html_page("/", "Home", "<p>home</p>")
+    site.html_page("/target", "T", "<p>t</p>")
+    site.page("/file", b"%PDF-1.4", type="application/pdf")
+    listed = ["/", "/to-page", "/to-file", "/to-nothing"]
+    for path, target in zip(listed[1:], ("/target", "/file", "/missing"), strict=True):
+        site.fault(path, redirect_to(target, 301))
+    site.sitemap(urls=listed)
+    first = await run()
+    told = copy.accounted()
+    assert (first.successful, first.skipped, first.failed) == (2, 1, 1)
+    site.sitemap(urls=["/"])
+    assert (await run()).total_pages == 1
+    site.sitemap(urls=listed)
+    again = await run()
+    assert (again.successful, again.skipped, again.failed) == (2, 1, 1)
+    assert (copy.accounted(), copy.manifest["gone"]) == (told, [])
+    await run(include_path=["/"])
+    again = await run()
+    assert (again.successful, again.skipped, again.failed) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("damage", [b"", b"xxxx"], ids=["emptied", "cut"])
+async def test_a_file_that_was_cut_short_is_fetched_again(site: Site, run: Mirror, copy: Copy, damage: bytes) -> None:
+    """A file of another size is as good as missing, whatever the dates say."""
+    site.html_page("/a", "A", "<p>text</p>", etag='"1"')
+    site.sitemap(urls=[("/a", "2020-01-01")])
+    await run()
+    whole = copy.files
+    (copy.folder / "a/index.md").write_bytes(damage)
+    await run(update=True)
+    assert copy.files == whole
+
+
+async def test_taking_everything_anew_repairs_what_was_edited(site: Site, run: Mirror, copy: Copy) -> None:
+    """The server's bytes are as before, the file's are not: the file is written."""
+    site.html_page("/a", "A", "<p>text</p>")
+    site.sitemap(urls=["/a"])
+    await run()
+    whole = copy.files
+    (copy.folder / "a/index.md").write_bytes(whole["a/index.md"].replace(b"text", b"tofu"))
+    await run(re_download_all=True)
+    assert copy.files == whole
+
+
+async def test_a_crawl_repairs_its_files_too(site: Site, out: Path) -> None:
+    """HTML with local links, cut short, is there again with local links."""
+    site.html_page("/", "Home", "<p><a href='/a'>a</a></p>")
+    site.html_page("/a", "A", "<p><a href='/'>home</a></p>")
+    await crawl(site.url, output=out, rate_limit=0)
+    file = out / f"127.0.0.1_{site.port}" / "a/index.html"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:20])
+    await crawl(site.url, output=out, rate_limit=0, update=True)
+    assert file.read_bytes() == whole
+
+
+async def test_an_update_that_ended_early_tries_failed_pages_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """The same command goes on with the rest and with what had failed; another one that wants everything gets it."""
+    paths = site.fill(5)
+    site.sitemap(urls=[(path, "2999-01-01") for path in paths])
+    await run()
+    site.fault(paths[1], status(500))
+    with pytest.raises(SitemirrorError):
+        await run(update=True, on_error=OnError.ABORT)
+    site.clear_log()
+    with pytest.raises(SitemirrorError):
+        await run(update=True, on_error=OnError.ABORT)
+    assert site.count(paths[1]) == 1
+    site.clear_log()
+    await run(re_download_all=True)
+    assert [site.count(path) for path in paths] == [1] * 5
+    with pytest.raises(SitemirrorError):
+        await run(update=True, on_error=OnError.ABORT)
+    site.heal(paths[1])
+    site.html_page("/brand-new", "New", "<p>new</p>")
+    site.sitemap(urls=[*[(path, "2999-01-01") for path in paths], "/brand-new"])
+    report = await run(update=True, on_error=OnError.ABORT)
+    assert (report.status, report.successful) == ("ok", 6)
+    assert "brand-new/index.md" in copy.files
+
+
+async def test_attempts_are_requests(site: Site, run: Mirror, copy: Copy) -> None:
+    """What failed after waits has as many attempts as the server saw requests, over all runs."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.fault("/b", status(429, retry_after="0"))
+    site.sitemap(urls=["/a", "/b"])
+    for runs in (1, 2):
+        await run(max_retries=2)
+        (failure,) = copy.manifest["failures"]
+        assert failure["attempts"] == site.count("/b") == 3 * runs
+        (placeholder,) = (copy.folder / "_failed").iterdir()
+        assert f"- Attempts: {3 * runs}\n" in placeholder.read_text("utf-8")
+
+
+async def test_found_links_obey_robots_whoever_follows_them(site: Site, run: Mirror, copy: Copy) -> None:
+    """A sitemap is an invitation; a link is not, in a mirror as little as in a crawl."""
+    site.robots("User-agent: *\nDisallow: /secret")
+    site.html_page("/", "Home", "<p><a href='/secret/x'>x</a> <a href='/open'>o</a></p>")
+    site.html_page("/open", "O", "<p>o</p>")
+    site.html_page("/secret/x", "X", "<p>x</p>")
+    site.sitemap(urls=["/", "/secret/x"])
+    await run(discover="links")
+    assert site.count("/secret/x") == 0
+    await run(discover="links", respect_robots=False)
+    assert site.count("/secret/x") == 1
