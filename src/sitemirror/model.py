@@ -82,6 +82,7 @@ class Skipped(NamedTuple):
     reason: str  # "exceeds size limit", "content type application/pdf", "domain lock"
     content_type: str | None = None
     size_bytes: int | None = None
+    status: int | None = None  # None where nobody was asked
 
 
 Outcome = Fetched | Redirect | NotModified | Failed | Skipped

@@ -264,7 +264,7 @@ async def test_announced_size_over_the_limit(client: MakeClient, server: RawServ
     )
     found = await client(timeout=5)
     outcome = await found.get(server.url(), limit=LIMIT)
-    assert outcome == Skipped(server.url(), "exceeds size limit", "text/html", LIMIT + 1)
+    assert outcome == Skipped(server.url(), "exceeds size limit", "text/html", LIMIT + 1, 200)
 
 
 async def test_unannounced_size_over_the_limit(client: MakeClient, server: RawServer) -> None:
@@ -281,7 +281,7 @@ async def test_unannounced_size_over_the_limit(client: MakeClient, server: RawSe
     server.fallback = endless
     found = await client()
     outcome = await found.get(server.url(), limit=LIMIT)
-    assert outcome == Skipped(server.url(), "exceeds size limit", "text/html", None)
+    assert outcome == Skipped(server.url(), "exceeds size limit", "text/html", None, 200)
     assert sent < 30 * LIMIT
 
 

@@ -202,6 +202,7 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         html_path or None,
         depth=row.depth,
         hidden_texts=row.hidden_texts or 0,
+        refresh_error=row.refresh_error or None,
     )
 
 

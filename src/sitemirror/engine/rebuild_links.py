@@ -61,6 +61,8 @@ def _take(knitter: Knitter, home: str, piece: Piece) -> None:
             knitter.edges(source, 1 if attribute == "src" else 0, [value for value in values if isinstance(value, str)])
         case Entry("skipped_urls", _, {"url": str(url), "ts": str(at)}):
             knitter.cut_at(url, at.replace("+00:00", "Z"))
+        case Entry("errors", _, {"url": str(url), "ts": str(at)}):
+            knitter.kept_at(url, at.replace("+00:00", "Z"))
         case _:
             pass
 

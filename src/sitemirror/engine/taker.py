@@ -82,7 +82,7 @@ class Taker:
         turn.give_back()
         kind = _kind(fetched.content_type)
         if kind is None or (kind == "text" and self._plan.html) or (kind == "css" and not self._plan.html):
-            return _other_type(fetched.url, fetched.content_type, len(fetched.body))
+            return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
         source = Source(fetched.body, fetched.url, fetched.charset)
         watch = self._session.watch
         try:
@@ -104,7 +104,7 @@ class Taker:
                 return answer
             head = answer.head
             if head.content_length is not None and head.content_length > self._limit:
-                return Skipped(known.url, TOO_LARGE, head.content_type or None, head.content_length)
+                return Skipped(known.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
             chunks = answer.chunks()
             begun = await anext(chunks, b"")
             if not head.content_type:
@@ -153,15 +153,15 @@ def _kind(content_type: str) -> str | None:
 
 def _cut_short(url: str, head: Head, error: str) -> Failed | Skipped:
     if error == TOO_LARGE:
-        return Skipped(url, TOO_LARGE, head.content_type or None, head.content_length)
+        return Skipped(url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
     return Failed(url, error, transient=True)
 
 
 def _is_page(head: Head) -> Skipped | None:
     if not head.content_type or page_kind(head.content_type):
         return None
-    return _other_type(head.url, head.content_type, head.content_length)
+    return _other_type(head.url, head.status, head.content_type, head.content_length)
 
 
-def _other_type(url: str, content_type: str, size: int | None) -> Skipped:
-    return Skipped(url, f"content type {content_type}", content_type=content_type, size_bytes=size)
+def _other_type(url: str, status: int, content_type: str, size: int | None) -> Skipped:
+    return Skipped(url, f"content type {content_type}", content_type=content_type, size_bytes=size, status=status)

@@ -163,6 +163,8 @@ class Visitor:
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]
+        if _has_copy(known):  # In case it stays: what it leads to may not be to be had.
+            self._ledger.answered(known.id, redirect.status)
         location = without_session(redirect.location) if self._plan.follows_links else redirect.location
         refused = self._scope.reason(location)
         if refused:
@@ -251,21 +253,23 @@ class Visitor:
         for known in filter(_has_copy, chain):
             self._keep_copy(known, f"redirects: {reason}", transient=False)
 
-    def _keep_copy(self, known: Known, reason: str, *, transient: bool) -> None:
+    def _keep_copy(self, known: Known, reason: str, *, transient: bool, status: int | None = None) -> None:
         """The copy stays as it is, and what it links to is still linked."""
+        if status is not None:
+            self._ledger.answered(known.id, status)
         self._ledger.kept(known.id, reason, self._session.now(), transient=transient)
         self._follow.unchanged(known)
 
     def _failed(self, known: Known, failure: Failed) -> Result:
         if _has_copy(known):
-            self._keep_copy(known, failure.reason, transient=failure.transient)
+            self._keep_copy(known, failure.reason, transient=failure.transient, status=failure.status)
         else:
             self._ledger.failed(known.id, failure, self._session.now())
         return Result(failure=failure, known=known)
 
     def _skipped(self, known: Known, skip: Skipped) -> Result:
         if _has_copy(known):  # It was a page once: what was saved is all there is of it.
-            self._keep_copy(known, skip.reason, transient=False)
+            self._keep_copy(known, skip.reason, transient=False, status=skip.status)
         elif skip.reason == ROBOTS:
             self._ledger.outside(known.id, skip.reason, self._session.now())
         else:

@@ -330,7 +330,7 @@ class Fetcher:
         head = exchange.head
         refused = wanted(head) if wanted is not None and head.content_type else None
         if refused is None and head.content_length is not None and head.content_length > limit:
-            refused = Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length)
+            refused = Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
         if refused is not None:
             await exchange.discard()
             return refused
@@ -347,7 +347,7 @@ class Fetcher:
                         if wanted is not None and (refused := wanted(head)) is not None:
                             return refused
         except BodyTooLarge:
-            return Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length)
+            return Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
         whole = b"".join(found)
         if not head.content_type and _HEADERS_AGAIN.match(whole):
             return Failed(head.url, "malformed response: headers in the body", transient=True, status=head.status)

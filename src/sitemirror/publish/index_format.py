@@ -209,7 +209,7 @@ class FileItem(TypedDict):
     """Where that URL led after redirects."""
 
     http_status: NotRequired[int]
-    """Status of the last answer."""
+    """Status of the last answer: 304 where the file is still what there is, an error's where its copy is kept."""
 
     downloaded_at: NotRequired[Time]
     """When the server last sent or confirmed it."""
@@ -250,10 +250,10 @@ class UrlEntry(TypedDict):
     """Where it led after redirects."""
 
     http_status: NotRequired[int]
-    """Status of the last answer."""
+    """Status of the last answer: 304 where the file is still what there is, an error's where its copy is kept."""
 
     headers: NotRequired[dict[str, str]]
-    """Headers of the last answer, names in lower case; without cookies."""
+    """Headers of the answer that the file was made from, names in lower case; without cookies."""
 
     downloaded_at: NotRequired[Time]
     """When the server last sent or confirmed it."""

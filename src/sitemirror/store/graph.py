@@ -113,7 +113,7 @@ class Graph:
         )
 
     def errors(self) -> Iterator[tuple[str, str, int | None, str]]:
-        """(at, url, kind, reason) of what could not be had, and of what redirects to it."""
+        """(at, url, kind, reason) of what could not be had, of what redirects to it, and of copies that are old."""
         yield from in_order(
             self._db,
             f"""
@@ -124,6 +124,9 @@ class Graph:
                    || CASE hops WHEN 1 THEN 'a redirect leads' ELSE hops || ' redirects lead' END
             FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
             WHERE url.status = {Row.FAILED}
+            UNION ALL
+            SELECT coalesce(url.at, ''), url.url, url.kind, page.error FROM page JOIN url USING (id)
+            WHERE url.status = {Row.SAVED} AND page.error IS NOT NULL
             ORDER BY 2
             """,
         )

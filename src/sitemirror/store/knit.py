@@ -100,6 +100,14 @@ class Knitter:
             f"UPDATE url SET at = ? WHERE key = ? AND status IN ({Row.OUTSIDE}, {Row.SKIPPED})", (at, urls.key(url))
         )
 
+    def kept_at(self, url: str, at: str) -> None:
+        """When it was found that a page cannot be brought up to date. The manifest says why, but not when."""
+        self._db.execute(
+            f"UPDATE url SET at = ? WHERE key = ? AND status = {Row.SAVED}"
+            " AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND error IS NOT NULL)",
+            (at, urls.key(url)),
+        )
+
     def places(self) -> list[Place]:
         """Files with links, those nearest to the start page first."""
         rows = self._db.execute(

@@ -240,7 +240,7 @@ class Ledger:
         self._begin()
         self._db.execute(
             "UPDATE page SET fetched_at = ?, etag = coalesce(?, etag), last_modified = coalesce(?, last_modified), "
-            "error = NULL, not_modified = 1 WHERE id = ?",
+            "error = NULL, http_status = 304, not_modified = 1 WHERE id = ?",
             (fetched_at, validators.etag, validators.last_modified, id),
         )
         self.checked(id)
@@ -249,6 +249,11 @@ class Ledger:
         """This run has looked at the URL and has nothing to change."""
         self._set(id, seen=self._run.number, transient=None)
         self._count()
+
+    def answered(self, id: int, status: int) -> None:
+        """What the server said last of a page that is on disk."""
+        self._begin()
+        self._db.execute("UPDATE page SET http_status = ?, not_modified = 0 WHERE id = ?", (status, id))
 
     def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
         """A page that is on disk could not be brought up to date; the copy stays."""

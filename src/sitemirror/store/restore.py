@@ -33,6 +33,7 @@ class Remembered(NamedTuple):
     received: str | None = None
     depth: int | None = None
     hidden_texts: int = 0
+    refresh_error: str | None = None
 
 
 RESCUED: Final = "rescued"
@@ -62,8 +63,8 @@ class Restorer:
         id = self._row(page.url, Row.SAVED)
         self._db.execute(
             "INSERT OR REPLACE INTO page (id, path, wanted, fold, published, size, fetched_at, title, sha256, etag,"
-            " last_modified, content_type, canonical, html_path, received, local_at, hidden_texts, durable)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            " last_modified, content_type, canonical, error, html_path, received, local_at, hidden_texts, durable)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
             (
                 id,
                 page.path,
@@ -78,6 +79,7 @@ class Restorer:
                 page.last_modified,
                 page.content_type,
                 page.canonical,
+                page.refresh_error,
                 page.html_path,
                 page.received,
                 page.html_path or "",  # Links that were made local must never be made so again.

@@ -131,8 +131,8 @@ CREATE TABLE page (
   error TEXT,
   durable INTEGER NOT NULL DEFAULT 0,
   -- The HTML that was saved (in an HTML mirror the same as `path`), the hash of what the server sent, and where its
-  -- links were made local ('' = they are as received). `not_modified`: the last answer was 304, `http_status` and
-  -- `headers` are those of the one before.
+  -- links were made local ('' = they are as received). `http_status` is that of the last answer, also where the page
+  -- could not be had any more; `headers` are those of the one it was saved from. `not_modified`: the last was 304.
   html_path TEXT,
   html_size INTEGER,
   html_sha256 TEXT,

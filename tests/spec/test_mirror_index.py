@@ -1,0 +1,141 @@
+"""Requirement: Mirror Index JSON Schema (v1), what it says of URLs that were not fetched or could not be had."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from sitemirror.publish.index_check import validate_index
+from tests.conftest import RunCli
+from tests.site import Site, faults
+from tests.spec.mirrored import FAST, Mirrored
+
+
+def _index(mirrored: Mirrored) -> Any:
+    """The index, sound by its own check."""
+    path = mirrored.folder / "mirror-index.json"
+    assert list(validate_index(path)) == []
+    return json.loads(path.read_bytes())
+
+
+def _errors(index: Any) -> dict[str, tuple[str, str]]:
+    return {row["url"]: (row["stage"], row["error"]) for row in index["errors"]}
+
+
+def _accounts(mirrored: Mirrored, report: Any) -> None:
+    """The manifest names every URL once, and counts what the report counts."""
+    manifest = mirrored.manifest
+    named = [name for page in manifest["pages"] for name in (page["url"], *page["aliases"])]
+    named += [row["url"] for part in ("failures", "skips", "gone") for row in manifest[part]]
+    assert max(Counter(named).values()) == 1
+    counts = (report["successful"], report["failed"], report["skipped"])
+    assert (manifest["successful"], manifest["failed"], manifest["skipped"]) == counts
+    assert (len(manifest["pages"]), len(manifest["failures"]), len(manifest["skips"])) == counts
+
+
+def _links(*urls: str) -> str:
+    return "".join(f'<p><a href="{url}">To {url}</a></p>' for url in urls)
+
+
+def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: RunCli) -> None:
+    """errors: a page or file whose copy is kept since it cannot be had any more is an error, with its last status,
+    until it can be had again; also when the working state was lost meanwhile."""
+    site.html_page("/", "Home", _links("/a", "/b", "/c") + '<img src="/i.png">')
+    for path in "abc":
+        site.html_page(f"/{path}", path, f"<p>{path}</p>")
+    site.page("/i.png", b"i", type="image/png")
+    crawl = ("crawl", site.url, *FAST, "--output", out)
+    run_cli(*crawl)
+    site.remove("/a")
+    site.redirect("/b", "/nowhere", status=302)
+    site.fault("/c", faults.drop())
+    site.fault("/i.png", faults.status(410))
+
+    report = run_cli(*crawl, "--update").json
+
+    assert report["status"] == "partial"
+    mirrored = Mirrored.of(site, out)
+    index = _index(mirrored)
+    errors = _errors(index)
+    assert errors == {
+        f"{site.url}/a": ("fetch", "HTTP 404"),
+        f"{site.url}/b": ("fetch", "redirects: HTTP 404"),
+        f"{site.url}/c": ("fetch", "connection closed without an answer"),
+        f"{site.url}/i.png": ("asset-download", "HTTP 410"),
+        f"{site.url}/nowhere": ("fetch", "HTTP 404"),
+    }
+    files = {item["source_url"]: item for item in index["items"] if item["type"] == "file"}
+    statuses = {path: index["urls"][site.url + path]["http_status"] for path in ("/", "/a", "/b", "/c", "/i.png")}
+    assert statuses == {"/": 200, "/a": 404, "/b": 302, "/c": 200, "/i.png": 410}
+    assert {path: files[site.url + path]["http_status"] for path in statuses} == statuses
+    assert {page["url"] for page in mirrored.manifest["pages"] if "refresh_error" in page} | {
+        row["url"] for row in mirrored.manifest["failures"]
+    } == set(errors)
+    _accounts(mirrored, report)
+
+    when = {row["url"]: row["ts"] for row in index["errors"]}
+    (mirrored.folder / "_state.sqlite3").unlink()
+    run_cli(*crawl)
+
+    rebuilt = _index(mirrored)
+    assert _errors(rebuilt) == errors
+    assert rebuilt["urls"][f"{site.url}/a"]["http_status"] == 404
+    assert {row["url"]: row["ts"] for row in rebuilt["errors"] if "nowhere" not in row["url"]} == {
+        url: ts for url, ts in when.items() if "nowhere" not in url
+    }  # what has no copy was tried again
+
+    for path in "abc":
+        site.html_page(f"/{path}", path, f"<p>{path}</p>")
+    site.heal("/c")
+    site.heal("/i.png")
+    run_cli(*crawl, "--update")
+
+    index = _index(mirrored)
+    assert not _errors(index).keys() & index["urls"].keys()
+    assert {row["http_status"] for row in index["urls"].values()} == {200}
+
+
+def test_a_mirrors_failed_refresh_is_an_error(site: Site, out: Path, run_cli: RunCli) -> None:
+    """errors: `mirror --index --update` tells the same of a page that a sitemap lists; a later 304 takes it back."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/b"])
+    mirror = ("mirror", site.url, *FAST, "--index", "--output", out)
+    run_cli(*mirror)
+    site.fault("/a", faults.status(503))
+
+    report = run_cli(*mirror, "--update").json
+
+    mirrored, a = Mirrored.of(site, out), f"{site.url}/a"
+    index = _index(mirrored)
+    assert _errors(index) == {a: ("fetch", "HTTP 503")}
+    assert (index["urls"][a]["local_path"], index["urls"][a]["http_status"]) == ("a/index.md", 503)
+    assert mirrored.entry(a)["refresh_error"] == "HTTP 503"
+    assert (report["successful"], report["failed"]) == (2, 0)
+
+    site.heal("/a")
+    run_cli(*mirror, "--update")
+
+    index = _index(mirrored)
+    assert index["errors"] == []
+    assert (index["urls"][a]["http_status"], index["urls"][a]["not_modified"]) == (304, True)
+    assert index["urls"][f"{site.url}/b"]["http_status"] == 200
+
+
+def test_a_page_of_another_type_now_has_the_status_of_that_answer(site: Site, out: Path, run_cli: RunCli) -> None:
+    """http_status: what is sent as something that is not kept was answered all the same."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=[("/a", "2999-01-01"), "/b"])
+    mirror = ("mirror", site.url, *FAST, "--index", "--output", out)
+    run_cli(*mirror)
+    site.fault("/a", faults.status(404), faults.ok())
+    site.page("/a", b"%PDF", type="application/pdf")
+    run_cli(*mirror, "--update")
+    run_cli(*mirror, "--update")
+
+    index = _index(Mirrored.of(site, out))
+    assert _errors(index) == {f"{site.url}/a": ("fetch", "content type application/pdf")}
+    assert index["urls"][f"{site.url}/a"]["http_status"] == 200
