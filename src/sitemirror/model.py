@@ -71,6 +71,9 @@ class Failed(NamedTuple):
     tries: int = 1  # requests that were made, waits between them included
 
 
+ADDRESS_REFUSED: Final = "address not allowed: "
+"""How the reason of a failure begins that the guard is to blame for. The address follows."""
+
 TOO_LARGE: Final = "exceeds size limit"
 """Why a file is skipped that a larger --max-file-size would let in."""
 

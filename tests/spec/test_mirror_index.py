@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from sitemirror.publish.index_check import validate_index
 from tests.conftest import RunCli
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
+
+two_addresses = pytest.mark.skipif(sys.platform == "darwin", reason="127.0.0.2 is not there without being set up")
 
 
 def _index(mirrored: Mirrored) -> Any:
@@ -22,6 +27,12 @@ def _index(mirrored: Mirrored) -> Any:
 
 def _errors(index: Any) -> dict[str, tuple[str, str]]:
     return {row["url"]: (row["stage"], row["error"]) for row in index["errors"]}
+
+
+def _skipped(index: Any) -> dict[str, tuple[str, str, str | None]]:
+    found = {row["url"]: (row["reason"], row["from"], row.get("detail")) for row in index["skipped_urls"]}
+    assert len(found) == len(index["skipped_urls"])
+    return found
 
 
 def _accounts(mirrored: Mirrored, report: Any) -> None:
@@ -139,3 +150,55 @@ def test_a_page_of_another_type_now_has_the_status_of_that_answer(site: Site, ou
     index = _index(Mirrored.of(site, out))
     assert _errors(index) == {f"{site.url}/a": ("fetch", "content type application/pdf")}
     assert index["urls"][f"{site.url}/a"]["http_status"] == 200
+
+
+@two_addresses
+@pytest.mark.parametrize("robots", ["--respect-robots", "--ignore-robots"])
+def test_a_refused_address_is_skipped(site: Site, out: Path, run_cli: RunCli, robots: str) -> None:
+    """skipped_urls: an address that must not be talked to is `filter-exclude`, with the address as detail; in the
+    manifest it is a failure, which says nothing of robots.txt."""
+    with Site(address="127.0.0.2") as inside:
+        inside.html_page("/secret", "Secret", "<p>secret</p>")
+        secret, meant = f"{inside.url}/secret", f"{inside.url}/meant"
+        site.html_page("/", "Home", _links(secret, "/go", "/missing"))
+        site.redirect("/go", meant)
+
+        crawl = ("crawl", site.url, *FAST, "--any-domain", robots, "--output", out)
+        report = run_cli(*crawl).json
+
+        assert inside.requests == []
+    mirrored, home = Mirrored.of(site, out), f"{site.url}/"
+    index, refused = _index(mirrored), "address not allowed: 127.0.0.2"
+    skipped = {
+        secret: ("filter-exclude", home, refused),
+        meant: ("filter-exclude", f"{home}go", refused),
+        f"{home}go": ("filter-exclude", home, f"{refused} at {meant}, where a redirect leads"),
+    }
+    assert _skipped(index) == skipped
+    assert _errors(index) == {f"{home}missing": ("fetch", "HTTP 404")}
+    assert {row["url"]: row["error"] for row in mirrored.manifest["failures"]} == {
+        secret: refused,
+        f"{home}go": refused,
+        f"{home}missing": "HTTP 404",
+    }
+    _accounts(mirrored, report)
+
+    (mirrored.folder / "_state.sqlite3").unlink()
+    run_cli(*crawl)
+    assert _skipped(_index(mirrored))[secret] == skipped[secret]
+
+
+@two_addresses
+def test_rules_behind_a_refused_address_are_not_a_refused_address(site: Site, out: Path, run_cli: RunCli) -> None:
+    """errors: a host whose robots.txt redirects to an address that must not be talked to may be talked to itself; that
+    its rules cannot be had is an error."""
+    with Site() as other, Site(address="127.0.0.2") as inside:
+        other.html_page("/p", "P", "<p>p</p>")
+        other.redirect("/robots.txt", f"{inside.url}/robots.txt")
+        site.html_page("/", "Home", _links(f"{other.url}/p"))
+        run_cli("crawl", site.url, *FAST, "--any-domain", "--output", out)
+        assert inside.requests == []
+    index = _index(Mirrored.of(site, out))
+    reason = "robots.txt cannot be had: address not allowed: 127.0.0.2"
+    assert _errors(index) == {f"{other.url}/p": ("fetch", reason)}
+    assert _skipped(index) == {}

@@ -128,14 +128,14 @@ class _Rows:
             )
 
     def skipped(self) -> Iterator[SkippedRow]:
-        for at, url, reason, found_on in self._graph.skipped():
+        for at, url, reason, found_on, way in self._graph.skipped():
             known, detail = seed_reason(reason)
             yield SkippedRow(
                 ts=_long(at) or _precise(self._session.clock.now()),
                 url=url,
                 reason=known,
                 found_on=found_on or url,
-                detail=detail,
+                detail=reason + way if way else detail,
             )
 
     def errors(self) -> Iterator[ErrorRow]:

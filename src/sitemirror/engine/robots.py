@@ -10,7 +10,7 @@ from sitemirror.discover.robots import Robots
 from sitemirror.engine.session import Session
 from sitemirror.fetch.stream import Stream
 from sitemirror.frontier.scope import ROBOTS, Scope
-from sitemirror.model import Failed, Lane, Redirect, Skipped
+from sitemirror.model import ADDRESS_REFUSED, Failed, Lane, Redirect, Skipped
 
 LIMIT: Final = 512 * 1024
 """Bytes of a robots.txt that are read; RFC 9309 asks for 500 KiB. The rest of a larger one is left."""
@@ -25,6 +25,7 @@ class RobotsBook:
         self._session = session
         self._scope = scope
         self._rules: dict[str, Robots] = {}
+        self._refused: set[str] = set()  # hosts that were not asked, since nothing of theirs may be
         self._asking: dict[str, asyncio.Lock] = {}
 
     def within(self, scope: Scope) -> RobotsBook:
@@ -38,6 +39,8 @@ class RobotsBook:
         Rules that cannot be had forbid all for now, but nobody has said so: the next run asks again.
         """
         rules = await self.rules(url)
+        if urls.origin(url) in self._refused:
+            return Failed(url, rules.trouble, transient=False)
         if rules.trouble:
             return Failed(url, f"robots.txt cannot be had: {rules.trouble}", transient=False)
         if rules.crawl_delay:
@@ -68,6 +71,9 @@ class RobotsBook:
                         body = b"".join([piece async for piece in answer.chunks()])
                         return Robots.parse(body, self._session.settings.user_agent)
                     case Failed(status=status, reason=reason) if status is None or status >= 500 or status == 429:
+                        # Where only its robots.txt leads to such an address, the host itself may be asked.
+                        if reason.startswith(ADDRESS_REFUSED) and urls.origin(location) == urls.origin(url):
+                            self._refused.add(urls.origin(url))
                         return Robots.disallow_all(reason)
                     case _:
                         break

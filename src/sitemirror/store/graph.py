@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
+from sitemirror.model import ADDRESS_REFUSED
 from sitemirror.store.schema import Row, in_order
 from sitemirror.store.state import State
 
@@ -25,6 +26,27 @@ UNION ALL
 SELECT html_path, html_size FROM page JOIN url USING (id)
 WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
 ORDER BY file
+"""
+
+# An address that may not be talked to is a failure to the run, but to the index a cut like any other.
+_REFUSED: Final = f"substr(coalesce(url.reason, ''), 1, {len(ADDRESS_REFUSED)}) = '{ADDRESS_REFUSED}'"
+_FAILED: Final = f"url.status = {Row.FAILED} AND NOT {_REFUSED}"
+_CUT: Final = f"(url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) OR (url.status = {Row.FAILED} AND {_REFUSED}))"
+
+_NAMES: Final = "resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final"
+_WAY: Final = """
+' at ' || url.url || ', where ' || CASE hops WHEN 1 THEN 'a redirect leads' ELSE hops || ' redirects lead' END
+"""
+
+
+def _found_on(url: str) -> str:
+    """Who led to a URL: a page that links to it, or else what led there first, which may have been a redirect."""
+    return f"""
+coalesce(
+  (SELECT source.url FROM edge JOIN url AS source ON source.id = edge.src WHERE edge.dst = {url}.id
+   ORDER BY source.depth, source.url LIMIT 1),
+  (SELECT source.url FROM url AS source WHERE source.id = {url}.found_on)
+)
 """
 
 
@@ -100,15 +122,20 @@ class Graph:
             f" ORDER BY {order}",
         )
 
-    def skipped(self) -> Iterator[tuple[str, str, str, str | None]]:
-        """(at, url, reason, found on) of links that were not fetched."""
+    def skipped(self) -> Iterator[tuple[str, str, str, str | None, str]]:
+        """(at, url, reason, found on, way) of what was met and not fetched, and of what redirects to it.
+
+        `way` is empty but for those: it says where they lead.
+        """
         yield from in_order(
             self._db,
             f"""
-            SELECT coalesce(url.at, ''), url.url, coalesce(url.reason, ''),
-                   (SELECT source.url FROM edge JOIN url AS source ON source.id = edge.src WHERE edge.dst = url.id
-                    ORDER BY source.depth, source.url LIMIT 1) FROM url
-            WHERE url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) ORDER BY url.url
+            SELECT coalesce(url.at, ''), url.url, coalesce(url.reason, ''), {_found_on("url")}, ''
+            FROM url WHERE {_CUT}
+            UNION ALL
+            SELECT coalesce(url.at, ''), alias.url, coalesce(url.reason, ''), {_found_on("alias")}, {_WAY}
+            FROM {_NAMES} WHERE {_CUT}
+            ORDER BY 2
             """,
         )
 
@@ -117,13 +144,10 @@ class Graph:
         yield from in_order(
             self._db,
             f"""
-            SELECT coalesce(at, ''), url, kind, coalesce(reason, '') FROM url WHERE status = {Row.FAILED}
+            SELECT coalesce(at, ''), url, kind, coalesce(reason, '') FROM url WHERE {_FAILED}
             UNION ALL
-            SELECT coalesce(url.at, ''), alias.url, coalesce(alias.kind, url.kind),
-                   coalesce(url.reason, '') || ' at ' || url.url || ', where '
-                   || CASE hops WHEN 1 THEN 'a redirect leads' ELSE hops || ' redirects lead' END
-            FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
-            WHERE url.status = {Row.FAILED}
+            SELECT coalesce(url.at, ''), alias.url, coalesce(alias.kind, url.kind), coalesce(url.reason, '') || {_WAY}
+            FROM {_NAMES} WHERE {_FAILED}
             UNION ALL
             SELECT coalesce(url.at, ''), url.url, url.kind, page.error FROM page JOIN url USING (id)
             WHERE url.status = {Row.SAVED} AND page.error IS NOT NULL
