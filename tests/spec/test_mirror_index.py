@@ -202,3 +202,58 @@ def test_rules_behind_a_refused_address_are_not_a_refused_address(site: Site, ou
     reason = "robots.txt cannot be had: address not allowed: 127.0.0.2"
     assert _errors(index) == {f"{other.url}/p": ("fetch", reason)}
     assert _skipped(index) == {}
+
+
+def test_what_a_sitemap_lists_is_skipped_from_there(site: Site, out: Path, run_cli: RunCli) -> None:
+    """skipped_urls: `from` is the sitemap that lists the URL, in every run."""
+    site.robots("User-agent: *\nDisallow: /secret\n")
+    site.html_page("/a", "A", "<p>a</p>")
+    site.page("/paper.pdf", b"%PDF", type="application/pdf")
+    site.redirect("/paper", "/elsewhere.pdf")
+    site.page("/elsewhere.pdf", b"%PDF", type="application/pdf")
+    site.sitemap("/one.xml", urls=["/a", "/secret", "http://other.example/"])
+    site.sitemap("/two.xml", urls=["/paper.pdf", "/paper"])
+    site.sitemap_index("/sitemap.xml", ["/one.xml", "/two.xml"])
+    mirror = ("mirror", site.url, *FAST, "--index", "--respect-robots", "--output", out)
+    one, two, pdf = f"{site.url}/one.xml", f"{site.url}/two.xml", "content type application/pdf"
+    expected = {
+        f"{site.url}/secret": ("robots-disallow", one, None),
+        "http://other.example/": ("out-of-domain", one, None),
+        f"{site.url}/paper.pdf": ("filter-exclude", two, pdf),
+        f"{site.url}/paper": ("filter-exclude", two, f"{pdf} at {site.url}/elsewhere.pdf, where a redirect leads"),
+        f"{site.url}/elsewhere.pdf": ("filter-exclude", f"{site.url}/paper", pdf),
+    }
+
+    run_cli(*mirror)
+    assert _skipped(_index(Mirrored.of(site, out))) == expected
+    run_cli(*mirror)
+    assert _skipped(_index(Mirrored.of(site, out))) == expected
+
+
+def test_a_crawl_by_sitemap_skips_from_the_sitemap(site: Site, out: Path, run_cli: RunCli) -> None:
+    """skipped_urls: `crawl --discover sitemap` names the sitemap for what it lists, and the page for its links."""
+    site.robots("User-agent: *\nDisallow: /secret\n")
+    site.html_page("/a", "A", _links("/unlisted"))
+    site.sitemap(urls=["/a", "/secret"])
+
+    run_cli("crawl", site.url, *FAST, "--discover", "sitemap", "--output", out)
+
+    assert _skipped(_index(Mirrored.of(site, out))) == {
+        f"{site.url}/secret": ("robots-disallow", f"{site.url}/sitemap.xml", None),
+        f"{site.url}/unlisted": ("filter-exclude", f"{site.url}/a", "link not followed"),
+    }
+
+
+def test_what_another_sitemap_listed_is_skipped_from_its_own(site: Site, out: Path, run_cli: RunCli) -> None:
+    """skipped_urls: two sitemaps of one host, mirrored one after the other, do not take each other's place."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap("/one.xml", urls=["/a", "http://one.example/"])
+    site.sitemap("/two.xml", urls=["/b", "http://two.example/"])
+    for name in ("one", "two"):
+        run_cli("mirror", f"{site.url}/{name}.xml", *FAST, "--index", "--output", out)
+
+    assert _skipped(_index(Mirrored.of(site, out))) == {
+        "http://one.example/": ("out-of-domain", f"{site.url}/one.xml", None),
+        "http://two.example/": ("out-of-domain", f"{site.url}/two.xml", None),
+    }

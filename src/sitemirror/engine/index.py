@@ -33,7 +33,7 @@ NAME = "mirror-index.json"
 def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) -> str:
     """The whole index; raises `OutputError` when the disk does not take it."""
     graph = Graph(space.state)
-    rows = _Rows(session, space, tree, graph)
+    rows = _Rows(session, space, tree, graph, run)
     folders = directories(rows.sizes())
     header = IndexHeader(
         base_url=run.source_url,
@@ -75,11 +75,12 @@ def _args(settings: Settings) -> IndexArgs:
 class _Rows:
     """The state's rows as the index wants them. Paths are seen from the run's own folder."""
 
-    def __init__(self, session: Session, space: Workspace, tree: Tree, graph: Graph) -> None:
+    def __init__(self, session: Session, space: Workspace, tree: Tree, graph: Graph, run: RunInfo) -> None:
         self._session = session
         self._space = space
         self._tree = tree
         self._graph = graph
+        self._run = run
 
     def _here(self, path: str) -> str:
         return path.removeprefix(f"{self._space.home}/")
@@ -134,7 +135,7 @@ class _Rows:
                 ts=_long(at) or _precise(self._session.clock.now()),
                 url=url,
                 reason=known,
-                found_on=found_on or url,
+                found_on=found_on or self._run.source_url,
                 detail=reason + way if way else detail,
             )
 

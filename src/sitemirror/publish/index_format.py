@@ -292,7 +292,10 @@ class Graph(TypedDict):
 
 
 # Python keeps the word "from" for itself.
-_From = TypedDict("_From", {"from": Annotated[str, Field(description="URL of the page that has the link.")]})
+_From = TypedDict(
+    "_From",
+    {"from": Annotated[str, Field(description="URL of the page that has the link, or of the sitemap that lists it.")]},
+)
 
 
 @with_config(_DESCRIBED)

@@ -40,12 +40,17 @@ _WAY: Final = """
 
 
 def _found_on(url: str) -> str:
-    """Who led to a URL: a page that links to it, or else what led there first, which may have been a redirect."""
+    """Who led to a URL: a page that links to it, the sitemap that lists it, what redirects to it, or the start URL.
+
+    A state knows the sitemaps of its last run only, and their numbers begin anew with each.
+    """
     return f"""
 coalesce(
   (SELECT source.url FROM edge JOIN url AS source ON source.id = edge.src WHERE edge.dst = {url}.id
    ORDER BY source.depth, source.url LIMIT 1),
-  (SELECT source.url FROM url AS source WHERE source.id = {url}.found_on)
+  (SELECT sitemap.url FROM sitemap WHERE sitemap.id = {url}.sitemap AND sitemap.run = {url}.run),
+  (SELECT source.url FROM url AS source WHERE source.id = {url}.found_on),
+  (SELECT json_extract(value, '$[' || ({url}.source - 1) || ']') FROM meta WHERE name = 'sources' AND {url}.source > 0)
 )
 """
 
