@@ -6,51 +6,62 @@ What the page's own controls show (a tab, a folded section) is content, hidden o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from turbohtml import Element, Text
 
-_CONTROLS: Final = {
-    "aria-controls": "[aria-controls]",
-    "data-target": "[data-target]",
-    "data-bs-target": "[data-bs-target]",
-    "href": "a[href^='#']",
-    "for": "label[for]",
-}
-_ZERO: Final = r"[+-]?(?:0+(?:\.0\d*)?|\.0\d*)[a-z%]*\s*(?:;|$)"  # or so little that nobody sees it
-_CLEAR: Final = r"(?:transparent|rgba\([^)]*,\s*0(?:\.0*)?\s*\)|#(?:[0-9a-f]{3}){1,2}00?\b)"
-_STYLE: Final = re.compile(
-    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
-    rf"|font-size\s*:\s*{_ZERO}|font\s*:\s*0[a-z%]*/|opacity\s*:\s*{_ZERO}"
-    rf"|(?:color|-webkit-text-fill-color)\s*:\s*{_CLEAR}|transform\s*:\s*scale\(\s*0\s*\)"
-    # So far away that no screen is large enough; a little is a layout.
-    r"|(?:left|top|right|bottom|text-indent|margin-left|margin-top)\s*:\s*"
-    r"-(?:(?:[5-9]\d\d|\d{4,})(?:\.\d+)?(?:px)?\s*(?:;|$)|\d{3,}(?:r?em|%|vw|vh))"
-    r"|transform\s*:\s*translate[xy]?\(\s*-9\d{3,}px"
-    r"|font-size\s*:\s*1px|clip\s*:\s*rect\(\s*(?:0|1px)[\s,]|clip-path\s*:\s*inset\(\s*(?:50|100)%)"
+from sitemirror.convert.styles import declarations, has_own_size, hides, is_visible_again
+
+# How a control of the page's own names what it shows: by id, or by class behind a dot.
+_CONTROLS: Final = (
+    "aria-controls",
+    "data-target",
+    "data-bs-target",
+    "data-accordion-target",
+    "data-tabs-target",
+    "data-collapse-toggle",
+    "for",
 )
-# What children do not have to inherit: blanks between boxes are made to vanish by letters without a size.
-_SHOWS: Final = {
-    "font-size": re.compile(r"font-size\s*:\s*(?:[1-9]|0?\.[1-9]|[a-hj-z])", re.I).search,
-    "visibility": re.compile(r"visibility\s*:\s*visible", re.I).search,
-}
-_CLIPS: Final = ("background-clip", "-webkit-background-clip")
-_TEXT: Final = re.compile(r"\btext\b")
-_MOTIONS: Final = ("transition", "animation")
-_SIZES: Final = ("width", "height", "max-width", "max-height")
-_NO_SIZE: Final = re.compile(r"(?:0(?:\.0*)?(?:[a-z]+|%)?|1px)\b")
+_ALL_CONTROLS: Final = ", ".join(
+    (*(f"[{name}]" for name in _CONTROLS), "[onclick]", "a[href^='#']", "a[href^='javascript:']")
+)
+_QUOTED: Final = re.compile(r"""['"]#?([\w:-]+)['"]""")  # in a script that a control runs
+# What those inside do not have to inherit: blanks between boxes are made to vanish by letters without a size.
+_SHOWS: Final = {"font-size": has_own_size, "visibility": is_visible_again}
+_LONG: Final = 200  # characters of a style that nobody else has
+_CUTS: Final = ("overflow", "overflow-x", "overflow-y")
+_ABSENT: Final = ("absolute", "fixed")
+_FADES: Final = re.compile(r"data-(?:w-id|aos|sal|gsap|framer|.*(?:anim|fade|reveal|motion|stagger|appear))")
+_FADES_CLASS: Final = re.compile(r"\b(?:framer-|wow\b|aos-|animat|anim-|fade|reveal|motion-)", re.I)
 _PROSE: Final = 4  # words that are not yet a sentence
 # Starlight has the title of a note read out from elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
-WAYS_AND_ROLES: Final = "[hidden], [style], [aria-hidden], [role]"
+# Names of style sheets' own for text that is read out and not shown.
+_UNSEEN: Final = frozenset(
+    (
+        "sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text", "screen-reader-only", "element-invisible",
+        "govuk-visually-hidden", "usa-sr-only", "cdk-visually-hidden",
+    )
+)  # fmt: skip
+WAYS_AND_ROLES: Final = (
+    "[hidden], [style], [aria-hidden], [role],"
+    # Parts of the names: looking for four of them takes half the time of looking for all names.
+    " [class*=sr-only], [class*=visually], [class*=screen-reader-], [class*=element-invisible]"
+)
 """Finds what may be hidden and what may be a menu."""
-_UNSEEN: Final = "[class]:is(.sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text)"
 _REVEALED_CLASS: Final = re.compile(
     r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
 )
+# What is called so, or is an element of that name, shows what it holds by and by.
+_HOLDER: Final = re.compile(r"(?:^|[\s_-])(?:accordion|collaps|faq|spoiler|tabs?(?:$|[\s_-]))", re.I)
+_FOLDS: Final = re.compile("display|height|visibility", re.I)  # how a section is folded; nobody unfolds a colour
+_TITLES: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "p", "span")  # may hold a button that unfolds what follows
+_HOLDERS: Final = 2  # levels around what is hidden
 # A style that takes a picture's or a list's place with nothing is no reason to lose what is in it: these mark the page.
 _PAGE: Final = ("main", "article", "h1", "math")
+_SECTION: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "main", "article")
 
 
 def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -> Iterator[Element]:
@@ -58,22 +69,30 @@ def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -
 
     `marked` is what `WAYS_AND_ROLES` has found, `menus` what was taken out since.
     """
-    found = _hidden(body, [one for one in marked if one.closest("body") is not None] if menus else marked)
+    found = _hidden([one for one in marked if one.closest("body") is not None] if menus else marked)
     if not found:
         return
     # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
-    has_names = any(one.attr("id") and next(one.stripped_strings, None) for one in found)
-    controlled = _controlled_ids((body, *menus)) if has_names else frozenset[str]()
+    has_names = any(_has_name(one) and next(one.stripped_strings, None) for one in found)
+    controlled = _controlled((body, *menus)) if has_names else frozenset[str]()
     for one in found:
         if one.closest("body") is not None and not _is_revealed(one, controlled):
             yield one
 
 
-def _hidden(body: Element, marked: Iterable[Element]) -> list[Element]:
+def _has_name(element: Element) -> bool:
+    """Whether a control may know it: by its id, or by a class that is not what hides it."""
+    if element.attr("id") or element.attr("class") is None:
+        return bool(element.attr("id"))
+    return element.attr("hidden") is not None or element.attr("style") is not None
+
+
+def _hidden(marked: Iterable[Element]) -> list[Element]:
     """Whatever nobody sees until something changes."""
     found: list[Element] = []
     styled: list[Element] = []
     unspoken: list[Element] = []
+    silent: list[Element] = []
     for one in marked:
         if one.attr("hidden") is not None:
             found.append(one)
@@ -81,90 +100,136 @@ def _hidden(body: Element, marked: Iterable[Element]) -> list[Element]:
             styled.append(one)
         if one.attr("aria-hidden") == "true":
             unspoken.append(one)
-    hiding = _Hiding()
+        if (classes := one.attr("class")) and not _UNSEEN.isdisjoint(classes.split()):
+            silent.append(one)
     for one in styled:
-        if hiding[one.attr("style") or ""]:
-            found += _unseen_of(one, hiding)
+        style = one.attr("style") or ""
+        if _known(style) if len(style) < _LONG else hides(declarations(style)):
+            found += _unseen_of(one)
     found += [one for one in unspoken if _is_unspoken_prose(one)]
-    return found + body.select(_UNSEEN)
+    return found + silent
 
 
-class _Hiding(dict[str, bool]):
-    """Whether styles hide what has them. A page has few, and many elements of each."""
-
-    def __missing__(self, style: str) -> bool:
-        found = self[style] = _hides(style)
-        return found
+@lru_cache(maxsize=1024)  # A site has few styles, and many elements of each.
+def _known(style: str) -> bool:
+    return hides(declarations(style))
 
 
-def _unseen_of(element: Element, hiding: _Hiding) -> list[Element]:
-    """An element that a style hides; where that style alone does, and some of its children have another, the others."""
-    style = (element.attr("style") or "").lower()
+def _unseen_of(element: Element) -> list[Element]:
+    """An element that a style hides; where that style alone does, and some in it have another, all but those."""
+    declared = declarations(element.attr("style") or "")
+    if "opacity" in declared and _fades_in(element, declared) and not _hides_without(declared, "opacity"):
+        return []
+    if "height" in declared and _is_player(element, declared):
+        return []
     for name, shows in _SHOWS.items():
-        others = [one for one in style.split(";") if one.partition(":")[0].strip() != name]
-        if hiding[";".join(others)]:
-            continue
-        if any(isinstance(child, Text) and not child.data.isspace() for child in element.children):
-            break
-        children = [child for child in element.children if isinstance(child, Element)]
-        unshown = [child for child in children if not shows(child.attr("style") or "")]
-        return unshown if len(unshown) < len(children) else [element]
+        if name in declared and not _hides_without(declared, name):
+            return _unshown(element, shows)
     return [element]
+
+
+def _hides_without(declared: Mapping[str, str], *names: str) -> bool:
+    return hides({name: value for name, value in declared.items() if name not in names})
+
+
+def _fades_in(element: Element, declared: Mapping[str, str]) -> bool:
+    """Whether a script shows it as soon as somebody comes to it: it says so, or is a section of the page."""
+    if any(map(_FADES.match, element.attrs)) or _FADES_CLASS.search(element.attr("class") or ""):
+        return True
+    # A section has its place on the page; what lies over others may never be shown.
+    if declared.get("position") in _ABSENT or declared.get("pointer-events") == "none":
+        return False
+    return element.tag in _SECTION or element.find(list(_SECTION)) is not None
+
+
+def _is_player(element: Element, declared: Mapping[str, str]) -> bool:
+    """Whether it is a box without text whose shape is all in its padding: around a video or a picture."""
+    has_room = "%" in declared.get("padding-top", "") or "%" in declared.get("padding", "")
+    return has_room and next(element.stripped_strings, None) is None and not _hides_without(declared, *_CUTS)
+
+
+def _unshown(element: Element, shows: Callable[[Mapping[str, str]], bool]) -> list[Element]:
+    """What is in an element and does not show itself again; the element where nothing does, or it has its own text."""
+    seen = {one for one in element.select("[style]") if shows(declarations(one.attr("style") or ""))}
+    if not seen:
+        return [element]
+    around = {above for one in seen for above in one.ancestors}
+    found: list[Element] = []
+    inside = [element]
+    while inside:
+        one = inside.pop()
+        if any(isinstance(child, Text) and not child.data.isspace() for child in one.children):
+            found.append(one)
+            continue
+        for child in one.children:
+            if isinstance(child, Element) and child not in seen:
+                (inside if child in around else found).append(child)
+    return found
 
 
 def _is_unspoken_prose(element: Element) -> bool:
     # A sign or a price is often said twice, once for the eye and once for the ear; so are formulas.
-    return len(element.text.split(None, _PROSE)) > _PROSE and _FORMULA.search(element.attr("class") or "") is None
-
-
-def _hides(style: str) -> bool:
-    declared: dict[str, str] = {}
-    for declaration in style.lower().split(";"):
-        name, _, value = declaration.partition(":")
-        declared[name.strip()] = value.partition("!")[0].strip()  # The last of a name counts.
-    for name in _shown_otherwise(declared):
-        declared.pop(name, None)
-    if _STYLE.search(";".join(f"{name}:{value}" for name, value in declared.items())):
-        return True
-    if "hidden" in declared.get("overflow", "") and any(_NO_SIZE.match(declared.get(name, "")) for name in _SIZES):
-        return True
-    ground = declared.get("background-color") or declared.get("background")
-    return bool(ground) and ground == declared.get("color")
-
-
-def _shown_otherwise(declared: Mapping[str, str]) -> Iterator[str]:
-    """What hides nothing, given what else is declared."""
-    ground = f"{declared.get('background', '')} {declared.get('background-image', '')}"
-    clips = (*_CLIPS, "background")
-    is_picture = "gradient(" in ground or "url(" in ground
-    if _is_set(declared, "text-shadow") or (is_picture and any(_TEXT.search(declared.get(name, "")) for name in clips)):
-        yield from ("color", "-webkit-text-fill-color")  # What the letters show is their shadow, or a picture.
-    if "translate" in declared.get("transform", "") or any(_is_set(declared, name) for name in _MOTIONS):
-        yield "opacity"  # It fades in, as soon as somebody comes to it.
-    if declared.get("position") in ("relative", "static", "sticky"):
-        yield from ("left", "top", "right", "bottom")
-
-
-def _is_set(declared: Mapping[str, str], name: str) -> bool:
-    return declared.get(name, "none") not in ("none", "initial", "unset", "")
+    if len(element.text.split(None, _PROSE)) <= _PROSE or _FORMULA.search(element.attr("class") or ""):
+        return False
+    # Code is for the eye; a row of numbers beside it is not code.
+    return element.tag != "pre" or element.text.replace(" ", "").replace("\n", "").isdigit()
 
 
 def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
     """Whether hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
-    if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found":
+    if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found" or element.tag == "main":
         return True
     if (name := element.attr("id")) and name in controlled:
         return True
-    if _REVEALED_CLASS.search(element.attr("class") or ""):
-        return True
-    return element.find(list(_PAGE)) is not None
+    if classes := element.attr("class"):
+        if _REVEALED_CLASS.search(classes):
+            return True
+        if controlled and not controlled.isdisjoint([f".{name}" for name in classes.split()]):
+            return True
+    return element.find(list(_PAGE)) is not None or (_is_folded(element) and not _is_menu(element))
 
 
-def _controlled_ids(parts: Iterable[Element]) -> frozenset[str]:
-    """The ids that a control of the page's own refers to: pressing it shows them."""
+def _is_folded(element: Element) -> bool:
+    """Whether what holds it, or stands before it, is there to show it."""
+    if element.attr("hidden") is None and not _FOLDS.search(element.attr("style") or ""):
+        return False
+    before = element.previous_sibling
+    while before is not None and not isinstance(before, Element):
+        before = before.previous_sibling
+    if before is not None:
+        control = next(before.iter_elements(), None) if before.tag in _TITLES else None
+        if any(one is not None and one.attr("aria-expanded") is not None for one in (before, control)):
+            return True
+        if before.tag == "button" and "max-height" in (element.attr("style") or ""):
+            return True
+    holder = element.parent
+    for _level in range(_HOLDERS):
+        if not isinstance(holder, Element) or holder.tag == "body":
+            return False
+        if _HOLDER.search(holder.attr("class") or "") or ("-" in holder.tag and _HOLDER.search(holder.tag)):
+            return True
+        holder = holder.parent
+    return False
+
+
+def _is_menu(element: Element) -> bool:
+    return sum(len(anchor.text) for anchor in element.find_all("a")) * 2 > len(element.text)
+
+
+def _controlled(parts: Iterable[Element]) -> frozenset[str]:
+    """The ids, and behind dots the classes, that a control of the page's own refers to: pressing it shows them."""
     found: set[str] = set()
     for part in parts:
-        for name, controls in _CONTROLS.items():
-            for control in part.select(controls):
-                found.update(word.lstrip("#") for word in (control.attr(name) or "").split())
+        for control in part.select(_ALL_CONTROLS):
+            for name in _CONTROLS:
+                if value := control.attr(name):
+                    found.update(word.lstrip("#") for word in value.split())
+            script = control.attr("onclick") or ""
+            if (href := control.attr("href")) and control.tag == "a":
+                if href.startswith("#"):
+                    found.add(href[1:])
+                elif href.startswith("javascript:"):
+                    script += href
+            if script:
+                found.update(_QUOTED.findall(script))
     return frozenset(found)
