@@ -79,12 +79,12 @@ def test_the_main_part_of_a_page_keeps_headings_tables_and_code(seed: int) -> No
     assert [part for part in wanted if part not in text] == []
 
 
-def kept(html: str, odds: dict[str, float]) -> str:
+def kept(html: str, odds: dict[str, float], titles: str = "") -> str:
     """What `auto` keeps of a page where each text has the odds that a test gives it, else bad ones."""
     body = turbohtml.parse(html).find("body")
     assert body is not None
     reading = Reading(body)
-    is_kept = keep(reading, [odds.get(text, -9.0) for text in reading.texts], Content.AUTO, Hints())
+    is_kept = keep(reading, [odds.get(text, -9.0) for text in reading.texts], Content.AUTO, Hints(titles=titles))
     return " ".join(text for text, one in zip(reading.texts, is_kept, strict=True) if one)
 
 
@@ -92,6 +92,29 @@ def test_a_heading_stays_with_what_it_is_the_heading_of() -> None:
     """A heading over kept text is kept, those above it, and those of its rank beside it; one somewhere else is not."""
     html = "<div><h2>a</h2><h3>b</h3><p>text</p><h3>c</h3><p>no</p><h2>d</h2></div><div><h2>e</h2><p>no</p></div>"
     assert kept(html, {"text": 5.0}) == "a b text c d"
+
+
+def test_headings_of_menus_do_not_stay_for_the_one_that_does() -> None:
+    """Where a list of links goes, its heading goes with it, whatever its neighbours head."""
+    link = "<ul><li><a href=/>no</a></ul>"
+    html = f"<div><h3>a</h3>{link}<h3>b</h3><p>text</p><h3>c</h3>{link}<h3>d</h3><img src=x></div>"
+    assert kept(html, {"text": 5.0}) == "b text d"
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("<h1>How to  Row</h1>", "How to  Row text"),
+        ("<h1><span>How to</span> <div>Row</div></h1>", "How to Row text"),
+        ("<h1><a href=/>How to Row</a></h1>", "text"),
+        ("<h1>Boats and more</h1>", "text"),
+        ("<h1>How to</h1><h1>Row</h1>", "text"),
+    ],
+)
+def test_the_title_above_everything_else_stays(heading: str, expected: str) -> None:
+    """The page's one h1 is kept if the page is called so, though nothing stands beside it; a site's name is not."""
+    html = f"<div class=hero>{heading}<p>no</p></div><div><p>text</p></div>"
+    assert kept(html, {"text": 5.0}, "how to row - boats") == expected
 
 
 def test_a_heading_in_a_box_of_its_own_stays_with_the_text_beside_the_box() -> None:

@@ -67,6 +67,7 @@ def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints
         _bridge(reading, kept)
         _join_lists(reading, kept)
         _complete(reading, kept)
+        _keep_title(reading, kept, hints.titles)
         if marked is not None and content is Content.MAIN:
             _cut_to(reading, marked, kept)
         if not any(kept):
@@ -111,8 +112,8 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
     """Keeps code, tables and headings that a choice of single blocks would tear out of the content.
 
     Code is content wherever it stands, a table is kept whole or not at all, and a heading is kept with anything of
-    what it is the heading of, and with headings of its rank beside it; in the part that the page marks as its main one,
-    tables and headings always are.
+    what it is the heading of, and with headings of its rank beside it unless it heads links alone; in the part that
+    the page marks as its main one, tables and headings always are.
     """
     tags, owners, parents = reading.tags, reading.owners, reading.parents
     cells = [place for place, tag in enumerate(tags) if tag == "th"] if "th" in tags else []
@@ -135,7 +136,21 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
                 missing.append(block)
     for block in missing:
         place = owners[block]
-        kept[block] = (parents[place], tags[place]) in ranks
+        kept[block] = (parents[place], tags[place]) in ranks and not _heads_links(reading, block)
+
+
+def _keep_title(reading: Reading, kept: list[bool], titles: str) -> None:
+    """Keeps the page's one h1 where the page is called so: it often stands alone in a banner above everything else."""
+    if not titles or reading.tags.count("h1") != 1:
+        return
+    place = reading.tags.index("h1")
+    blocks = range(reading.starts[place], reading.ends[place])
+    # A heading that is one link is the site's name.
+    if all(reading.linked[block] == len(reading.texts[block]) for block in blocks):
+        return
+    if " ".join(" ".join(reading.texts[block] for block in blocks).lower().split()) in titles:
+        for block in blocks:
+            kept[block] = True
 
 
 def _bridge(reading: Reading, kept: list[bool]) -> None:
@@ -177,6 +192,12 @@ def _below(reading: Reading, block: int) -> int:
         place = reading.parents[place]
     end = reading.ends[place]
     return next((at for at in range(block + 1, end) if _HEADINGS.get(tags[owners[at]], 7) <= rank), end)
+
+
+def _heads_links(reading: Reading, block: int) -> bool:
+    """Whether there is something below a heading, and it is a list of links: a menu."""
+    below = range(block + 1, _below(reading, block))
+    return bool(below) and all(reading.linked[at] == len(reading.texts[at]) for at in below)
 
 
 def _is_main_heading(reading: Reading, block: int) -> bool:
