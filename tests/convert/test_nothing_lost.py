@@ -39,11 +39,45 @@ def test_a_button_names_what_it_opens(html: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>Press <button>Save</button> to keep it.</p>", "Press Save to keep it.\n"),
+        ("<p>To keep it, press <button>Save</button>.</p>", "To keep it, press Save.\n"),
+        ("<button class=sc><span class=get>get</span><span>/pets</span></button>", "**get /pets**\n"),
+        ("<button><strong>200 </strong><span><p>A list of pets</p></span></button>", "**200**\n\nA list of pets\n"),
+        ("<button class=xSpoiler-button>The <b>end</b></button><div>He did.</div>", "**The end**\n\nHe did.\n"),
+    ],
+)
+def test_what_a_button_says_in_the_text_stays(html: str, expected: str) -> None:
+    """A button in a sentence, a call of an API and a response with its meaning are read, not only pressed."""
+    assert markdown(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ('<textarea class="exampleCode code">package main</textarea>', "```\npackage main\n```\n"),
+        ("<textarea readonly>a\n  b</textarea>", "```\na\n  b\n```\n"),
+        ("<textarea class=code>x = 1</textarea><pre aria-hidden=true>x = 1</pre>", "```\nx = 1\n```\n"),
+        ("<textarea readonly>https://example.com/share</textarea>", ""),
+        ("<textarea>Your\nmessage</textarea>", ""),
+        ("<textarea class=code></textarea>", ""),
+    ],
+)
+def test_code_that_can_be_tried_out_is_a_listing(field: str, expected: str) -> None:
+    """A field with code in it is there to be read first; any other is there to be filled in."""
+    assert markdown(f"<p>Text.</p><div>{field}</div>") == f"Text.\n\n{expected}".rstrip("\n") + "\n"
+
+
+@pytest.mark.parametrize(
     "html",
     [
         "<button>Copy</button><pre>x</pre>",
         '<button aria-expanded="false" aria-controls="menu">Menu</button><p>x</p>',
         '<button class="accordion"></button><div>x</div>',
+        "<p>x <button>Yes</button> <button>No</button></p>",
+        "<button><span>icon</span><span>Copy</span></button><p>x</p>",
+        "<button><strong>Buy</strong> it</button><p>x</p>",
     ],
 )
 def test_other_buttons_say_nothing(html: str) -> None:

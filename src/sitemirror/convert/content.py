@@ -16,6 +16,7 @@ from turbohtml import Element, Text
 from sitemirror.choices import Content
 from sitemirror.convert import hidden
 from sitemirror.convert.blocks import Reading
+from sitemirror.convert.controls import is_listing
 from sitemirror.convert.document import Document
 from sitemirror.convert.features import Features
 from sitemirror.convert.generators import Generator
@@ -39,7 +40,7 @@ class Reason(Enum):
 
 Cut = tuple[Element, Reason]
 
-_NO_CONTENT: Final = ("script", "style", "template")
+_NO_CONTENT: Final = ("script", "style", "template", "textarea")  # but for formulas, and code to be tried out
 _FORMULA: Final = "math/tex"  # begins the type of a script that is one
 _BESIDE: Final = ("nav", "footer", "aside", "noscript")
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
@@ -88,7 +89,10 @@ _HEADINGS: Final = ("h2", "h3", "h4", "h5", "h6")
 def drop_no_content(body: Element) -> None:
     """Takes out what is text in the tree and on no screen, and the elements that only colour code."""
     for element in list(body.iter_elements(_NO_CONTENT)):  # a list: what comes next may go with one around it
-        if element.tag != "script" or not (element.attr("type") or "").lower().startswith(_FORMULA):
+        if element.tag == "textarea":
+            if is_listing(element):
+                element.tag = "pre"
+        elif element.tag != "script" or not (element.attr("type") or "").lower().startswith(_FORMULA):
             element.decompose()
     drop_colours(body)
 

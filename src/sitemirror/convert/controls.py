@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Final
 
 from turbohtml import Element, Text
@@ -12,8 +13,14 @@ FIELDS: Final = ("input", "select", "datalist", "textarea", "canvas", "dialog")
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _IN_NO_BUTTON: Final = (*_HEADINGS, "pre", "table", "ul", "ol", "blockquote")
 _MADE_OF_BUTTONS: Final = (*_HEADINGS, "summary", "dt")
-_OPENS: Final = ("aria-controls", "data-bs-target", "data-target")
-_OPENING: Final = re.compile("accordion|collaps|disclosure", re.I)
+_OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordion-target", "data-collapse-toggle")
+_OPENING: Final = re.compile("accordion|collaps|disclosure|spoiler", re.I)
+# What a call of an API is named by, in references that unfold it.
+_CALL: Final = re.compile(r"(?:get|post|put|patch|delete|head|options|trace)\s*/", re.I)
+_GOES_ON: Final = re.compile(r"\s*[\w.,;:!?)(]")
+_SENTENCE: Final = 3  # words around a button that are more than its label
+_PROSE: Final = 4  # words in a button that are more than its name
+_CODE: Final = re.compile(r"\bcode\b|codemirror|snippet", re.I)
 
 
 def says_nothing(element: Element, named: Callable[[str], Element | None]) -> bool:
@@ -47,18 +54,58 @@ def shape_button(button: Element, named: Callable[[str], Element | None]) -> Non
         button.tag = "p"
     elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
-    elif _opens_content(button, named):
+    elif _is_in_sentence(button):
+        button.unwrap()
+    elif _holds_prose(button):
+        button.tag = "div"
+    elif (is_call := _CALL.match(button.text.strip()) is not None) or _opens_content(button, named):
+        for part in button.select(":scope > * + *") if is_call else ():
+            part.insert_before(Text(" "))  # They stand apart by nothing but their style.
+        for part in list(button.iter_elements(("b", "strong"))):
+            part.unwrap()  # Twice as strong is no stronger.
         button.wrap_children(Element("strong"))
         button.tag = "p"
     else:
         button.decompose()
 
 
+def is_listing(area: Element) -> bool:
+    """Whether a field for text is a listing that can be tried out: what is in it is there to be read."""
+    text = area.text.strip()
+    if not text or not (_CODE.search(area.attr("class") or "") or (area.attr("readonly") is not None and "\n" in text)):
+        return False
+    # An editor lays its field over the code that it has coloured.
+    beside = (
+        next((one for one in row if isinstance(one, Element)), None)
+        for row in (area.next_siblings, area.previous_siblings)
+    )
+    return all(one is None or one.tag != "pre" or one.text.strip() != text for one in beside)
+
+
 def _is_wrapper(button: Element) -> bool:
     """Whether there is more in it, or it in more, than a button has."""
     parent = button.parent
     is_part = isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS
-    return is_part or button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None
+    if is_part or button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
+        return True
+    return _is_in_sentence(button) or _holds_prose(button) or _CALL.match(button.text.strip()) is not None
+
+
+def _is_in_sentence(button: Element) -> bool:
+    """Whether a text goes on behind it, and would make no sense without it."""
+    before, after = button.previous_sibling, button.next_sibling
+    if not isinstance(before, Text) or not isinstance(after, Text) or not before.data.strip():
+        return False
+    if _GOES_ON.match(after.data) is None:
+        return False
+    return len(before.data.split()) + len(after.data.split()) >= _SENTENCE
+
+
+def _holds_prose(button: Element) -> bool:
+    """Whether it says something with weight and something else besides: what a response means, not what to press."""
+    if next(button.iter_elements(("p", "strong")), None) is None or len(button.text.split()) < _PROSE:
+        return False
+    return len(list(islice(button.stripped_strings, 2))) > 1
 
 
 def _opens_content(button: Element, named: Callable[[str], Element | None]) -> bool:
