@@ -29,6 +29,9 @@ def test_full_is_the_body_less_navigation_footer_and_aside() -> None:
         '<aside class="starlight-aside starlight-aside--tip">kept</aside>',
         '<aside class="callout">kept</aside>',
         '<aside role="note">kept</aside>',
+        '<aside class="notice">kept</aside>',
+        '<aside class="success">kept</aside>',
+        '<main><aside class="onebox"><a href="/x">kept, with nothing else</a></aside></main>',
         '<article><p>a</p><aside class="sidebar"><p>kept</p></aside></article>',
         '<main><aside class="margin"><p>kept, with <a href="/x">a link</a> in it</p></aside></main>',
     ],
@@ -43,6 +46,7 @@ def test_asides_that_are_content_stay(aside: str, content: str) -> None:
     "aside",
     [
         '<aside class="sidebar">gone</aside>',
+        '<aside class="cookie-notice">gone</aside>',
         '<main><aside class="related-posts"><p>gone</p></aside></main>',
         '<main><aside><ul><li><a href="/1">gone</a><li><a href="/2">gone too</a></ul></aside></main>',
         "<article><aside><form>gone <input></form></aside></article>",

@@ -50,7 +50,9 @@ _NOTE_ROLES: Final = frozenset(
 )
 _NOTE_CLASS: Final = re.compile(
     r"(?:foot|end|side|margin)-?notes?\b|\bnotes?\b|admonition|callout|warning|caution|danger|\btip\b|\bhint\b|important|"
-    r"\binfo\b|\balert|\btopic\b|\bcitation\b|system-message|starlight-aside|pullquote",
+    r"\binfo\b|\balert|\btopic\b|\bcitation\b|system-message|starlight-aside|pullquote|"
+    # A link that is shown with what it leads to, and words that mean a note only where they stand alone.
+    r"\bonebox\b|(?<![\w-])(?:notice|success)(?![\w-])",
     re.I,
 )
 _ASIDE_CHROME: Final = re.compile(
