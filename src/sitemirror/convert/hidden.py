@@ -6,7 +6,7 @@ What the page's own controls show (a tab, a folded section) is content, hidden o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -102,10 +102,11 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
             unspoken.append(one)
         if (classes := one.attr("class")) and not _UNSEEN.isdisjoint(classes.split()):
             silent.append(one)
+    shown = _Shown(styled)
     for one in styled:
         style = one.attr("style") or ""
         if _known(style) if len(style) < _LONG else hides(declarations(style)):
-            found += _unseen_of(one)
+            found += _unseen_of(one, shown)
     found += [one for one in unspoken if _is_unspoken_prose(one)]
     return found + silent
 
@@ -115,16 +116,16 @@ def _known(style: str) -> bool:
     return hides(declarations(style))
 
 
-def _unseen_of(element: Element) -> list[Element]:
+def _unseen_of(element: Element, shown: _Shown) -> list[Element]:
     """An element that a style hides; where that style alone does, and some in it have another, all but those."""
     declared = declarations(element.attr("style") or "")
     if "opacity" in declared and _fades_in(element, declared) and not _hides_without(declared, "opacity"):
         return []
     if "height" in declared and _is_player(element, declared):
         return []
-    for name, shows in _SHOWS.items():
+    for name in _SHOWS:
         if name in declared and not _hides_without(declared, name):
-            return _unshown(element, shows)
+            return shown.others(element, name)
     return [element]
 
 
@@ -148,23 +149,47 @@ def _is_player(element: Element, declared: Mapping[str, str]) -> bool:
     return has_room and next(element.stripped_strings, None) is None and not _hides_without(declared, *_CUTS)
 
 
-def _unshown(element: Element, shows: Callable[[Mapping[str, str]], bool]) -> list[Element]:
-    """What is in an element and does not show itself again; the element where nothing does, or it has its own text."""
-    seen = {one for one in element.select("[style]") if shows(declarations(one.attr("style") or ""))}
-    if not seen:
-        return [element]
-    around = {above for one in seen for above in one.ancestors}
-    found: list[Element] = []
-    inside = [element]
-    while inside:
-        one = inside.pop()
-        if any(isinstance(child, Text) and not child.data.isspace() for child in one.children):
-            found.append(one)
-            continue
-        for child in one.children:
-            if isinstance(child, Element) and child not in seen:
-                (inside if child in around else found).append(child)
-    return found
+class _Shown:
+    """What shows itself in something that does not, of one page: found once, however many are asked about."""
+
+    __slots__ = ("_found", "_styled", "_walked")
+
+    def __init__(self, styled: Sequence[Element]) -> None:
+        self._styled = styled
+        self._found: dict[str, tuple[set[Element], set[Element]]] = {}  # by the name of a style: those, and all around
+        self._walked: set[tuple[str, Element]] = set()
+
+    def others(self, element: Element, name: str) -> list[Element]:
+        """What is in an element and does not show itself; the element where nothing does, or it has its own text."""
+        if (name, element) in self._walked:
+            return []  # What is in it was told with what it is in.
+        seen, around = self._found.get(name) or self._find(name)
+        if element not in around:
+            return [element]
+        found: list[Element] = []
+        inside = [element]
+        while inside:
+            one = inside.pop()
+            self._walked.add((name, one))
+            if any(isinstance(child, Text) and not child.data.isspace() for child in one.children):
+                found.append(one)
+                continue
+            for child in one.children:
+                if isinstance(child, Element) and child not in seen:
+                    (inside if child in around else found).append(child)
+        return found
+
+    def _find(self, name: str) -> tuple[set[Element], set[Element]]:
+        shows = _SHOWS[name]
+        seen = {one for one in self._styled if shows(declarations(one.attr("style") or ""))}
+        around: set[Element] = set()
+        for one in seen:
+            above = one.parent
+            while isinstance(above, Element) and above not in around:
+                around.add(above)
+                above = above.parent
+        self._found[name] = seen, around
+        return seen, around
 
 
 def _is_unspoken_prose(element: Element) -> bool:
