@@ -55,9 +55,10 @@ _REVEALED_CLASS: Final = re.compile(
     r"tab|panel|accordion|collaps|toggle|expand|slide|carousel|swiper|faq|answer|(?:show|read)-?more|spoiler", re.I
 )
 # What is called so, or is an element of that name, shows what it holds by and by.
-_HOLDER: Final = re.compile(r"(?:^|[\s_-])(?:accordion|collaps|faq|spoiler|tabs?(?:$|[\s_-]))", re.I)
+_HOLDER: Final = re.compile(r"(?:^|[\s_-])(?:accordion|collapsible|faq|spoiler|tabs?(?:$|[\s_-]))", re.I)
 _FOLDS: Final = re.compile("display|height|visibility", re.I)  # how a section is folded; nobody unfolds a colour
 _TITLES: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "p", "span")  # may hold a button that unfolds what follows
+_CHOICES: Final = ("listbox", "menu", "dialog", "tooltip")  # to be used, or gone again at once
 _HOLDERS: Final = 2  # levels around what is hidden
 # A style that takes a picture's or a list's place with nothing is no reason to lose what is in it: these mark the page.
 _PAGE: Final = ("main", "article", "h1", "math")
@@ -218,6 +219,8 @@ def _is_folded(element: Element) -> bool:
     """Whether what holds it, or stands before it, is there to show it."""
     if element.attr("hidden") is None and not _FOLDS.search(element.attr("style") or ""):
         return False
+    if element.attr("role") in _CHOICES:
+        return False
     before = element.previous_sibling
     while before is not None and not isinstance(before, Element):
         before = before.previous_sibling
@@ -231,8 +234,10 @@ def _is_folded(element: Element) -> bool:
     for _level in range(_HOLDERS):
         if not isinstance(holder, Element) or holder.tag == "body":
             return False
-        if _HOLDER.search(holder.attr("class") or "") or ("-" in holder.tag and _HOLDER.search(holder.tag)):
+        if "-" in holder.tag and _HOLDER.search(holder.tag):
             return True
+        if _HOLDER.search(holder.attr("class") or ""):
+            return before is not None and next(before.stripped_strings, None) is not None
         holder = holder.parent
     return False
 
