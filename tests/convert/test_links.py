@@ -125,3 +125,16 @@ def test_every_link_is_one_that_can_be_fetched(references: list[str]) -> None:
 def test_a_page_without_a_usable_url_still_converts() -> None:
     """With an address that is none, relative links stay relative."""
     assert markdown('<a href="x">X</a><a href="https://a.example/">A</a>', url="") == "[X](x)[A](https://a.example/)\n"
+
+
+@pytest.mark.parametrize("option", ["-a", "-?", "#", "x"])
+def test_options_that_link_to_themselves_stay(option: str) -> None:
+    """A manual page's option is a permalink by its class only: it is what the reader looks for."""
+    html = f'<dl><dt><a class="permalink" href="#a"><code>{option}</code></a></dt><dd>All</dd></dl>'
+    assert f"`{option}`" in markdown(html)
+
+
+@pytest.mark.parametrize("sign", ["¶", "#", "*", "»", "Link", ""])
+def test_signs_beside_a_heading_go(sign: str) -> None:
+    """What only gives a heading's address is no part of it."""
+    assert markdown(f'<h2 id="a">Oars <a class="permalink" href="#a">{sign}</a></h2><p>Two.</p>') == "## Oars\n\nTwo.\n"

@@ -130,7 +130,7 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
             continue
         if len(text) > _MAX_PERMALINK and "#" in href and href[0] not in "#/\\ " and ":" not in href:
             continue  # To a place on another page, called more than a permalink ever is: most of them.
-        if href[:1] == "#" and text in _PERMALINK_SIGNS:
+        if href[:1] == "#" and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
             anchor.decompose()
             continue
         target = urls[href] if href[:1] != "#" else None
@@ -200,15 +200,22 @@ def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
 
 
 def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
-    """Whether this is the sign beside a heading that gives the heading's address."""
+    """Whether this is the sign beside a heading that gives the heading's address.
+
+    The name alone is not enough: manual pages give it to the links that their options are.
+    """
     shown = text.strip() if text.isascii() else text.translate(_INVISIBLE).strip()
     if len(shown) > 2 and shown.lower() not in _PERMALINK_TEXTS:
+        return False
+    if shown and anchor.find("code") is not None:
         return False
     if shown in _PERMALINK_SIGNS:
         return True
     if not shown:
         picture = next(anchor.iter_elements(_SHOWN), None)
         return picture is None or (picture.tag == "svg" and (anchor.attr("href") or "").startswith("#"))
+    if len(shown) <= 2 and any(map(str.isalnum, shown)):
+        return False
     return _PERMALINK_CLASS.search(anchor.attr("class") or "") is not None
 
 
