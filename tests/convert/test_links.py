@@ -138,3 +138,21 @@ def test_options_that_link_to_themselves_stay(option: str) -> None:
 def test_signs_beside_a_heading_go(sign: str) -> None:
     """What only gives a heading's address is no part of it."""
     assert markdown(f'<h2 id="a">Oars <a class="permalink" href="#a">{sign}</a></h2><p>Two.</p>') == "## Oars\n\nTwo.\n"
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        '<a href="#top_of_page"><span>top</span></a>',
+        '<span><a href="#top">↑</a></span>',
+        '<a href="#">[Back to top]</a>',
+    ],
+)
+def test_the_way_up_is_no_part_of_a_heading(way: str) -> None:
+    """A link to the page's top beside a heading is not what the section is called."""
+    assert markdown(f"<h2>NAME &nbsp;{way}</h2><p>x</p>") == "## NAME\n\nx\n"
+
+
+def test_a_heading_may_be_called_top() -> None:
+    """What is all of a heading stays, wherever it leads."""
+    assert markdown('<h2><a href="#top">Top</a></h2><p>x</p>') == "## Top\n\nx\n"

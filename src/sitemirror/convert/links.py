@@ -32,6 +32,8 @@ _MAX_PERMALINK: Final = 12  # characters
 _PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
 _PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
 _PERMALINK_CLASS: Final = re.compile(r"permalink|header-?link|heading-?link|header-?anchor|heading-?anchor|hash-?link")
+_TO_TOP: Final = frozenset(("#", "#top", "#page-top", "#top_of_page", "#_top"))
+_TOP_TEXTS: Final = frozenset(("top", "back to top", "↑", "⇑", "▲", "△", "⬆", "^"))
 _INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 # Anchors that may have to go, or to be no link: found by what their address has in it, they are few.
@@ -193,10 +195,21 @@ def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
     if len(text) <= _MAX_PERMALINK and _is_permalink(anchor, text):
         anchor.decompose()
         return
+    if href.lower() in _TO_TOP and _leads_up_from_heading(anchor, text):
+        anchor.decompose()
+        return
     parent = anchor.parent
     if len(href) < 2 or not href.startswith("#") or (isinstance(parent, turbohtml.Element) and parent.tag in _HEADINGS):
         # `#` alone is a button, what is no URL leads nowhere, and a heading that links to itself says nothing.
         del anchor.attrs["href"]
+
+
+def _leads_up_from_heading(anchor: turbohtml.Element, text: str) -> bool:
+    """Whether this is the way back to the top that some pages have beside every heading."""
+    if text.translate(_INVISIBLE).strip("[]() \xa0\n").lower() not in _TOP_TEXTS:
+        return False
+    heading = anchor.closest("h1, h2, h3, h4, h5, h6")
+    return heading is not None and heading.text.strip() != text.strip()
 
 
 def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
