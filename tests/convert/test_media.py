@@ -118,3 +118,15 @@ def test_noscript_without_a_picture_is_left_out() -> None:
 def test_pictures_in_code_are_kept(html: str, expected: str) -> None:
     """Code holds no pictures in Markdown, so they stand beside it, or in its place where it is nothing else."""
     assert markdown(html) == expected + "\n"
+
+
+def test_a_drawing_with_html_in_it_leaves_its_words() -> None:
+    """Diagrams are often drawn with boxes of HTML for their labels."""
+    box = "<foreignObject><div>Start here</div></foreignObject>"
+    assert markdown(f"<p><svg>{box}</svg></p>") == "Start here\n"
+
+
+def test_a_drawing_says_each_label_once() -> None:
+    """Of the two labels of a switch a browser shows the first, and the other where it cannot."""
+    box = "<foreignObject><div>Start here</div></foreignObject>"
+    assert markdown(f"<p><svg><switch>{box}<text>Start he…</text></switch></svg></p>") == "Start here\n"

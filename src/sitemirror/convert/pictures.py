@@ -118,10 +118,15 @@ def shape_frame(frame: Element) -> None:
 
 def shape_drawing(svg: Element) -> None:
     """A drawing that has words leaves them; an icon, whatever its title, leaves nothing."""
-    if next(svg.iter_elements(("text", "foreignObject")), None) is None:
+    if next(svg.iter_elements(("text", "foreignobject")), None) is None:
         _take_out(svg)
         return
     svg.remove("title, desc, style, script")
+    for either in svg.find_all("switch"):
+        # The first that a browser can show is shown; the others say the same, for browsers that cannot.
+        shown = next((child for child in either if isinstance(child, Element) and child.text.strip()), None)
+        if shown is not None:
+            either.replace_with(shown)
     _say(svg, " ".join(svg.stripped_strings))
 
 
