@@ -130,3 +130,25 @@ def test_a_drawing_says_each_label_once() -> None:
     """Of the two labels of a switch a browser shows the first, and the other where it cannot."""
     box = "<foreignObject><div>Start here</div></foreignObject>"
     assert markdown(f"<p><svg><switch>{box}<text>Start he…</text></switch></svg></p>") == "Start here\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (
+            '<a href="/p"><video src="/v.mp4"></video></a>',
+            "<https://example.com/p>\n\n[video](https://example.com/v.mp4)\n",
+        ),
+        (
+            '<a href="/p">See <iframe src="/f" title="Film"></iframe></a>',
+            "[See](https://example.com/p)\n\n[Film](https://example.com/f)\n",
+        ),
+        (
+            '<a href="/p">See <object data="/f"></object></a>',
+            "[See](https://example.com/p)\n\n<https://example.com/f>\n",
+        ),
+    ],
+)
+def test_what_is_embedded_in_a_link_stands_after_it(html: str, expected: str) -> None:
+    """Markdown has no links in links: both are kept, one after the other."""
+    assert markdown(html) == expected

@@ -96,8 +96,8 @@ def shape_media(media: Element, urls: Resolver) -> None:
     if poster.startswith("http"):
         shown = Element("img", {"src": poster, "alt": label})
     if source and not source.startswith(_NO_PICTURE):
-        shown = Element("a", {"href": source}, [shown or Text(label)])
-    if shown is None:
+        _link(media, source, shown or Text(label))
+    elif shown is None:
         media.unwrap()
     else:
         media.replace_with(Element("p", None, [shown]))
@@ -113,7 +113,20 @@ def shape_frame(frame: Element) -> None:
         frame.decompose()
         return
     label = " ".join((frame.attr("title") or frame.attr("name") or source).split())
-    frame.replace_with(Element("p", None, [Element("a", {"href": source}, [Text(label)])]))
+    _link(frame, source, Text(label))
+
+
+def _link(embedded: Element, source: str, shown: Node) -> None:
+    """Replaces what is embedded by a link to it; in Markdown no link stands in another, so it stands after that."""
+    link = Element("p", None, [Element("a", {"href": source}, [shown])])
+    around = embedded.closest("a[href]")
+    if around is None or around.parent is None:
+        embedded.replace_with(link)
+        return
+    embedded.decompose()
+    around.insert_after(link)
+    if not around.text.strip() and around.find("img") is None:
+        around.append(Text(around.attr("href") or ""))  # All that it showed; where it led is worth keeping.
 
 
 def shape_drawing(svg: Element) -> None:
@@ -124,7 +137,7 @@ def shape_drawing(svg: Element) -> None:
     svg.remove("title, desc, style, script")
     for either in svg.find_all("switch"):
         # The first that a browser can show is shown; the others say the same, for browsers that cannot.
-        shown = next((child for child in either if isinstance(child, Element) and child.text.strip()), None)
+        shown = next((child for child in either if isinstance(child, Element)), None)
         if shown is not None:
             either.replace_with(shown)
     _say(svg, " ".join(svg.stripped_strings))
