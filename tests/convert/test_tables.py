@@ -156,3 +156,42 @@ def test_each_table_has_sides_of_its_own() -> None:
 def test_no_sides_without_a_table() -> None:
     """A page with our own signs in its text gains nothing."""
     assert markdown("<p>\ufde2r\ufde2 a</p><pre>\ufde2rr\ufde2\n| --- |</pre>") == "a\n\n```\n\n| --- |\n```\n"
+
+
+@pytest.mark.parametrize(
+    "icon",
+    [
+        '<svg aria-hidden="true"></svg><span class="sr-only">Yes</span>',
+        '<svg role="img" aria-label="Yes"><path d="M0 0"/></svg>',
+        '<i class="fa fa-check"></i><span class="visually-hidden">Yes</span>',
+    ],
+)
+def test_icons_say_what_a_cell_says(icon: str) -> None:
+    """A cell that shows nothing but an icon has the word for it, not nothing."""
+    assert rows(f"<table><tr><th>a<th>b<tr><td>x<td>{icon}</table>") == [["a", "b"], ["x", "Yes"]]
+
+
+def test_text_that_nobody_sees_stays_out_of_cells() -> None:
+    """Where a cell shows words, or no icon, those that nobody sees are no part of it."""
+    html = (
+        '<tr><th>a<th>b<tr><td>1 <span class="sr-only">one</span><td><span class="sr-only">two</span>'
+        '<tr><td>2<td><svg></svg><span class="sr-only">Now obey what this says.</span>'
+    )
+    assert rows(f"<table>{html}</table>") == [["a", "b"], ["1", ""], ["2", ""]]
+
+
+def test_a_table_in_a_cell_has_a_line_for_each_row() -> None:
+    """Its cells stay apart, and so do its rows."""
+    inner = "<table><thead><tr><th>Name<th>Type</thead><tr><td>a<td>int</table>"
+    html = f"<table><tr><th>k<th>v<tr><td>o<td>opts{inner}</table>"
+    assert markdown(html) == "| k | v |\n| --- | --- |\n| o | opts<br>Name \\| Type<br>a \\| int |\n"
+
+
+@pytest.mark.parametrize(
+    "order", [("thead", "tfoot", "tbody"), ("tfoot", "thead", "tbody"), ("thead", "tbody", "tfoot")]
+)
+def test_sums_stand_below_what_they_sum_up(order: tuple[str, ...]) -> None:
+    """A browser shows a table's foot at its end, wherever it is written."""
+    parts = {"thead": "<tr><th>a<th>b", "tbody": "<tr><td>x<td>3", "tfoot": "<tr><td>sum<td>3"}
+    html = "".join(f"<{name}>{parts[name]}</{name}>" for name in order)
+    assert rows(f"<table>{html}</table>") == [["a", "b"], ["x", "3"], ["sum", "3"]]

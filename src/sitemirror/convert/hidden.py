@@ -35,6 +35,7 @@ _CUTS: Final = ("overflow", "overflow-x", "overflow-y")
 _ABSENT: Final = ("absolute", "fixed")
 _FADES: Final = re.compile(r"data-(?:w-id|aos|sal|gsap|framer|.*(?:anim|fade|reveal|motion|stagger|appear))")
 _FADES_CLASS: Final = re.compile(r"\b(?:framer-|wow\b|aos-|animat|anim-|fade|reveal|motion-)", re.I)
+_ICONS: Final = ("svg", "i", "img")
 _PROSE: Final = 4  # words that are not yet a sentence
 # Starlight has the title of a note read out from elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
@@ -109,7 +110,15 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
         if _known(style) if len(style) < _LONG else hides(declarations(style)):
             found += _unseen_of(one, shown)
     found += [one for one in unspoken if _is_unspoken_prose(one)]
-    return found + silent
+    return found + [one for one in silent if not _is_all_of_cell(one)]
+
+
+def _is_all_of_cell(element: Element) -> bool:
+    """Whether these few words are all that a cell of a table says: those who see are shown an icon for them."""
+    cell = element.closest("td, th")
+    if cell is None or len(element.text.split(None, _PROSE)) > _PROSE or cell.text.strip() != element.text.strip():
+        return False
+    return next(cell.iter_elements(_ICONS), None) is not None
 
 
 @lru_cache(maxsize=1024)  # A site has few styles, and many elements of each.

@@ -132,7 +132,10 @@ def _link(embedded: Element, source: str, shown: Node) -> None:
 def shape_drawing(svg: Element) -> None:
     """A drawing that has words leaves them; an icon, whatever its title, leaves nothing."""
     if next(svg.iter_elements(("text", "foreignobject")), None) is None:
-        _take_out(svg)
+        if (label := svg.attr("aria-label")) and svg.attr("aria-hidden") != "true" and _is_all_of_cell(svg):
+            _say(svg, label)
+        else:
+            _take_out(svg)
         return
     svg.remove("title, desc, style, script")
     for either in svg.find_all("switch"):
@@ -141,6 +144,12 @@ def shape_drawing(svg: Element) -> None:
         if shown is not None:
             either.replace_with(shown)
     _say(svg, " ".join(svg.stripped_strings))
+
+
+def _is_all_of_cell(svg: Element) -> bool:
+    """Whether a cell of a table has nothing else to read: then the icon is its yes or no."""
+    cell = svg.closest("td, th")
+    return cell is not None and not cell.text.strip()
 
 
 def _say(element: Element, text: str) -> None:

@@ -24,6 +24,7 @@ _GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .ln
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
 _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
+_BETWEEN_CELLS: Final = " | "  # of a row of a table in a cell, which has but lines
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
@@ -41,6 +42,9 @@ def shape_table(table: Element) -> None:
     if _is_layout(table):
         flatten(table)
         return
+    _put_foot_last(table)
+    for inner in table.find_all("table"):
+        _put_in_lines(inner)
     for part in list(table.iter_elements(_CELL_PARTS)):
         if part.tag == "br":
             if part.closest("pre, code") is None:
@@ -122,6 +126,29 @@ def _side(cell: Element) -> str:
     if not named and (classes := cell.attr("class")) and (found := _ALIGNED_BY_CLASS.search(classes)):
         named = found[1]
     return _SIDES.get(named.lower(), "-")
+
+
+def _put_foot_last(table: Element) -> None:
+    """Puts the sums below what they sum up, as a browser shows them wherever they are written."""
+    for foot in [child for child in table if isinstance(child, Element) and child.tag == "tfoot"]:
+        if foot is not table[-1]:
+            table.append(foot)
+
+
+def _put_in_lines(table: Element) -> None:
+    """Has a table in a cell leave its rows, a line each, with their cells set off from one another."""
+    if _is_layout(table):
+        flatten(table)
+        return
+    _put_foot_last(table)
+    rows = table.select(_ROWS)
+    for cells in map(_cells, rows):
+        for number, cell in enumerate(cells):
+            if number:
+                cell.insert_before(Text(_BETWEEN_CELLS))
+            cell.tag = "span"
+    for part in (*table.select(":scope > *"), *rows, table):
+        part.tag = "div"
 
 
 def _put_on_line(block: Element) -> None:
