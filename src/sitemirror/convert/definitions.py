@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from turbohtml import Element, Node, Text
@@ -10,7 +11,9 @@ from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.marks import pins
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table")
+_PARTS: Final = ("dt", "dd")
+_LEVELS: Final = 3  # of boxes in one another that group the parts of a list
+_BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table", "dl")
 _LINES: Final = ("br", "div", "p", "tr", "dd", "li")
 _BOLD: Final = ("strong", "b")
 _MARKED: Final = ("a", "code", "kbd", *_BOLD)
@@ -24,28 +27,32 @@ _AFTER_NAME: Final = frozenset("(<:=")
 
 def shape_definitions(dl: Element, names: Vocabulary) -> None:
     """Turns a `dl` into a list, unless it only indents, or holds what no list can."""
-    parts, groups = _parts(dl)
-    terms = [part for part in parts if part.tag == "dt"]
-    if not terms:
+    parts: list[Element | Text] = []
+    groups: list[Element] = []
+    _collect(dl, parts, groups)
+    for term in [part for part in parts if isinstance(part, Element) and part.tag == "dt"]:
+        _shape_term(term, names)
+    if not any(isinstance(part, Element) and part.tag == "dt" for part in parts):
         _open(dl, parts)  # `dd` alone: how old pages and wikis indent
         return
-    for term in terms:
-        _shape_term(term, names)
     if next(dl.iter_elements(_HEADINGS), None) is not None or dl.closest(_NOT_IN_A_LIST) is not None:
         _open(dl, parts)
         return
     item: Element | None = None
     before: Element | None = None
     # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
-    last = max([number for number, part in enumerate(parts) if part.tag == "dd"], default=-1)
+    last = max([number for number, part in enumerate(parts) if not _is(part, "dt")], default=-1)
     for number, part in enumerate(parts):
-        is_term = part.tag == "dt"
+        is_term = _is(part, "dt")
         if item is None or (is_term and (number > last or before is None or _is_link(before))):
+            if not is_term and not _is(part, "dd"):
+                continue  # It stands before the list, as it did.
             item = Element("li")
             dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
-        before = part if is_term else None
+        before = part if is_term and isinstance(part, Element) else None
         item.append(part)
-        part.tag = "p" if is_term else "div"
+        if isinstance(part, Element) and part.tag in _PARTS:
+            part.tag = "p" if is_term else "div"
     for group in groups:
         group.unwrap()
     dl.tag = "ul"
@@ -143,18 +150,34 @@ def shape_members(table: Element) -> bool:
     return True
 
 
-def _parts(dl: Element) -> tuple[list[Element], list[Element]]:
-    """The terms and definitions of a list, and the elements that group them."""
-    parts: list[Element] = []
-    groups: list[Element] = []
-    for child in dl:
-        if isinstance(child, Element):
-            if child.tag in ("dt", "dd"):
+def _collect(holder: Element, parts: list[Element | Text], groups: list[Element], levels: int = _LEVELS) -> None:
+    """Adds the terms and definitions of a list, what stands between them, and the elements that group them."""
+    is_between = False  # after something that is neither, where blanks count
+    for child in holder:
+        if isinstance(child, Text):
+            if is_between or not child.data.isspace():
                 parts.append(child)
-            elif child.tag == "div":
+                is_between = True
+        elif isinstance(child, Element):
+            is_between = False
+            if child.tag in _PARTS:
+                parts.append(child)
+            elif child.tag == "div" and _is_group(child, levels):
                 groups.append(child)
-                parts += [one for one in child if isinstance(one, Element) and one.tag in ("dt", "dd")]
-    return parts, groups
+                _collect(child, parts, groups, levels - 1)
+            elif child.text.strip() or child.find("img") is not None:
+                parts.append(child)
+                is_between = True
+
+
+def _is_group(box: Element, levels: int) -> bool:
+    """Whether a box in a list only holds some of its terms and definitions together."""
+    children = [child for child in box if isinstance(child, Element)] if levels else []
+    return any(child.tag in _PARTS or (child.tag == "div" and _is_group(child, levels - 1)) for child in children)
+
+
+def _is(part: Element | Text, tag: str) -> bool:
+    return isinstance(part, Element) and part.tag == tag
 
 
 def _shape_term(term: Element, names: Vocabulary) -> None:
@@ -163,6 +186,9 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         shape_signature(term)
         return
     for block in list(term.iter_elements(_BLOCKS)):
+        if block.tag == "dl":
+            term.tag = "dd"  # What tells so much is no term: JSDoc has lists there.
+            return
         if block.tag in ("pre", "table", "ul", "ol"):
             return
         block.unwrap()
@@ -187,6 +213,8 @@ def _take_classifiers(term: Element) -> list[Element]:
     return taken
 
 
-def _open(dl: Element, parts: list[Element]) -> None:
-    for part in (dl, *parts):
-        part.tag = "div"
+def _open(dl: Element, parts: Sequence[Element | Text]) -> None:
+    dl.tag = "div"
+    for part in parts:
+        if isinstance(part, Element) and part.tag in _PARTS:
+            part.tag = "div"

@@ -1,0 +1,41 @@
+"""Definition lists become lists whose items begin with the term, and keep the order of the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+
+@pytest.mark.parametrize(
+    ("between", "kept"),
+    [
+        ("<p>stray</p>", "stray"),
+        ("some <b>bold</b> <i>words</i>", "some **bold** *words*"),
+        ("<pre>x</pre>", "```\n  x"),
+    ],
+)
+def test_what_stands_between_definitions_stays_there(between: str, kept: str) -> None:
+    """A list may hold what is neither term nor definition: it belongs to the one before it."""
+    html = f"<dl><dt>A</dt><dd>a</dd>{between}<dt>B</dt><dd>b</dd></dl>"
+    said = markdown(html)
+    assert said.startswith(f"- **A**\n\n  a\n\n  {kept}")
+    assert said.endswith("- **B**\n\n  b\n")
+
+
+def test_boxes_in_boxes_group_definitions() -> None:
+    """A list is one however many boxes hold its parts together."""
+    html = "<dl><div><div><dt>A</dt><dd>a</dd></div></div><div><dt>B</dt><dd>b</dd></div></dl>"
+    assert markdown(html) == "- **A**\n\n  a\n\n- **B**\n\n  b\n"
+
+
+def test_a_list_is_no_term() -> None:
+    """JSDoc puts a list where a term should be."""
+    html = "<dl><dt>Fails</dt><dd></dd><dt><dl><dt>Type</dt><dd>Error</dd></dl></dt><dd></dd></dl>"
+    assert markdown(html) == "- **Fails**\n  - **Type**\n\n    Error\n"
+
+
+def test_boxes_without_end_take_no_time() -> None:
+    """A list whose boxes stand in one another a thousand times is read like any other."""
+    html = "<dl>" + "<div><dt>A</dt><dd>a</dd>" * 1000 + "</div>" * 1000 + "</dl>"
+    assert markdown(html).count("A") == 1000
