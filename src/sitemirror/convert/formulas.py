@@ -38,6 +38,10 @@ _SIGNS: Final = {
     "ψ": r"\psi ", "ω": r"\omega ",
 }  # fmt: skip
 _ACCENTS: Final = {"¯": "overline", "‾": "overline", "^": "hat", "~": "tilde", "→": "vec", "˙": "dot", ".": "dot"}
+_VARIANTS: Final = {
+    "bold": "mathbf", "double-struck": "mathbb", "script": "mathcal", "bold-script": "mathcal", "fraktur": "mathfrak",
+    "bold-fraktur": "mathfrak", "sans-serif": "mathsf", "monospace": "mathtt", "bold-italic": "boldsymbol",
+}  # fmt: skip
 _MAX_DEPTH: Final = 60
 
 
@@ -169,10 +173,36 @@ def _tex(element: Element, depth: int) -> str:
             return f"{_base(base)}_{{{below.strip()}}}"
         case (("msubsup" | "munderover"), [base, below, above]):
             return f"{_base(base)}_{{{below.strip()}}}^{{{above.strip()}}}"
+        case "mphantom", _:
+            return rf"\phantom{{{''.join(written)}}}"
         case "mfenced", _:
-            opening, closing = element.attr("open") or "(", element.attr("close") or ")"
-            return f"{opening}{', '.join(written)}{closing}"
+            return _fenced(element, written)
+        case "mmultiscripts", [base, *scripts] if parts[0].tag != "mprescripts":
+            tags = [part.tag for part in parts[1:]]
+            before = tags.index("mprescripts") if "mprescripts" in tags else len(tags)
+            left = "".join(_scripts(scripts[before + 1 :]))
+            return f"{'{}' + left if left else ''}{_base(base)}{''.join(_scripts(scripts[:before]))}"
     return "".join(written)
+
+
+def _fenced(element: Element, written: Sequence[str]) -> str:
+    """What stands between fences, with its separators: the last of them goes on, and an empty one is none."""
+    opening, closing, between = (element.attr(name) for name in ("open", "close", "separators"))
+    signs = "".join(("," if between is None else between).split())
+    joined = "".join(
+        piece + (f"{_signs(signs[min(number, len(signs) - 1)])} " if signs and number + 1 < len(written) else "")
+        for number, piece in enumerate(written)
+    )
+    return f"{_signs('(' if opening is None else opening)}{joined}{_signs(')' if closing is None else closing)}"
+
+
+def _scripts(written: Sequence[str]) -> list[str]:
+    """Indices below and above, in turns."""
+    return [f"{'^' if number % 2 else '_'}{{{tex.strip()}}}" for number, tex in enumerate(written) if tex.strip()]
+
+
+def _signs(text: str) -> str:
+    return "".join(_SIGNS.get(char, char) for char in text.strip())
 
 
 def _base(tex: str) -> str:
@@ -184,7 +214,9 @@ def _leaf(element: Element) -> str:
     text = " ".join(element.text.split())
     if element.tag == "mtext":
         return rf"\text{{{text}}}" if text else " "
-    written = "".join(_SIGNS.get(char, char) for char in text)
+    written = _signs(text)
+    if element.tag in ("mi", "mn") and (variant := _VARIANTS.get(element.attr("mathvariant") or "")) and text:
+        return rf"\{variant}{{{written.strip()}}}"
     if element.tag == "mi" and len(text) > 1 and text.isalpha():
         return rf"\mathrm{{{text}}}"
     return f" {written} " if element.tag == "mo" and text in ("=", "+", "−", "<", ">", "≤", "≥", "→") else written
