@@ -22,7 +22,7 @@ from sitemirror.convert.definitions import (
 )
 from sitemirror.convert.footnotes import shape_footnotes, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_drawn, shape_math, shape_script, shape_text
-from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.generators import Tabs, Vocabulary
 from sitemirror.convert.keys import shape_bold, shape_key, shape_raised, shape_step
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import (
@@ -41,6 +41,7 @@ from sitemirror.convert.titles import line_of
 from sitemirror.convert.verse import shape_verse
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")  # elements of its own, whose names are no classes
 
 
 class _Roles(dict[str, str | None]):
@@ -124,8 +125,8 @@ def _admonition(box: Element, page: _Page) -> bool:
 
 
 def _tab_set(box: Element, page: _Page) -> bool:
-    names = next(found for name in (box.attr("class") or "").split() if (found := page.names.tabs.get(name)))
-    return shape_tab_set(box, names)
+    every = [found for name in (box.attr("class") or "").split() if (found := page.names.tabs.get(name))]
+    return any(shape_tab_set(box, names) for names in every)
 
 
 def _footnote(element: Element, page: _Page) -> bool:
@@ -210,6 +211,10 @@ def _definitions(dl: Element, page: _Page) -> None:
 
 def _tab_list(row: Element, _: _Page) -> None:
     shape_tab_list(row)
+
+
+def _tab_group(box: Element, _: _Page) -> None:
+    shape_tab_set(box, _SHOELACE)
 
 
 def _details(details: Element, page: _Page) -> None:
@@ -343,6 +348,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], None]]] = {
     "dl": _definitions,
     "details": _details,
     "script": _script,
+    "sl-tab-group": _tab_group,
     "center": _block,
     "legend": _block,
     **dict.fromkeys(_HEADINGS, _heading),
@@ -352,6 +358,7 @@ _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "admonition": _admonition,
     "tabs": _tab_set,
+    "tablist": _alone(shape_tab_list),
     "footnote": _footnote,
     "footnotes": _footnotes,
     "diagram": _alone(shape_diagram),

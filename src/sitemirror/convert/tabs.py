@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbohtml import Element, Node, Text
@@ -13,6 +13,10 @@ from sitemirror.convert.titles import words_of
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
 _PANELS: Final = "[role=tabpanel]"
+# Bootstrap's, which its older releases do not mark up for screen readers.
+_TOGGLES: Final = "a:is([data-toggle=tab], [data-toggle=pill], [data-bs-toggle=tab], [data-bs-toggle=pill])"
+_PANES: Final = ".tab-pane"
+_TARGETS: Final = ("href", "data-target", "data-bs-target")
 _MANY: Final = 100  # panels in one another for each tab: no page has them, and each would be looked at for each
 
 
@@ -22,25 +26,32 @@ def shape_tab_set(box: Element, names: Tabs) -> bool:
 
 
 def shape_tab_list(row: Element) -> bool:
-    """Groups the tabs of a set that is marked up for screen readers; `row` is its list of tabs."""
+    """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
     labels = row.select("[role=tab]")
+    if labels:
+        return _group_of(row, labels, _PANELS)
+    labels = row.select(_TOGGLES)
+    return bool(labels) and _group_of(row, labels, _PANES)
+
+
+def _group_of(row: Element, labels: Sequence[Element], panes: str) -> bool:
     holder = row
     panels: list[Element] = []
     for _level in range(_LEVELS):
         if not isinstance(holder.parent, Element):
             break
         holder = holder.parent
-        if panels := holder.select(_PANELS):
+        if panels := holder.select(panes):
             break
     if len(panels) > _MANY + _MANY * len(labels):
         return False
-    around = holder.closest(_PANELS)
-    return _group(labels, [panel for panel in panels if _is_of(panel, around)])
+    around = holder.closest(panes)
+    return _group(labels, [panel for panel in panels if _is_of(panel, around, panes)])
 
 
-def _is_of(panel: Element, around: Element | None) -> bool:
+def _is_of(panel: Element, around: Element | None, panes: str) -> bool:
     """Whether `panel` is of the set that stands in the panel `around`, and not of a set in one of its own panels."""
-    outer = panel.parent.closest(_PANELS) if isinstance(panel.parent, Element) else None
+    outer = panel.parent.closest(panes) if isinstance(panel.parent, Element) else None
     return outer is None or outer is around
 
 
@@ -64,7 +75,7 @@ def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
             if panel is not None:
                 item.append(panel)  # Now: what moves within one tree is not copied.
         for panel in panels:
-            panel.tag = "div"
+            panel.tag = panel.tag if panel.tag == "pre" else "div"
     for label in labels:
         parent = label.parent
         label.decompose()
@@ -79,7 +90,8 @@ def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[l
     named = {panel.attr("id") or "": panel for panel in panels}
     of_label = {panel.attr("aria-labelledby") or "": panel for panel in panels}
     linked = [
-        named.get(label.attr("aria-controls") or "?") or of_label.get(label.attr("id") or "?") for label in labels
+        named.get(label.attr("aria-controls") or "?") or of_label.get(label.attr("id") or "?") or _target(label, named)
+        for label in labels
     ]
     if any(linked):
         return list(zip(texts, linked, strict=True))
@@ -90,6 +102,12 @@ def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[l
         if len(panels) == len(chosen) == 1:
             return [(text, panels[0] if number in chosen else None) for number, text in enumerate(texts)]
     return list(zip(texts, [*panels, *[None] * (len(labels) - len(panels))], strict=True))
+
+
+def _target(label: Element, named: Mapping[str, Element]) -> Element | None:
+    """The panel that a label leads to."""
+    targets = (label.attr(name) or "" for name in _TARGETS)
+    return next((named[target[1:]] for target in targets if target[:1] == "#" and target[1:] in named), None)
 
 
 def _name(label: list[Node]) -> Element:

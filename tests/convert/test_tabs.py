@@ -1,0 +1,48 @@
+"""Tabs of many makers become lists, each item with the tab's name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+BOOTSTRAP = (
+    '<ul class="nav nav-tabs"{0}><li class="active"><a data-toggle="tab" href="#a">A</a></li><li><a data-toggle="tab" '
+    'href="#b">B</a></li></ul><div class="tab-content"><div id="b" class="tab-pane"><p>two</p></div>'
+    '<div id="a" class="tab-pane active"><p>one</p></div></div>'
+)
+SETS = {
+    "asciidoctor-tabs": (
+        '<div class="openblock tabs is-sync"><div class="content"><div class="ulist tablist"><ul><li id="t1">'
+        '<p>A</p></li><li id="t2" class="tab"><p>B</p></li></ul></div><div class="tabpanel" aria-labelledby="t1">'
+        '<p>one</p></div><div class="tabpanel is-hidden" aria-labelledby="t2"><p>two</p></div></div></div>'
+    ),
+    "Bootstrap 3": BOOTSTRAP.format(""),
+    "Bootstrap 3, half marked up": BOOTSTRAP.format(' role="tablist"'),
+    "Shoelace": (
+        '<sl-tab-group><sl-tab slot="nav" panel="a">A</sl-tab><sl-tab slot="nav" panel="b">B</sl-tab>'
+        '<sl-tab-panel name="a">one</sl-tab-panel><sl-tab-panel name="b">two</sl-tab-panel></sl-tab-group>'
+    ),
+}
+
+
+@pytest.mark.parametrize("html", SETS.values(), ids=SETS)
+def test_tabs_of_many_makers_are_named_groups(html: str) -> None:
+    """Each panel stands under its own label, whatever says which is which."""
+    assert markdown(html) == "- **A**\n\n  one\n\n- **B**\n\n  two\n"
+
+
+def test_panels_that_are_code_stay_code() -> None:
+    """ReadMe's tabs hold nothing but listings."""
+    html = (
+        '<div class="CodeTabs"><div class="CodeTabs-toolbar"><button>cURL</button><button>Node</button>'
+        '</div><div class="CodeTabs-inner"><pre><code class="language-bash">curl x\n</code></pre>'
+        '<pre><code class="language-js">x()\n</code></pre></div></div>'
+    )
+    assert markdown(html) == "- **cURL**\n  ```bash\n  curl x\n  ```\n\n- **Node**\n  ```js\n  x()\n  ```\n"
+
+
+def test_a_row_of_links_is_no_set_of_tabs() -> None:
+    """What has the name of tabs and shows nothing stays a list."""
+    html = '<ul class="nav nav-tabs"><li><a href="/a">A</a></li><li><a href="/b">B</a></li></ul>'
+    assert markdown(html) == "- [A](https://example.com/a)\n- [B](https://example.com/b)\n"
