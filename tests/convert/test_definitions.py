@@ -39,3 +39,11 @@ def test_boxes_without_end_take_no_time() -> None:
     """A list whose boxes stand in one another a thousand times is read like any other."""
     html = "<dl>" + "<div><dt>A</dt><dd>a</dd>" * 1000 + "</div>" * 1000 + "</dl>"
     assert markdown(html).count("A") == 1000
+
+
+def test_what_a_group_begins_with_is_of_its_term() -> None:
+    """A picture above a term does not move to the definition before it."""
+    groups = "".join(f'<div><img src="/{name}.png" alt="{name}"><dt>{name}</dt><dd>x</dd></div>' for name in "AB")
+    assert markdown(f"<dl>{groups}</dl>") == (
+        "- **A**\n\n  ![A](https://example.com/A.png)\n\n  x\n\n- **B**\n\n  ![B](https://example.com/B.png)\n\n  x\n"
+    )

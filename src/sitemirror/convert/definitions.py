@@ -164,8 +164,12 @@ def _collect(holder: Element, parts: list[Element | Text], groups: list[Element]
                 parts.append(child)
             elif child.tag == "div" and _is_group(child, levels):
                 groups.append(child)
-                _collect(child, parts, groups, levels - 1)
-            elif child.text.strip() or child.find("img") is not None:
+                grouped: list[Element | Text] = []
+                _collect(child, grouped, groups, levels - 1)
+                first = next((number for number, part in enumerate(grouped) if _is(part, "dt")), 0)
+                # A picture above the term of its group is no part of what was told before.
+                parts += [*grouped[first : first + 1], *grouped[:first], *grouped[first + 1 :]]
+            elif child.tag == "img" or child.text.strip() or child.find("img") is not None:
                 parts.append(child)
                 is_between = True
 
