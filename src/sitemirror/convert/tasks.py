@@ -20,6 +20,14 @@ def shape_checklist(rows: Element) -> None:
 
 
 def _shape_item(item: Element) -> None:
+    drawn = next((child for child in item if isinstance(child, Element)), None)
+    names = [] if drawn is None else (drawn.attr("class") or "").split()
+    if drawn is not None and "checkbox" in names and not drawn.text.strip():
+        drawn.replace_with(_box("checkbox-on" in names))  # Notion
+        return
+    if item.attr("data-inline-task-id") is not None:
+        item.insert(0, _box("checked" in (item.attr("class") or "").split()))  # Confluence
+        return
     first = _first(item)
     if isinstance(first, Text):
         found = _SIGN.match(first.data)

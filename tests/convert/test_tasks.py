@@ -1,0 +1,22 @@
+"""Lists of tasks whose boxes are not controls."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<ul class="inline-task-list"><li data-inline-task-id="1" class="checked"><span>Buy</span></li>'
+        '<li data-inline-task-id="2"><span>Oil</span></li></ul>',
+        '<ul class="to-do-list"><li><div class="checkbox checkbox-on"></div> <span>Buy</span></li>'
+        '<li><div class="checkbox checkbox-off"></div> <span>Oil</span></li></ul>',
+    ],
+    ids=["Confluence", "Notion"],
+)
+def test_drawn_boxes_are_boxes(html: str) -> None:
+    """What a style sheet draws says whether a task is done."""
+    assert markdown(html) == "- [x] Buy\n- [ ] Oil\n"
