@@ -17,6 +17,8 @@ _TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "k
 _CELLS: Final = ":scope > tr > td, :scope > * > tr > td"
 _KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
 _DISMISSED: Final = "alert-dismiss"  # begins what Bootstrap calls messages that go when they are read
+_LINES: Final = ("p", "h3", "h4", "h5", "h6")
+_MAX_KIND: Final = 40  # characters
 _END_OF_TITLE: Final = ":!：. "
 
 
@@ -74,12 +76,23 @@ def _kind(box: Element, names: Vocabulary) -> str | None:
 def _title(box: Element, names: Vocabulary) -> Element | None:
     """The box's own title, not that of a box inside it."""
     found = box.select_one(names.titles)
-    holder = None if found is None else found.parent
+    if found is None:
+        return _named_title(box, names)
+    holder = found.parent
     while isinstance(holder, Element) and holder is not box:
         if any(names.roles.get(word) == "admonition" for word in (holder.attr("class") or "").split()):
             return None
         holder = holder.parent
     return found
+
+
+def _named_title(box: Element, names: Vocabulary) -> Element | None:
+    """The first line of a box where that is only what kind of note it is, whatever it is marked up as."""
+    first = next(iter(_shown(box)), None)
+    if not isinstance(first, Element) or first.tag not in _LINES or len(first.text) > _MAX_KIND:
+        return None
+    said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
+    return first if said in names.alerts and box.text.strip() != first.text.strip() else None
 
 
 def _take_title(title: Element, box: Element) -> None:

@@ -1,0 +1,62 @@
+"""Notes of many makers become alerts, with their own titles and nothing said twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+QUARTO = '<meta name="generator" content="quarto-1.4.550"><main id="quarto-document-content"><p>x</p>'
+WRITERSIDE = '<script src="https://resources.jetbrains.com/writerside/apidoc/6.4/app.js"></script>'
+NOTES = {
+    "DocFX": ('<div class="NOTE"><h5>Note</h5><p>B</p></div>', "> [!NOTE]\n> B\n"),
+    "Microsoft Learn": ('<div class="WARNING">\n<p>Warning</p>\n<p>B</p></div>', "> [!WARNING]\n> B\n"),
+    "Documenter": (
+        '<div class="admonition is-warning"><header class="admonition-header">Julia 1.5</header>'
+        '<div class="admonition-body"><p>B</p></div></div>',
+        "> [!WARNING]\n> **Julia 1.5**\n>\n> B\n",
+    ),
+    "Relearn": (
+        '<div class="box notices cstyle note"><div class="box-label"><i class="fas"></i> Note</div>'
+        '<div class="box-content"><p>B</p></div></div>',
+        "> [!NOTE]\n> B\n",
+    ),
+    "AWS": (
+        '<div class="awsdocs-note awsdocs-important"><div class="awsdocs-note-title"><awsui-icon></awsui-icon>'
+        '<h6>Important</h6></div><div class="awsdocs-note-text"><p>B</p></div></div>',
+        "> [!IMPORTANT]\n> B\n",
+    ),
+    "Confluence": (
+        '<div class="confluence-information-macro confluence-information-macro-information"><p class="title">T</p>'
+        '<span class="aui-icon"></span><div class="confluence-information-macro-body"><p>B</p></div></div>',
+        "> [!NOTE]\n> **T**\n>\n> B\n",
+    ),
+    "ReadMe": (
+        '<blockquote class="callout callout_warn"><h3 class="callout-heading">Mind</h3><p>B</p></blockquote>',
+        "> [!WARNING]\n> **Mind**\n>\n> B\n",
+    ),
+    "Chirpy": ('<blockquote class="prompt-tip"><p>B</p></blockquote>', "> [!TIP]\n> B\n"),
+    "Quarto": (
+        f'{QUARTO}<div class="callout callout-tip callout-titled"><div class="callout-header"><div '
+        'class="callout-title-container"><span class="screen-reader-only">Tip</span>T</div></div>'
+        '<div class="callout-body-container"><p>B</p></div></div></main>',
+        "x\n\n> [!TIP]\n> **T**\n>\n> B\n",
+    ),
+    "Writerside": (
+        f'{WRITERSIDE}<main><aside class="prompt" data-type="tip"><p>B</p></aside></main>',
+        "> [!TIP]\n> B\n",
+    ),
+    "by hand": ('<div class="note"><p><b>Important:</b></p><p>B</p></div>', "> [!IMPORTANT]\n> B\n"),
+}
+
+
+@pytest.mark.parametrize(("html", "expected"), NOTES.values(), ids=NOTES)
+def test_notes_of_many_makers_are_alerts(html: str, expected: str) -> None:
+    """Whatever a note's box and title are called, it is an alert of its kind."""
+    assert markdown(html) == expected
+
+
+@pytest.mark.parametrize("text", ["Note", "Important things come first."])
+def test_what_a_note_says_is_no_title(text: str) -> None:
+    """All that a note says stays in it, even if it sounds like a title."""
+    assert markdown(f'<div class="note"><p>{text}</p></div>') == f"> [!NOTE]\n> {text}\n"
