@@ -16,6 +16,7 @@ _LABELS: Final = (
     ":scope > .label, :scope > dt, :scope > sup, :scope > .footnote-definition-label, :scope > .brackets, "
     ":scope > .backrefs"
 )
+_NUMBERED: Final = "h5"
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
 
 
@@ -107,6 +108,21 @@ def split_list(dl: Element) -> list[Element]:
         if isinstance(child, Element) and notes:
             notes[-1].append(child)
     dl.tag = "div"
+    return notes
+
+
+def split_headed(box: Element) -> list[Element]:
+    """The notes of a box in which each has a heading with its number, as Texinfo writes them: an element each."""
+    notes: list[Element] = []
+    for child in list(box):
+        if isinstance(child, Element) and child.tag == _NUMBERED:
+            back = child.find("a", id=True)
+            if back is not None and (name := back.attr("id")) and _bare(child).isdecimal():
+                notes.append(Element("div", {"id": name}))
+                child.replace_with(notes[-1])
+                continue
+        if notes:
+            notes[-1].append(child)
     return notes
 
 

@@ -20,7 +20,7 @@ from sitemirror.convert.definitions import (
     shape_signature,
     shape_synopsis,
 )
-from sitemirror.convert.footnotes import shape_footnotes, split_list
+from sitemirror.convert.footnotes import shape_footnotes, split_headed, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_drawn, shape_math, shape_script, shape_text
 from sitemirror.convert.generators import Tabs, Vocabulary
 from sitemirror.convert.keys import shape_bold, shape_key, shape_raised, shape_step
@@ -34,7 +34,7 @@ from sitemirror.convert.listings import (
 )
 from sitemirror.convert.marks import end_of_details, folded, pins, unfolded
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
-from sitemirror.convert.tables import flatten, shape_grid, shape_quote, shape_table
+from sitemirror.convert.tables import flatten, shape_grid, shape_menu, shape_quote, shape_table
 from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.titles import line_of
@@ -134,6 +134,8 @@ def _footnote(element: Element, page: _Page) -> bool:
         return False  # the mark that refers to one
     if element.tag == "dl":
         page.notes.extend(split_list(element))
+    elif notes := split_headed(element):
+        page.notes.extend(notes)
     elif element.find(["ol", "ul"]) is not None and element.attr("id") is None:
         return _footnotes(element, page)
     else:
@@ -368,6 +370,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "terminal": _terminal,
     "grid": _alone(shape_grid),
     "members": _members,
+    "menu": _alone(shape_menu),
     "headline": _headline,
     "listing": _lines,
     "numbered": _numbered,

@@ -84,6 +84,30 @@ def shape_quote(table: Element) -> bool:
     return True
 
 
+def shape_menu(table: Element) -> bool:
+    """Makes lists of a table that has a link in each row, and on its right where that leads."""
+    if table.tag != "table":
+        return False
+    shown: list[Element] = []
+    for row in table.select(_ROWS):
+        link = row.find("a", href=True)
+        if link is None:
+            if text := " ".join(row.text.split()):
+                shown.append(Element("p", None, [Text(text)]))
+            continue
+        item = Element("li", None, [link])
+        if (cell := _cells(row)[-1]).text.strip() and link not in cell.descendants:
+            item.append(Text(": "))
+            item.extend(cell.children)
+        if not shown or shown[-1].tag != "ul":
+            shown.append(Element("ul"))
+        shown[-1].append(item)
+    table.clear()
+    table.extend(shown)
+    table.tag = "div"
+    return True
+
+
 def square(table: Element) -> None:
     """Gives every row the same number of cells: a span becomes its cell and empty ones."""
     rows = table.select(_ROWS)

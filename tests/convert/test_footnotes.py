@@ -1,0 +1,27 @@
+"""Footnotes whose notes no list holds."""
+
+from __future__ import annotations
+
+from tests.convert.pages import markdown
+
+
+def test_texinfo_heads_each_note_with_its_number() -> None:
+    """The headings are the notes' labels, and each note is one with all that follows it."""
+    notes = "".join(
+        f'<h5 class="footnote-body-heading"><a id="FOOT{n}" href="#DOCF{n}">({n})</a></h5><p>Note {n}.</p><p>More.</p>'
+        for n in (1, 2)
+    )
+    text = "".join(f'Text<a class="footnote" id="DOCF{n}" href="#FOOT{n}"><sup>{n}</sup></a>. ' for n in (1, 2))
+    assert markdown(f'<p>{text}</p><div class="footnote"><h4>Notes</h4>{notes}</div>') == (
+        "Text[^1]. Text[^2].\n\n#### Notes\n\n[^1]: Note 1.\n\n    More.\n\n[^2]: Note 2.\n\n    More.\n"
+    )
+
+
+def test_org_defines_each_note_in_a_box() -> None:
+    """The number that leads back is not part of the note."""
+    html = (
+        '<p>Text<sup><a id="fnr.1" class="footref" href="#fn.1" role="doc-backlink">1</a></sup>.</p>'
+        '<div class="footdef"><sup><a id="fn.1" class="footnum" href="#fnr.1" role="doc-backlink">1</a></sup> '
+        '<div class="footpara" role="doc-footnote"><p class="footpara">The note.</p></div></div>'
+    )
+    assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"
