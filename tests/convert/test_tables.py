@@ -195,3 +195,8 @@ def test_sums_stand_below_what_they_sum_up(order: tuple[str, ...]) -> None:
     parts = {"thead": "<tr><th>a<th>b", "tbody": "<tr><td>x<td>3", "tfoot": "<tr><td>sum<td>3"}
     html = "".join(f"<{name}>{parts[name]}</{name}>" for name in order)
     assert rows(f"<table>{html}</table>") == [["a", "b"], ["x", "3"], ["sum", "3"]]
+
+
+def test_a_line_break_at_the_end_of_a_cell_breaks_nothing() -> None:
+    """Only what stands between lines is kept."""
+    assert rows("<table><tr><th>a<th>b<tr><td>c<br>d<br> <td>e</table>") == [["a", "b"], ["c<br>d", "e"]]

@@ -48,7 +48,7 @@ def shape_table(table: Element) -> None:
     for part in list(table.iter_elements(_CELL_PARTS)):
         if part.tag == "br":
             if part.closest("pre, code") is None:
-                part.replace_with(Text(LINE_BREAK))
+                part.replace_with(*([] if _ends_cell(part) else [Text(LINE_BREAK)]))
         else:
             _put_on_line(part)
     _tell_columns(table)
@@ -197,6 +197,13 @@ def _put_on_line(block: Element) -> None:
     if isinstance(after, Text) or (after is not None and after.tag not in _CELL_PARTS):
         block.insert_after(Text(LINE_BREAK))
     block.tag = "span"
+
+
+def _ends_cell(br: Element) -> bool:
+    """Whether a line break is the last thing in a cell, where there is nothing to break."""
+    parent = br.parent
+    is_cell = isinstance(parent, Element) and parent.tag in ("td", "th")
+    return is_cell and all(isinstance(node, Text) and not node.data.strip() for node in br.next_siblings)
 
 
 def _neighbour(siblings: Iterable[Node]) -> Element | Text | None:
