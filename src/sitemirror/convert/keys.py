@@ -55,3 +55,16 @@ def shape_bold(title: Element) -> bool:
     if title.text.strip() and title.find(["strong", "b"]) is None:
         title.wrap_children(Element("strong"))
     return True
+
+
+def shape_above(element: Element) -> bool:
+    """Marks what a style sheet alone puts above the line."""
+    element.tag = "sup"
+    shape_raised(element)
+    return True
+
+
+def leave_out(element: Element) -> bool:
+    """Takes out what is there to be pressed, by a name that nothing else has."""
+    element.decompose()
+    return True

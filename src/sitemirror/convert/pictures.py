@@ -10,6 +10,7 @@ from sitemirror.convert.links import Resolver
 from sitemirror.srcset import candidates
 
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
+_NO_WORDS: Final = "No description has been provided for this image"  # says nbconvert of every picture
 _LAZY: Final = ("data-src", "data-lazy-src", "data-original")
 _LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
 
@@ -29,6 +30,8 @@ def shape_image(image: Element, urls: Resolver) -> None:
             _say(image, image.attr("alt") or "")
             return
         image.attrs["src"] = source
+    if image.attr("alt") == _NO_WORDS:
+        image.attrs["alt"] = ""
     _out_of_code(image)
     for name in ("alt", "title"):
         if (text := image.attr(name)) and "\n" in text:

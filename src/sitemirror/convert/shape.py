@@ -12,6 +12,7 @@ from typing import Final
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.admonitions import shape_admonition
+from sitemirror.convert.cards import shape_card
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
 from sitemirror.convert.definitions import (
     shape_definitions,
@@ -22,8 +23,8 @@ from sitemirror.convert.definitions import (
 )
 from sitemirror.convert.footnotes import shape_footnotes, split_headed, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_drawn, shape_math, shape_script, shape_text
-from sitemirror.convert.generators import Tabs, Vocabulary
-from sitemirror.convert.keys import shape_bold, shape_key, shape_raised, shape_step
+from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.keys import leave_out, shape_above, shape_bold, shape_key, shape_raised, shape_step
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import (
     shape_callouts,
@@ -35,13 +36,12 @@ from sitemirror.convert.listings import (
 from sitemirror.convert.marks import end_of_details, folded, pins, unfolded
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
 from sitemirror.convert.tables import flatten, shape_grid, shape_menu, shape_quote, shape_table
-from sitemirror.convert.tabs import shape_tab_list, shape_tab_set
+from sitemirror.convert.tabs import SHOELACE, shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.titles import line_of
 from sitemirror.convert.verse import shape_verse
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")  # elements of its own, whose names are no classes
 
 
 class _Roles(dict[str, str | None]):
@@ -216,7 +216,7 @@ def _tab_list(row: Element, _: _Page) -> None:
 
 
 def _tab_group(box: Element, _: _Page) -> None:
-    shape_tab_set(box, _SHOELACE)
+    shape_tab_set(box, SHOELACE)
 
 
 def _details(details: Element, page: _Page) -> None:
@@ -371,6 +371,9 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "grid": _alone(shape_grid),
     "members": _members,
     "menu": _alone(shape_menu),
+    "card": _alone(shape_card),
+    "raised": _alone(shape_above),
+    "unsaid": _alone(leave_out),
     "headline": _headline,
     "listing": _lines,
     "numbered": _numbered,

@@ -10,6 +10,8 @@ from turbohtml import Element, Node, Text
 from sitemirror.convert.generators import Tabs
 from sitemirror.convert.titles import words_of
 
+SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
+"""A set of tabs made of elements of its own, whose names are no classes."""
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
 _PANELS: Final = "[role=tabpanel]"
