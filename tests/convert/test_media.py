@@ -137,18 +137,22 @@ def test_a_drawing_says_each_label_once() -> None:
     [
         (
             '<a href="/p"><video src="/v.mp4"></video></a>',
-            "<https://example.com/p>\n\n[video](https://example.com/v.mp4)\n",
+            "[video](https://example.com/v.mp4)\n\n<https://example.com/p>\n",
         ),
         (
             '<a href="/p">See <iframe src="/f" title="Film"></iframe></a>',
-            "[See](https://example.com/p)\n\n[Film](https://example.com/f)\n",
+            "[Film](https://example.com/f)\n\n[See](https://example.com/p)\n",
+        ),
+        (
+            '<a href="/p">See <video src="/1"></video><video src="/2"></video></a>',
+            "[video](https://example.com/1)\n\n[video](https://example.com/2)\n\n[See](https://example.com/p)\n",
         ),
         (
             '<a href="/p">See <object data="/f"></object></a>',
-            "[See](https://example.com/p)\n\n<https://example.com/f>\n",
+            "<https://example.com/f>\n\n[See](https://example.com/p)\n",
         ),
     ],
 )
-def test_what_is_embedded_in_a_link_stands_after_it(html: str, expected: str) -> None:
+def test_what_is_embedded_in_a_link_stands_before_it(html: str, expected: str) -> None:
     """Markdown has no links in links: both are kept, one after the other."""
     assert markdown(html) == expected

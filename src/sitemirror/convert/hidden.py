@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from turbohtml import Element, Text
@@ -116,9 +117,13 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
 def _is_all_of_cell(element: Element) -> bool:
     """Whether these few words are all that a cell of a table says: those who see are shown an icon for them."""
     cell = element.closest("td, th")
-    if cell is None or len(element.text.split(None, _PROSE)) > _PROSE or cell.text.strip() != element.text.strip():
+    if cell is None or len(element.text.split(None, _PROSE)) > _PROSE:
         return False
-    return next(cell.iter_elements(_ICONS), None) is not None
+    own = list(element.stripped_strings)
+    # Not its whole text: a cell may hold a page.
+    return list(islice(cell.stripped_strings, len(own) + 1)) == own and (
+        next(cell.iter_elements(_ICONS), None) is not None
+    )
 
 
 @lru_cache(maxsize=1024)  # A site has few styles, and many elements of each.

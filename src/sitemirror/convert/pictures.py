@@ -120,15 +120,15 @@ def shape_frame(frame: Element) -> None:
 
 
 def _link(embedded: Element, source: str, shown: Node) -> None:
-    """Replaces what is embedded by a link to it; in Markdown no link stands in another, so it stands after that."""
+    """Replaces what is embedded by a link to it; in Markdown no link stands in another, so it stands before that."""
     link = Element("p", None, [Element("a", {"href": source}, [shown])])
     around = embedded.closest("a[href]")
     if around is None or around.parent is None:
         embedded.replace_with(link)
         return
     embedded.decompose()
-    around.insert_after(link)
-    if not around.text.strip() and around.find("img") is None:
+    around.insert_before(link)
+    if next(around.stripped_strings, None) is None and around.find("img") is None:
         around.append(Text(around.attr("href") or ""))  # All that it showed; where it led is worth keeping.
 
 
@@ -152,7 +152,7 @@ def shape_drawing(svg: Element) -> None:
 def _is_all_of_cell(svg: Element) -> bool:
     """Whether a cell of a table has nothing else to read: then the icon is its yes or no."""
     cell = svg.closest("td, th")
-    return cell is not None and not cell.text.strip()
+    return cell is not None and next(cell.stripped_strings, None) is None
 
 
 def _say(element: Element, text: str) -> None:
