@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 import ada_url
@@ -209,7 +210,8 @@ def _leads_up_from_heading(anchor: turbohtml.Element, text: str) -> bool:
     if text.translate(_INVISIBLE).strip("[]() \xa0\n").lower() not in _TOP_TEXTS:
         return False
     heading = anchor.closest("h1, h2, h3, h4, h5, h6")
-    return heading is not None and heading.text.strip() != text.strip()
+    own = len(list(anchor.stripped_strings))
+    return heading is not None and len(list(islice(heading.stripped_strings, own + 1))) > own
 
 
 def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:

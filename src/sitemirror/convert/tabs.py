@@ -19,7 +19,7 @@ _PANELS: Final = "[role=tabpanel]"
 _TOGGLES: Final = "a:is([data-toggle=tab], [data-toggle=pill], [data-bs-toggle=tab], [data-bs-toggle=pill])"
 _PANES: Final = ".tab-pane"
 _TARGETS: Final = ("href", "data-target", "data-bs-target")
-_MANY: Final = 100  # panels in one another for each tab: no page has them, and each would be looked at for each
+_MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
 
 
 def shape_tab_set(box: Element, names: Tabs) -> bool:
@@ -33,7 +33,7 @@ def shape_tab_list(row: Element) -> bool:
     if labels:
         return _group_of(row, labels, _PANELS)
     labels = row.select(_TOGGLES)
-    return bool(labels) and _group_of(row, labels, _PANES)
+    return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES)
 
 
 def _group_of(row: Element, labels: Sequence[Element], panes: str) -> bool:
