@@ -25,6 +25,7 @@ from sitemirror.convert.judge import model
 from sitemirror.convert.keep import keep, prune
 from sitemirror.convert.listings import drop_colours
 from sitemirror.convert.parts import Parts
+from sitemirror.convert.white_space import settle_white_space
 
 
 class Reason(Enum):
@@ -112,6 +113,7 @@ def drop_chrome(body: Element) -> list[Cut]:
             _cut(element, reason, cut)
     for element in hidden.unseen(body, named, [element for element, _ in cut]):
         _cut(element, Reason.HIDDEN, cut)
+    settle_white_space(named)
     return cut
 
 

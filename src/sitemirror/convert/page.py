@@ -20,6 +20,7 @@ from sitemirror.convert.one_line import one_line
 from sitemirror.convert.refresh import declared_refresh, refresh_target
 from sitemirror.convert.shape import shape
 from sitemirror.convert.tables import square
+from sitemirror.convert.white_space import STYLED, settle_white_space
 from sitemirror.model import Link, Page
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
@@ -128,6 +129,7 @@ def _whole_body(document: Document, urls: Resolver, names: Vocabulary) -> str:
     if body is None:
         return ""
     parts.drop_no_content(body)
+    settle_white_space(body.select(STYLED))
     return _markdown([body], urls, names)
 
 

@@ -1,0 +1,95 @@
+"""Styles that keep the line ends of the source. The renderer takes what has one for code; most of it is prose.
+
+Editors write them on every paragraph, heading and span that is pasted from elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+STYLED: Final = "[style*='white-space' i]"
+"""Finds what may have such a style."""
+
+_DECLARED: Final = re.compile(r"(?:^|[;\s])white-space\s*:\s*([\w-]+)[^;]*;?", re.I)
+_KEEPING: Final = frozenset(("pre", "pre-wrap", "pre-line", "break-spaces"))
+_TYPEWRITER: Final = re.compile(r"font[\w-]*\s*:[^;]*(?:mono|courier|consolas|menlo)", re.I)
+_CODE: Final = ("pre", "code", "textarea")
+_PIECES: Final = ":not(div, span, br, b, i, em, strong, font, code)"  # what a listing is not made of
+_LINE_ENDS: Final = re.compile(r"[ \t]*+\n\s*+")
+_BOXES: Final = frozenset(("div", "p", "li", "td", "section", "article"))
+_INLINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "span", "strong", "u"))
+_LEAST_LINES: Final = 2
+
+
+def settle_white_space(elements: Iterable[Element]) -> None:
+    """Makes text with line breaks of what has such a style, and code of what also looks like it."""
+    for element in elements:
+        style = element.attr("style") or ""
+        # The name is in small letters as a rule; a style without it is not looked at any further.
+        if ("white-space" in style or "WHITE-SPACE" in style) and (found := _DECLARED.search(style)):
+            _settle(element, style, found)
+
+
+def _settle(element: Element, style: str, found: re.Match[str]) -> None:
+    if found[1].lower() not in _KEEPING or element.tag in _CODE:
+        return
+    if _is_listing(element, style):
+        element.tag = "pre"
+        return
+    element.attrs["style"] = style[: found.start()] + ";" + style[found.end() :]
+    if "\n" in element.text.strip():
+        _break_lines(element)
+
+
+def _is_listing(element: Element, style: str) -> bool:
+    """Whether it is a box of lines in a typewriter's letters, and of nothing else."""
+    return (
+        element.tag == "div"
+        and _TYPEWRITER.search(style) is not None
+        and element.select_one(_PIECES) is None
+        and ("\n" in element.text.strip() or len(element.select("div, br")) >= _LEAST_LINES)
+    )
+
+
+def _break_lines(element: Element) -> None:
+    """Ends the lines of its text where they are seen to end."""
+    for text in [node for node in element.descendants if isinstance(node, Text)]:
+        data = text.data
+        if "\n" not in data or data.isspace() or not _is_kept(text, element):
+            continue
+        nodes: list[Node] = []
+        here = 0
+        for end in _LINE_ENDS.finditer(data):
+            # Line ends at its edges are those of the markup around it, but beside other text.
+            if (end.start() == 0 and not _is_inline(text.previous_sibling)) or (
+                end.end() == len(data) and not _is_inline(text.next_sibling)
+            ):
+                continue
+            nodes += (Text(data[here : end.start()]), _end(text, end[0].count("\n")))
+            here = end.end()
+        if nodes:
+            text.replace_with(*nodes, Text(data[here:]))
+
+
+def _is_kept(text: Text, element: Element) -> bool:
+    """Whether nothing in between has a style of its own, or keeps its lines anyway."""
+    for around in text.ancestors:
+        if around is element:
+            return True
+        if isinstance(around, Element) and (around.tag in _CODE or _DECLARED.search(around.attr("style") or "")):
+            return False
+    return False
+
+
+def _is_inline(node: Node | None) -> bool:
+    return isinstance(node, Element) and node.tag in _INLINE
+
+
+def _end(text: Text, lines: int) -> Element:
+    """What ends a line; after an empty one a new paragraph begins, where there is a place for it."""
+    parent = text.parent
+    return Element("div" if lines > 1 and isinstance(parent, Element) and parent.tag in _BOXES else "br")
