@@ -1,31 +1,17 @@
-"""Code blocks: the language they name in one of many ways, without the numbers and buttons beside the code."""
+"""Code blocks, with the language that they name, and without the numbers and buttons beside the code."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import unescape
 from textwrap import dedent
 from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-_LANGUAGE_CLASS: Final = re.compile(
-    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight)"
-    r"-([\w+#.-]+)|\b(?:brush|lang):\s*([\w+#.-]+)"
-)
-_LANGUAGE_ATTRIBUTES: Final = ("data-lang", "data-language", "language", "data-enlighter-language", "data-code-lang")
-_BESIDE_LANGUAGE: Final = frozenset(("hljs", "sourceCode", "programlisting", "prettyprint", "highlight"))
-_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
-_NO_LANGUAGE: Final = frozenset(
-    ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
-)
-# What code is wrapped in by names that begin like those: `highlight-wrapper`, `lang-switcher`.
-_ARRANGES: Final = re.compile(
-    r"(?:^|[-_])(?:area|block|body|box|button|container|content|copy|frame|group|header|inner|menu|outer|panel|picker|"
-    r"select|selector|switch|switcher|tabs?|title|toggle|toolbar|view|viewer|wrap|wrapper)$",
-    re.I,
-)
+from sitemirror.convert.languages import language_of
+
 _LINE_NUMBERS: Final = (
     "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln, .source-line-no, "
     ".sourceLineNo, span.line-numbers, td.line-numbers)"
@@ -36,8 +22,6 @@ _MAYBE_NUMBERED: Final = "[class^=lin], .ln"
 _MORE_THAN_COLOUR: Final = (
     ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
 )
-_OTHER_NAMES: Final = {"html-basic": "html", "html-erb": "erb", "xml-svg": "svg"}  # GitHub's, for what others shorten
-_SHORT_NAMES: Final = frozenset(("c", "r", "js", "ts", "go", "py", "rb", "rs", "cs", "sh", "kt", "hs", "md"))
 _IN_A_WRAPPER: Final = 5  # elements and texts, at most
 _CHANGED_LINES: Final = ".ec-line"
 _CHANGED: Final = ".ins, .del"
@@ -179,45 +163,3 @@ def shape_diagram(element: Element) -> bool:
     element.tag = "pre"
     element.attrs["class"] = "language-mermaid"
     return True
-
-
-def language_of(element: Element, names: Mapping[str, str]) -> str | None:
-    """The language that `element` names; empty if it says that there is none, `None` if it says nothing."""
-    classes = element.attr("class")
-    named = None
-    if len(element.attrs) > (classes is not None):  # Most have nothing but a class; looking for each name takes longer.
-        named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
-        if named is None and element.tag == "pre" and (spoken := element.attr("lang")):
-            # `lang` is for what people speak; some renderers misuse it.
-            named = spoken if ("-" not in spoken and len(spoken) > 2) or spoken in _SHORT_NAMES else None
-    if not named:
-        if not classes:
-            return None
-        named = _prefixed_name(classes) if "-" in classes or ":" in classes else None
-        named = named or _bare_name(classes.split(), names)
-    if not named:
-        return None
-    named = named.strip().lower()
-    named = _OTHER_NAMES.get(named, named)
-    if named in _NO_LANGUAGE:
-        return ""
-    return named if _LANGUAGE.fullmatch(named) else None
-
-
-def _prefixed_name(classes: str) -> str | None:
-    """The language that a class name ends with, after a word that says so."""
-    for found in _LANGUAGE_CLASS.finditer(classes):
-        name: str = found[1] or found[2]
-        if not _ARRANGES.search(name):
-            return name
-    return None
-
-
-def _bare_name(words: Sequence[str], names: Mapping[str, str]) -> str | None:
-    """The language that is a class name of its own, beside one that says what the element is."""
-    for word in words:
-        if word in names:
-            return names[word]
-    if len(words) == 2 and words[0] in _BESIDE_LANGUAGE:
-        return words[1]
-    return None
