@@ -29,3 +29,78 @@ from tests.convert.pages import markdown
 def test_code_says_its_language(html: str, language: str) -> None:
     """A class name that is a language needs no prefix on code; on what is around it, it may mean anything."""
     assert markdown(html) == f"```{language}\nx\n```\n"
+
+
+def test_variants_of_code_in_one_block_are_blocks_of_their_own() -> None:
+    """Node's manual has a switch between two module systems, and both codes in one block."""
+    html = (
+        '<pre><input type="checkbox"><code class="language-js mjs">import a</code>'
+        '<code class="language-js cjs">const b</code> <button>copy</button></pre>'
+    )
+    assert markdown(html) == "```js\nimport a\n```\n\n```js\nconst b\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<pre><code>a</code><code>b</code></pre>", "a\nb"),
+        ("<pre><code>a</code>\n<code>b</code></pre>", "a\nb"),
+        ("<pre><code>a</code> <code>b</code></pre>", "a b"),
+        ("<pre>use <code>a</code><code>b</code></pre>", "use ab"),
+        ('<pre><span style="display:block">a</span><span style="display: block;">b</span></pre>', "a\nb"),
+    ],
+)
+def test_code_in_pieces_keeps_its_lines(html: str, expected: str) -> None:
+    """Elements that each hold a line end it; others stand in one."""
+    assert markdown(html) == f"```\n{expected}\n```\n"
+
+
+def test_what_a_pointer_shows_is_no_part_of_the_code() -> None:
+    """Twoslash puts the type of each name beside it, into the code."""
+    html = (
+        '<pre class="shiki twoslash"><code><span class="line">const <span class="twoslash-hover">'
+        '<span class="twoslash-popup-container"><code class="twoslash-popup-code">const t: 1</code></span>t</span> = 1'
+        "</span></code></pre>"
+    )
+    assert markdown(html) == "```\nconst t = 1\n```\n"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<pre class="shiki has-diff"><code class="language-js"><span class="line">a()</span>\n'
+        '<span class="line diff remove">old()</span>\n<span class="line diff add">new()</span></code></pre>',
+        '<pre data-language="js"><code><div class="ec-line"><div class="code">a()</div></div>'
+        '<div class="ec-line del"><div class="code">old()</div></div>'
+        '<div class="ec-line ins"><div class="code">new()</div></div></code></pre>',
+    ],
+)
+def test_changed_lines_have_their_signs_in_any_language(html: str) -> None:
+    """Lines that a style sheet marks as added or removed say so themselves."""
+    assert markdown(html) == "```diff\n a()\n-old()\n+new()\n```\n"
+    assert markdown(html.replace("remove", "add").replace("del", "ins")) == "```js\na()\nold()\nnew()\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (
+            '<pre><code><div><span aria-hidden="true">1</span><span>import os</span></div>'
+            '<div><span aria-hidden="true">2</span><span>x</span></div></code></pre>',
+            "import os\nx",
+        ),
+        (
+            '<pre><div><span class="select-none">9</span>a</div><div><span class="select-none">10</span></div>'
+            '<div><span class="select-none">11</span>c</div></pre>',
+            "a\n\nc",
+        ),
+        ("<pre><div><i>1</i>a</div><div><i>2</i>b</div><div><i>3</i>c</div></pre>", "a\nb\nc"),
+        ("<pre><div><i>1</i><div>a\n</div></div><div><i>2</i><div>b</div></div></pre>", "a\nb"),
+        ("<pre><div><i>1</i> a</div><div><i>2</i> b</div></pre>", "1 a\n2 b"),
+        ("<pre><div><i>1</i> a</div><div><i>2</i> b</div><div><i>4</i> c</div></pre>", "1 a\n2 b\n4 c"),
+        ("<pre><div>1 a</div><div>2 b</div><div>3 c</div></pre>", "1 a\n2 b\n3 c"),
+    ],
+)
+def test_what_counts_the_lines_is_left_out(html: str, expected: str) -> None:
+    """An element that begins each line with its number is a line number, whatever it is called."""
+    assert markdown(html) == f"```\n{expected}\n```\n"

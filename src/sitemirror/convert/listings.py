@@ -10,6 +10,15 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
+from sitemirror.convert.code_lines import (
+    CHANGED,
+    REMOVED,
+    drop_counted,
+    may_show_changes,
+    part_lines,
+    show_changes,
+    split_listing,
+)
 from sitemirror.convert.languages import language_of
 
 _LINE_NUMBERS: Final = (
@@ -22,10 +31,8 @@ _MAYBE_NUMBERED: Final = "[class^=lin], .ln"
 _MORE_THAN_COLOUR: Final = (
     ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
 )
+_POPUPS: Final = ".twoslash-popup-container"  # the type of a name, for who points at it
 _IN_A_WRAPPER: Final = 5  # elements and texts, at most
-_CHANGED_LINES: Final = ".ec-line"
-_CHANGED: Final = ".ins, .del"
-_CODE_OF_LINE: Final = ".code"
 _COLOURING: Final = re.compile(r"</?(?:font|span|b|strong|i|em|u|a)(?: [^<>]*)?>")
 _BREAK: Final = re.compile(r"<br ?/?>")
 _ENTITY: Final = re.compile(r"&#?\w+;")
@@ -48,12 +55,20 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     """Tells the renderer the language of a code block; `names` are class names that mean one."""
     if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
         return  # Its text is that of the one around it.
+    for one in split_listing(pre) if len(pre) > 1 else (pre,):
+        _shape_one(one, names)
+
+
+def _shape_one(pre: Element, names: Mapping[str, str]) -> None:
+    classes = pre.attr("class") or ""
+    if "twoslash" in classes:
+        pre.remove(_POPUPS)
     text = pre.text
     if pre.select_one(_MORE_THAN_TEXT) is not None:
         if text.lstrip()[:1].isdigit() or pre.select_one(_MAYBE_NUMBERED) is not None:
             _drop_numbers(pre)
         if "\n" not in text:
-            _part_lines(pre)
+            part_lines(pre)
         for button in list(pre.iter_elements(_BUTTONS)):
             button.decompose()
     code = pre.find("code")
@@ -65,11 +80,13 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             break
         language = language_of(here, names)
         here = here.parent
+    if language == "diff":
+        show_changes(pre, CHANGED)
+    elif may_show_changes(pre, classes) and show_changes(pre, REMOVED):
+        language = "diff"  # Where lines are only added, the code is whole, and its language says more.
     for part in (pre,) if code is None else (pre, code):
         if language is not None:
             part.attrs["class"] = f"language-{language}" if language else ""
-    if language == "diff":
-        _show_changes(pre)
 
 
 def _drop_numbers(pre: Element) -> None:
@@ -80,6 +97,7 @@ def _drop_numbers(pre: Element) -> None:
         if span.text.strip().isdigit():  # else it may be a prompt
             span.decompose()
     if (text := pre.text) == before:
+        drop_counted(pre)
         return
     if isinstance(last := pre[-1] if len(pre) else None, Text) and last.data.isspace():
         last.data = "\n"  # Javadoc has a screenful of empty lines below its sources.
@@ -95,23 +113,6 @@ def _wraps_little(element: Element) -> bool:
     except IndexError:
         return True
     return False
-
-
-def _part_lines(pre: Element) -> None:
-    """Ends the lines of code that only their elements part."""
-    lines = pre.select("span.line")
-    for line in lines[1:]:
-        line.insert_before(Text("\n"))
-
-
-def _show_changes(pre: Element) -> None:
-    """Puts the signs back that Expressive Code leaves to its style sheet."""
-    lines = pre.select(_CHANGED_LINES)
-    for line in lines if any(line.matches(_CHANGED) for line in lines) else ():
-        classes = (line.attr("class") or "").split()
-        (line.select_one(_CODE_OF_LINE) or line).insert(
-            0, Text("+" if "ins" in classes else "-" if "del" in classes else " ")
-        )
 
 
 def shape_lines(element: Element) -> None:
