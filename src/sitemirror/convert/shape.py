@@ -13,6 +13,7 @@ from turbohtml import Element, Node, Text
 
 from sitemirror.convert.admonitions import shape_admonition
 from sitemirror.convert.cards import shape_card
+from sitemirror.convert.code_spans import shape_code
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
 from sitemirror.convert.definitions import (
     shape_definitions,
@@ -85,10 +86,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     if names.unwrap:
         for box in element.select(names.unwrap):
             box.tag = "div"
-    for code in element.iter_elements("code"):
-        if "\n" in code.text and code.closest("pre") is None:
-            # Source is wrapped where it pleases; a code span would show every blank.
-            code.text = " ".join(code.text.split())
+    shape_code(element)
     if names.formulas:
         for found in element.select(names.formulas):
             shape_delimited(found)
@@ -164,6 +162,16 @@ def _lines(element: Element, _: _Page) -> bool:
     if element.tag == "pre":
         return False
     shape_lines(element)
+    return True
+
+
+def _source(box: Element, page: _Page) -> bool:
+    """Code that only its class tells from text."""
+    if box.tag != "div" or any(isinstance(child, Element) for child in box):
+        return False
+    box.tag = "pre"
+    box.set_text(box.text.strip("\n"))
+    _code_block(box, page)
     return True
 
 
@@ -376,6 +384,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "unsaid": _alone(leave_out),
     "headline": _headline,
     "listing": _lines,
+    "source": _source,
     "numbered": _numbered,
     "signature": _signature,
     "verse": _alone(shape_verse),

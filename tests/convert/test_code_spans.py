@@ -1,0 +1,59 @@
+"""Code within text, and the lines that it may have."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.convert.pages import markdown
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p><code>git add .<br>git commit -m x</code></p>", "```\ngit add .\ngit commit -m x\n```\n"),
+        ("<p><code>\n a<br>\n  b\n c\n</code></p>", "```\na\nb c\n```\n"),
+        (  # the PHP manual
+            '<div class="phpcode"><code><span>&lt;?php<br>&nbsp;&nbsp;$x = 1; // c<br>echo $x;</span></code></div>',
+            "```php\n<?php\n  $x = 1; // c\necho $x;\n```\n",
+        ),
+        ("<code><div>a</div><div><br></div><div>b</div></code>", "```\na\n\nb\n```\n"),
+        ('<code style="white-space: pre">a\n  b</code>', "```\na\n  b\n```\n"),
+        ("<p><samp>login:<br>Welcome<br></samp></p>", "```\nlogin:\nWelcome\n```\n"),
+        ("<p>Run:<br><code>a<br>b</code><br>then</p>", "Run:\n\n```\na\nb\n```\n\nthen\n"),
+        ('<code class="language-js"><pre>a\n b</pre></code>', "```js\na\n b\n```\n"),
+        ("<p>Either <code>a<br>b</code> or</p>", "Either `a`\\\n`b` or\n"),
+        ("<table><tr><th>h<tr><td><code>a<br>b</code></table>", "| h |\n| --- |\n| `a`<br>`b` |\n"),
+        ("<h2><code>a<br>b</code></h2>", "## `a b`\n"),
+        ("<p><code>a\n <span>b</span></code></p>", "`a b`\n"),
+        ("<p><code><br></code>x</p>", "` `x\n"),
+        ("<code>a<br><code>b<br><code>c<br>d</code></code></code>", "```\na\nb\nc\nd\n```\n"),
+    ],
+)
+def test_code_keeps_its_lines(html: str, expected: str) -> None:
+    """Lines that are seen are lines of a code block, or of spans where a block has no place; others are joined."""
+    assert markdown(html) == expected
+
+
+def test_a_tree_that_can_be_folded_is_set_in() -> None:
+    """Redoc writes JSON as lists in one another, with a button to fold each."""
+    html = (
+        '<div class="redoc-json"><code><button>-</button><span>{</span><ul><li><div>"id": 0,</div></li>'
+        '\n<li><div>"o": <button></button>{<ul><li><div>"a": [<ul><li>1</li></ul>]</div></li></ul>}</div></li></ul>'
+        "<span>}</span></code></div>"
+    )
+    assert markdown(html) == '```\n{\n  "id": 0,\n  "o": {\n    "a": [\n      1\n    ]\n  }\n}\n```\n'
+
+
+def test_code_that_only_a_class_tells_from_text() -> None:
+    """Writerside leaves it to a script to make code of it; elsewhere such a box has elements in it."""
+    assert markdown('<div class="code-block" data-lang="bash">\nls -l\ncat x\n</div>') == "```bash\nls -l\ncat x\n```\n"
+    assert markdown('<div class="code-block"><p>a</p><pre>b</pre></div>') == "a\n\n```\nb\n```\n"
+
+
+def test_what_a_typewriter_writes_is_code() -> None:
+    """`tt` is code, but for links, which code cannot hold, and for whole pages in such letters."""
+    html = (
+        '<p>Use <tt>foo_X*</tt><tt></tt>, <tt>-x <i>f</i></tt>, <tt>a\nb</tt> or <tt><a href="/x">l</a></tt></p>'
+        "<tt><p>all_*</p></tt>"
+    )
+    assert markdown(html) == ("Use `foo_X*`, `-x f`, `a b` or [l](https://example.com/x)\n\nall_*\n")
