@@ -102,6 +102,22 @@ def test_no_break_spaces_are_not_spelled_out() -> None:
     assert markdown(html) == "| a\xa0b:\xa0 c |  |\n| --- | --- |\n\n```\n| &#160; |\n```\n"
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>End.&nbsp;</p><p>&nbsp;Start</p>", "End.\n\nStart\n"),
+        ("<ul><li>&nbsp;a<li>b&nbsp; &nbsp;</ul>", "- a\n- b\n"),
+        ("<blockquote><p>Use <code>x</code>&nbsp;</p></blockquote>", "> Use `x`\n"),
+        ("<p>&nbsp; &nbsp;set in</p>", "&#160; \xa0set in\n"),
+        ("<p>a &amp;#160;</p><p>---&nbsp;</p>", "a \\&#160;\n\n\\---&#160;\n"),
+        ("<p>&nbsp;- no item</p>", "&#160;- no item\n"),
+    ],
+)
+def test_no_break_spaces_at_the_ends_of_a_text_say_nothing(html: str, expected: str) -> None:
+    """One before the first word or any after the last go; what they keep from being read as a mark stays."""
+    assert markdown(html) == expected
+
+
 def test_alerts_that_a_page_shows_as_written_are_alerts() -> None:
     """A renderer that does not know alerts shows their first line; elsewhere the same words are words."""
     html = (

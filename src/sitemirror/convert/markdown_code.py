@@ -13,6 +13,11 @@ _FENCING_TICKS: Final = re.compile("`(?=``)`*+").finditer  # One character in fr
 _NBSP_IN_CELL: Final = re.compile("(\\|?) *+(?:(?:\xa0|&#160;) *+)++(?=\\|)")
 # It looks back from the entity's end, since a pattern that begins with a text is found many times faster.
 _NBSP_IN_WORDS: Final = re.compile(r"&#160;(?<=[\w.,:;)\]]&#160;)(?:&#160;)*+(?= ?\w)")
+# Where they keep nothing together: after the last word, and one alone before the first. What would then be read as the
+# sign of a list, a rule or a definition keeps them.
+_NBSP_AT_END: Final = re.compile(r"(?:[ \xa0]*+&#160;)++[ \xa0]*+(?=\\?\Z)")
+_NO_SIGN: Final = re.compile(r"(?=.*[^\W_])(?!\s*[0-9]{1,9}[.)]\Z).*[^\s\\|+-](?<!\]:)", re.S).fullmatch
+_NBSP_AT_START: Final = re.compile(r"([ \t>]*+(?:(?:[-*+]|[0-9]{1,9}[.)]) )?)&#160; ?(?=[^\W\d_])").match
 _BLANK_LINES: Final = re.compile(r"\n\n\n+")  # found fast, since it begins with what it is
 
 
@@ -51,7 +56,7 @@ def without_blank_lines(text: str) -> str:
 
 
 def with_plain_spaces(text: str) -> str:
-    """`text` with no-break spaces as they are, where they keep words together; at a cell's end they say nothing."""
+    """`text` with no-break spaces as they are, where they keep words together; at a text's ends they say nothing."""
     return outside_code(text, _plain_spaces_in_lines)
 
 
@@ -77,9 +82,21 @@ def _plain_spaces(line: str) -> str:
     has_entity = "&#160;" in line
     if ("\xa0 |" in line or (has_entity and "&#160; |" in line)) and line.lstrip(" \t>").startswith("|"):
         line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
+    if has_entity:
+        line = _without_outer_spaces(line)
     if not has_entity or "`" in line:  # Code may speak of the entity.
         return line
     return _NBSP_IN_WORDS.sub(lambda spaces: "\xa0" * (len(spaces[0]) // len("&#160;")), line)
+
+
+def _without_outer_spaces(line: str) -> str:
+    if line.endswith(("&#160;", "\xa0", " ", "\\")) and (found := _NBSP_AT_END.search(line)):
+        words = line[: found.start()]
+        if _NO_SIGN(words):
+            line = words + line[found.end() :]
+    if found := _NBSP_AT_START(line):
+        line = found[1] + line[found.end() :]
+    return line
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
