@@ -16,17 +16,29 @@ from tests.convert.pages import markdown
             '<div class="phpcode"><code><span>&lt;?php<br>&nbsp;&nbsp;$x = 1; // c<br>echo $x;</span></code></div>',
             "```php\n<?php\n  $x = 1; // c\necho $x;\n```\n",
         ),
-        ("<code><div>a</div><div><br></div><div>b</div></code>", "```\na\n\nb\n```\n"),
+        (
+            "<code><div>for x in range(3):</div><div><br></div><div>&nbsp; print(x)</div></code>",
+            "```\nfor x in range(3):\n\n  print(x)\n```\n",
+        ),
         ('<code style="white-space: pre">a\n  b</code>', "```\na\n  b\n```\n"),
         ("<p><samp>login:<br>Welcome<br></samp></p>", "```\nlogin:\nWelcome\n```\n"),
-        ("<p>Run:<br><code>a<br>b</code><br>then</p>", "Run:\n\n```\na\nb\n```\n\nthen\n"),
+        (
+            "<p>Run:<br><code>first line<br>second line</code><br>then</p>",
+            "Run:\n\n```\nfirst line\nsecond line\n```\n\nthen\n",
+        ),
         ('<code class="language-js"><pre>a\n b</pre></code>', "```js\na\n b\n```\n"),
-        ("<p>Either <code>a<br>b</code> or</p>", "Either `a`\\\n`b` or\n"),
-        ("<table><tr><th>h<tr><td><code>a<br>b</code></table>", "| h |\n| --- |\n| `a`<br>`b` |\n"),
-        ("<h2><code>a<br>b</code></h2>", "## `a b`\n"),
+        ("<p>Either <code>first line<br>second line</code> or</p>", "Either `first line`\\\n`second line` or\n"),
+        (
+            "<table><tr><th>h<tr><td><code>first line<br>second line</code></table>",
+            "| h |\n| --- |\n| `first line`<br>`second line` |\n",
+        ),
+        ("<h2><code>first line<br>second line</code></h2>", "## `first line second line`\n"),
         ("<p><code>a\n <span>b</span></code></p>", "`a b`\n"),
         ("<p><code><br></code>x</p>", "` `x\n"),
-        ("<code>a<br><code>b<br><code>c<br>d</code></code></code>", "```\na\nb\nc\nd\n```\n"),
+        (
+            "<code>first line<br><code>second line<br><code>c<br>d</code></code></code>",
+            "```\nfirst line\nsecond line\nc\nd\n```\n",
+        ),
     ],
 )
 def test_code_keeps_its_lines(html: str, expected: str) -> None:

@@ -22,32 +22,35 @@ _CODE_OF_LINE: Final = ".code"
 
 
 def split_listing(pre: Element) -> list[Element]:
-    """Makes a code block of each variant that one holds; code in one language, cut in pieces, has a line in each."""
+    """Leaves the first of the variants that a code block holds; the others become blocks, which it returns.
+
+    Code in one language that is cut in pieces has a line in each.
+    """
     codes: list[Element] = []
     for child in pre:
         if isinstance(child, Element):
             if child.tag == "code":
                 codes.append(child)
             elif child.tag not in _CONTROLS:
-                return [pre]
+                return []
         elif isinstance(child, Text) and not child.data.isspace():
-            return [pre]
+            return []
     if len(codes) < 2:
-        return [pre]
+        return []
     names = [code.attr("class") or "" for code in codes]
     if len(set(names)) == len(names) and all(map(_LANGUAGE.search, names)):
         attributes = {name: value for name, value in pre.attrs.items() if name != "id"}
-        blocks = [pre, *(Element("pre", attributes) for _ in names[1:])]
-        pre.insert_after(*blocks[1:])
-        for block, code in zip(blocks, codes, strict=True):
+        variants = [Element("pre", attributes) for _ in names[1:]]
+        pre.insert_after(*variants)
+        for block, code in zip((pre, *variants), codes, strict=True):
             block.append(code)
         for rest in list(pre)[:-1]:
             rest.extract()
-        return blocks
+        return variants
     for code in codes[1:]:
         if isinstance(before := code.previous_sibling, Element) and not before.text.endswith("\n"):
             code.insert_before(Text("\n"))
-    return [pre]
+    return []
 
 
 def part_lines(pre: Element) -> None:
@@ -89,15 +92,6 @@ def _is_beside(number: Element) -> bool:
     if isinstance(line := number.next_sibling, Element) and line.tag == "div":
         return True
     return number.attr("aria-hidden") == "true" or _NOT_COPIED.search(number.attr("class") or "") is not None
-
-
-def may_show_changes(pre: Element, classes: str) -> bool:
-    """Whether lines may have been marked as added or removed, which is asked of every code block."""
-    if "has-diff" in classes:
-        return True
-    code = pre[0] if len(pre) else None
-    line = code[0] if isinstance(code, Element) and len(code) else None
-    return isinstance(line, Element) and "ec-line" in (line.attr("class") or "")
 
 
 def show_changes(pre: Element, changes: frozenset[str]) -> bool:

@@ -8,7 +8,8 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-_CODE: Final = ("code", "samp", "tt")
+_SHORT: Final = 16  # characters, of code that is not looked into
+_LONG: Final = 30  # of code that may have boxes in it
 _BOXES: Final = ("div", "p", "ul", "ol", "li")  # within code, each has lines of its own
 _LISTS: Final = ("ul", "ol")
 _BROKEN: Final = ("br", *_BOXES)
@@ -36,22 +37,38 @@ _BLOCKS: Final = frozenset(
 
 def shape_code(root: Element) -> None:
     """Shapes all code that stands in no code block."""
-    for code in list(root.iter_elements(_CODE)):
-        if code.parent is None:
-            continue  # It was in code that is a block now.
-        is_plain = len(code) == 1 and isinstance(code[0], Text)  # as nearly all of it is
-        text = code.text
-        if code.tag == "tt":
-            if not text.strip() or (not is_plain and code.select_one(_MORE_THAN_LETTERS) is not None):
-                continue
-            if code.closest("pre, code") is None:
-                code.tag = "code"
-        if (is_plain and "\n" not in text) or not len(code) or code.closest("pre") is not None:
-            continue
-        if not is_plain and code.find("pre") is not None:
-            _free_block(code, text)
-        else:
-            _shape_lines(code, text, is_plain=is_plain)
+    # Most of it is a word or two, and every question is asked of dozens on each page.
+    found = [
+        code
+        for code in root.iter_elements("code")
+        if "\n" in (text := code.text)
+        or ((size := len(text)) > _SHORT and code.find("br") is not None)
+        or (size > _LONG and code.find("div") is not None)
+    ]
+    for code in found:
+        if code.closest("pre") is None and code.parent is not None:  # else it was in code that is a block now
+            _shape_span(code)
+
+
+def shape_output(samp: Element) -> None:
+    """The same for what a program writes."""
+    if samp.closest("pre") is None:
+        _shape_span(samp)
+
+
+def shape_typed(tt: Element) -> None:
+    """Makes code of what a typewriter writes, if it is no more than letters: code holds neither links nor blocks."""
+    if tt.text.strip() and tt.select_one(_MORE_THAN_LETTERS) is None and tt.closest("pre, code") is None:
+        tt.tag = "code"
+        _shape_span(tt)
+
+
+def _shape_span(code: Element) -> None:
+    """Gives code the lines that it is seen to have, and no others."""
+    if code.find("pre") is None:
+        _shape_lines(code, code.text)
+    else:
+        _free_block(code, code.text)
 
 
 def _free_block(code: Element, text: str) -> None:
@@ -61,9 +78,9 @@ def _free_block(code: Element, text: str) -> None:
         code.tag = "div"
 
 
-def _shape_lines(code: Element, text: str, *, is_plain: bool) -> None:
+def _shape_lines(code: Element, text: str) -> None:
     keeps = "\n" in text and (style := code.attr("style")) is not None and _KEEPS_LINES.search(style) is not None
-    if keeps or (not is_plain and code.find(list(_BROKEN)) is not None):
+    if keeps or code.find("br") is not None or code.find("div") is not None:
         lines = [line.replace("\xa0", " ").rstrip() for line in _text(code, keeps=keeps).split("\n")]
         if len(lines) > 1 and code.closest(_ONE_LINE) is None:
             _place(code, lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbohtml import Element
@@ -63,7 +63,7 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
         if not classes:
             return None
         named = _prefixed_name(classes) if "-" in classes or ":" in classes else None
-        named = named or _bare_name(classes.split(), names, _KNOWN if element.tag in _CODE else ())
+        named = named or _bare_name(element, classes.split(), names)
     if not named:
         return None
     named = named.strip().lower()
@@ -82,14 +82,13 @@ def _prefixed_name(classes: str) -> str | None:
     return None
 
 
-def _bare_name(words: Sequence[str], names: Mapping[str, str], known: Container[str]) -> str | None:
+def _bare_name(element: Element, words: Sequence[str], names: Mapping[str, str]) -> str | None:
     """The language that is a class name of its own, or stands beside one that says what the element is."""
     for word in words:
         if word in names:
             return names[word]
-    for word in words:
-        if word.lower() in known:
-            return word
+    if not _KNOWN.isdisjoint(words) and element.tag in _CODE:
+        return next(word for word in words if word in _KNOWN)
     if len(words) == 2 and words[0] in _BESIDE_LANGUAGE and words[1] not in _BESIDE_BOTH:
         return words[1]
     return None

@@ -10,15 +10,7 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-from sitemirror.convert.code_lines import (
-    CHANGED,
-    REMOVED,
-    drop_counted,
-    may_show_changes,
-    part_lines,
-    show_changes,
-    split_listing,
-)
+from sitemirror.convert.code_lines import CHANGED, REMOVED, drop_counted, part_lines, show_changes, split_listing
 from sitemirror.convert.languages import language_of
 
 _LINE_NUMBERS: Final = (
@@ -55,13 +47,10 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     """Tells the renderer the language of a code block; `names` are class names that mean one."""
     if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
         return  # Its text is that of the one around it.
-    for one in split_listing(pre) if len(pre) > 1 else (pre,):
-        _shape_one(one, names)
-
-
-def _shape_one(pre: Element, names: Mapping[str, str]) -> None:
-    classes = pre.attr("class") or ""
-    if "twoslash" in classes:
+    if len(pre) > 1 and pre.find("code") is not None:
+        for variant in split_listing(pre):
+            shape_listing(variant, names)
+    if (classes := pre.attr("class")) and "twoslash" in classes:
         pre.remove(_POPUPS)
     text = pre.text
     if pre.select_one(_MORE_THAN_TEXT) is not None:
@@ -82,7 +71,7 @@ def _shape_one(pre: Element, names: Mapping[str, str]) -> None:
         here = here.parent
     if language == "diff":
         show_changes(pre, CHANGED)
-    elif may_show_changes(pre, classes) and show_changes(pre, REMOVED):
+    elif ((classes and "has-diff" in classes) or pre.attr("data-language")) and show_changes(pre, REMOVED):
         language = "diff"  # Where lines are only added, the code is whole, and its language says more.
     for part in (pre,) if code is None else (pre, code):
         if language is not None:

@@ -13,7 +13,7 @@ from turbohtml import Element, Node, Text
 
 from sitemirror.convert.admonitions import shape_admonition
 from sitemirror.convert.cards import shape_card
-from sitemirror.convert.code_spans import shape_code
+from sitemirror.convert.code_spans import shape_code, shape_output, shape_typed
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
 from sitemirror.convert.definitions import (
     shape_definitions,
@@ -215,6 +215,14 @@ def _code_block(pre: Element, page: _Page) -> None:
     shape_listing(pre, page.names.languages)
 
 
+def _output(samp: Element, _: _Page) -> None:
+    shape_output(samp)
+
+
+def _typed(tt: Element, _: _Page) -> None:
+    shape_typed(tt)
+
+
 def _definitions(dl: Element, page: _Page) -> None:
     shape_definitions(dl, page.names)
 
@@ -335,6 +343,8 @@ def _block(element: Element, _: _Page) -> None:
 
 _RULES: Final[dict[str, Callable[[Element, _Page], None]]] = {
     "pre": _code_block,
+    "samp": _output,
+    "tt": _typed,
     "img": _image,
     "noscript": _noscript,
     "video": _media,

@@ -27,11 +27,15 @@ _LEAST_LINES: Final = 2
 
 def settle_white_space(elements: Iterable[Element]) -> None:
     """Makes text with line breaks of what has such a style, and code of what also looks like it."""
-    for element in elements:
-        style = element.attr("style") or ""
-        # The name is in small letters as a rule; a style without it is not looked at any further.
-        if ("white-space" in style or "WHITE-SPACE" in style) and (found := _DECLARED.search(style)):
-            _settle(element, style, found)
+    # A page has few such styles, and every element with any style is asked.
+    found = [
+        (element, style)
+        for element in elements
+        if (style := element.attr("style")) and ("white-space" in style or "WHITE-SPACE" in style)
+    ]
+    for element, style in found:
+        if declared := _DECLARED.search(style):
+            _settle(element, style, declared)
 
 
 def _settle(element: Element, style: str, found: re.Match[str]) -> None:
