@@ -16,6 +16,7 @@ def main() -> int:
         print(f"sitemirror {__version__}")
         return 0
     try:
+        _speak_utf8()
         from sitemirror.cli.programs import run_sitemirror
 
         return run_sitemirror(arguments)
@@ -26,6 +27,7 @@ def main() -> int:
 def sitemap_to_markdown() -> int:
     """`sitemap-to-markdown`, the command line of sitemirror's first ancestor: the exit code."""
     try:
+        _speak_utf8()
         from sitemirror.cli.programs import run_sitemap_to_markdown
 
         return run_sitemap_to_markdown(sys.argv[1:])
@@ -36,8 +38,15 @@ def sitemap_to_markdown() -> int:
 def mirror_site() -> int:
     """`mirror-site`, the command line of sitemirror's second ancestor: the exit code."""
     try:
+        _speak_utf8()
         from sitemirror.cli.programs import run_mirror_site
 
         return run_mirror_site(sys.argv[1:])
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _speak_utf8() -> None:
+    from sitemirror.cli.encoding import speak_utf8
+
+    speak_utf8()

@@ -21,6 +21,7 @@ from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store import paths
 from sitemirror.store.ledger import Known, Ledger, SavedPage
 from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
+from sitemirror.store.names import ENCODING, can_be_written
 from sitemirror.store.placement import PROVISIONAL_DIGITS, fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import Row
@@ -145,6 +146,10 @@ class Keeper:
 
     def wanted_asset(self, url: str) -> str:
         return f"{self._folder(url)}/{paths.asset_path(url)}"
+
+    def can_name(self, url: str) -> bool:
+        """Whether this system can write the name of the URL's file."""
+        return ENCODING == "utf-8" or can_be_written(paths.page_path(url))
 
     def _folder(self, url: str) -> str:
         folder = paths.host_folder(url)

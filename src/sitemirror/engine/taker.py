@@ -19,6 +19,7 @@ from sitemirror.fetch.stream import Stream
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known
+from sitemirror.store.names import ENCODING
 from sitemirror.store.restore import RESCUED
 from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
 
@@ -49,6 +50,9 @@ class Taker:
 
     async def take(self, known: Known, validators: Validators, turn: Turn) -> Answer:
         """One request, and what became of it. The turn is given back when the request is over."""
+        if not self._keeper.can_name(known.url):
+            reason = f"its file name cannot be written in {ENCODING}, this system's encoding: python -X utf8 can"
+            return Failed(known.url, reason, transient=False)
         first = self.first
         if first is not None and first.url == known.url and page_kind(first.content_type):
             self.first = None

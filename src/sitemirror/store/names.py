@@ -6,10 +6,14 @@ Names made here never hold a space, which is how our own temporary files (`files
 from __future__ import annotations
 
 import re
+import sys
 from hashlib import md5, sha256
 from typing import Final
 from unicodedata import normalize
 from urllib.parse import unquote_to_bytes
+
+ENCODING: Final = sys.getfilesystemencoding()
+"""How Python writes names on this system: UTF-8, unless a POSIX locale says otherwise."""
 
 MAX_CHARS: Final = 200
 MAX_BYTES: Final = 240  # 255 is the common limit of file systems; the rest is room for tools that add a suffix.
@@ -42,6 +46,15 @@ _IGNORED: Final = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+
+
+def can_be_written(name: str) -> bool:
+    """Whether the system's encoding has all its characters."""
+    try:
+        name.encode(ENCODING)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def decode(segment: str) -> str:
