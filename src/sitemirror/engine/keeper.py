@@ -10,13 +10,13 @@ from typing import Final, NamedTuple, Protocol
 
 import orjson
 
+from sitemirror.engine.absences import Absences
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
 from sitemirror.model import Failed, Skipped
-from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store import paths
 from sitemirror.store.ledger import Known, Ledger, SavedPage
@@ -92,10 +92,11 @@ class Keeper:
         self._tree = space.tree
         self._ledger = ledger
         self._home = space.home
+        self._absences = Absences(space.tree, space.home)
 
     def keep(self, known: Known, taken: Taken, names: Iterable[str] = ()) -> Kept:
         """Saves what was taken of a URL, to which `names` lead. Equal bytes are left alone, but count as seen today."""
-        reading = taken.reading
+        reading, names = taken.reading, tuple(names)
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
         if taken.asset is not None:
@@ -110,7 +111,7 @@ class Keeper:
             file = self._main_file(known, taken.html, wanted)
             file = file._replace(html_path=file.path, html_size=file.size, html_sha256=file.sha256)
         self._ledger.saved(known.id, known.url, self._row(file, taken), taken.fetched_at, names)
-        self.forget_placeholders(known)
+        self.forget_placeholders(known, names)
         return Kept(file.path, file.size, file.changed)
 
     def _row(self, file: _OnDisk, taken: Taken) -> SavedPage:
@@ -310,30 +311,47 @@ class Keeper:
             return None
         return datetime.fromtimestamp(found.st_mtime, UTC)
 
-    def failed(self, known: Known, failure: Failed) -> None:
-        """A line in `_failed.log`, and a placeholder where the page would be looked for."""
+    def failed(self, known: Known, failure: Failed) -> list[str]:
+        """A line in `_failed.log`, and a placeholder where the page would be looked for. Gives the names it has there.
+
+        Where the URL is only what listed ones lead to, those are what people look for.
+        """
         now = self._session.now()
-        self._tree.append(f"{self._home}/_failed.log", failed_line(now, known.url, failure.reason))
-        if known.path is None:
-            name = placeholder_name(known.url)
-            attempts = known.attempts + failure.tries
-            content = failed_placeholder(url=known.url, error=failure.reason, attempts=attempts, at=now)
-            self._tree.write(f"{self._home}/_failed/{name}", content)
+        if known.path is not None:
+            self._absences.log(known.url, failure.reason, now)
+            return [known.url]
+        names = self._names(known)
+        for url, final_url in names:
+            self._absences.failed(url, failure.reason, now, attempts=known.attempts + failure.tries, final_url=final_url)
+        return [url for url, _ in names]
 
-    def skipped(self, known: Known, skip: Skipped) -> None:
-        """A placeholder with what is known of a file that is no page."""
-        content = skipped_placeholder(
-            url=known.url,
-            reason=skip.reason,
-            at=self._session.now(),
-            content_type=skip.content_type,
-            size_bytes=skip.size_bytes,
-        )
-        self._tree.write(f"{self._home}/_skipped/{placeholder_name(known.url)}", content)
-        self._tree.remove(f"{self._home}/_failed/{placeholder_name(known.url)}")
+    def skipped(self, known: Known, skip: Skipped) -> list[str]:
+        """A placeholder with what is known of a file that is no page, for each name that was listed: those names."""
+        now, names = self._session.now(), self._names(known)
+        for url, final_url in names:
+            self._absences.skipped(
+                url,
+                skip.reason,
+                now,
+                content_type=skip.content_type,
+                size=skip.size_bytes,
+                final_url=final_url,
+            )
+        return [url for url, _ in names]
 
-    def forget_placeholders(self, known: Known) -> None:
-        """It is no failure and no file of another kind any more."""
+    def _names(self, known: Known) -> list[tuple[str, str | None]]:
+        """(url, where it leads) for each name under which a URL without a page is told."""
+        names = self._ledger.listed_names(known)
+        for id, _ in names:
+            if id != known.id:
+                self._ledger.tried(id)
+        if known.attempts and all(id != known.id for id, _ in names):  # It had a placeholder of its own once.
+            self._absences.forget(known.url)
+        return [(url, None if id == known.id else known.url) for id, url in names]
+
+    def forget_placeholders(self, known: Known, names: Iterable[str] = ()) -> None:
+        """It is no failure and no file of another kind any more, nor are those that lead to it."""
         if known.attempts or known.size is not None:
-            for folder in ("_failed", "_skipped"):
-                self._tree.remove(f"{self._home}/{folder}/{placeholder_name(known.url)}")
+            self._absences.forget(known.url)
+        for name in names:
+            self._absences.forget(name)

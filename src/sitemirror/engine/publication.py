@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sitemirror import failpoint
+from sitemirror.engine.absences import Absences
 from sitemirror.engine.durability import force_to_disk
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
@@ -85,6 +86,10 @@ async def publish(
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
     except OutputError as error:
         session.warn(f"the last pages may not survive a power cut: {error.message}")
+    try:
+        Absences(tree, space.home).complete(survey)
+    except OutputError as error:
+        session.warn(f"some placeholders could not be written: {error.message}")
     counts = survey.counts()
     if counts.refresh_failed:
         session.warn(f"{counted(counts.refresh_failed, 'page')} could not be brought up to date; old copies are kept")

@@ -18,7 +18,7 @@ from sitemirror.engine.turns import BEYOND, Turn
 from sitemirror.engine.visit import Result, Visitor
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import Aborted
-from sitemirror.events import PageFailed, PageStarted, Progress
+from sitemirror.events import PageStarted, Progress
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.memory import return_large_blocks
@@ -239,7 +239,7 @@ class Rounds:
             return True
         if will_retry and failure.transient:
             self._put_off[known.id] = (known, failure)
-            self._session.emit(PageFailed(known.url, failure.reason, will_retry=True))
+            self._visitor.put_off(known, failure)
             return False
         self._put_off.pop(known.id, None)
         self._visitor.give_up(known, failure)

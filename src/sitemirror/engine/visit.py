@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.discover.dates import parse_lastmod
+from sitemirror.engine.absences import told
 from sitemirror.engine.follow import REDIRECTS_OUT, Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
@@ -268,20 +269,28 @@ class Visitor:
         return Result(failure=failure, known=known)
 
     def _skipped(self, known: Known, skip: Skipped) -> Result:
+        names = [known.url]
         if _has_copy(known):  # It was a page once: what was saved is all there is of it.
             self._keep_copy(known, skip.reason, transient=False, status=skip.status)
         elif skip.reason == ROBOTS:
             self._ledger.outside(known.id, skip.reason, self._session.now())
         else:
             self._ledger.skipped(known.id, skip, self._session.now())
-            self._keeper.skipped(known, skip)
-        self._session.emit(PageSkipped(known.url, skip.reason))
+            names = self._keeper.skipped(known, skip)
+        for name in names:
+            self._session.emit(PageSkipped(name, skip.reason))
         return Result(skipped=True)
 
     def give_up(self, known: Known, failure: Failed) -> None:
         """The last word on a failure, for now: the next run tries again."""
-        self._keeper.failed(known, failure)
-        self._session.emit(PageFailed(known.url, failure.reason))
+        for name in self._keeper.failed(known, failure):
+            self._session.emit(PageFailed(name, told(failure.reason, known.url if name != known.url else None)))
+
+    def put_off(self, known: Known, failure: Failed) -> None:
+        """Says of a failure that it is not the last word."""
+        for _, name in self._ledger.listed_names(known):
+            reason = told(failure.reason, known.url if name != known.url else None)
+            self._session.emit(PageFailed(name, reason, will_retry=True))
 
 
 def _has_copy(known: Known) -> bool:

@@ -33,15 +33,23 @@ def failed_placeholder(*, url: str, error: str, attempts: int, at: str, final_ur
 
 
 def skipped_placeholder(
-    *, url: str, reason: str, at: str, content_type: str | None = None, size_bytes: int | None = None
+    *,
+    url: str,
+    reason: str,
+    at: str,
+    content_type: str | None = None,
+    size_bytes: int | None = None,
+    final_url: str | None = None,
 ) -> bytes:
     """The text for a URL that is not wanted. Type and size are given where the server told them."""
     size = "not known" if size_bytes is None else "1 byte" if size_bytes == 1 else f"{size_bytes:,} bytes"
+    redirected = [f"- Redirected to: {inline.autolink(final_url)}"] if final_url and final_url != url else []
     return _file(
         [
             "# Not saved: skipped",
             "",
             f"- URL: {inline.autolink(url)}",
+            *redirected,
             f"- Reason: {inline.text(reason, limit=500)}",
             f"- Content type: {inline.text(content_type, limit=200) if content_type else 'not known'}",
             f"- Size: {size}",

@@ -97,6 +97,14 @@ FROM url LEFT JOIN page ON page.id = url.id
 """
 
 
+# A URL, and what leads to it.
+_NAMES: Final = f"""
+WITH RECURSIVE name (id) AS (
+  SELECT ? UNION SELECT url.id FROM name JOIN url ON url.leads_to = name.id WHERE url.status = {Row.REDIRECT}
+)
+SELECT url.id, url.url, url.run FROM name JOIN url USING (id)
+"""
+
 _TAKEN: Final = f"""
 SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND url.status = {Row.SAVED})
     OR EXISTS (SELECT 1 FROM page WHERE path = ? AND path != wanted)
@@ -187,6 +195,11 @@ class Ledger:
             end = self._end_of(id)
             if end is not None and end.status is not Row.SAVED:
                 yield url, end
+
+    def listed_names(self, known: Known) -> list[tuple[int, str]]:
+        """(id, url) of the names under which a URL without a page is told: those that were listed, or else its own."""
+        rows = self._db.execute(_NAMES, (known.id,)).fetchall()
+        return [(id, url) for id, url, run in rows if run] or [(known.id, known.url)]
 
     def lastmods_of_aliases(self, id: int) -> list[str]:
         """The dates that sitemaps give for other names of a page."""
@@ -287,8 +300,13 @@ class Ledger:
             at=at,
             seen=self._run.number,
         )
-        self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + ? WHERE id = ?", (failure.tries, id))
+        self.tried(id, failure.tries)
         self._count()
+
+    def tried(self, id: int, tries: int = 1) -> None:
+        """Something stands on disk for what could not be had, or for another name of it."""
+        self._begin()
+        self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + ? WHERE id = ?", (tries, id))
 
     def skipped(self, id: int, skip: Skipped, at: str) -> None:
         self._set(

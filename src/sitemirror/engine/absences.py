@@ -1,0 +1,68 @@
+"""What stands on disk for a URL that gave no page: a placeholder with the reason, and for a failure a line in the log.
+
+Each is named as the manifest names it: what was listed, and not where its redirects led, which stands beside it.
+"""
+
+from __future__ import annotations
+
+from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
+from sitemirror.store.files import Tree
+from sitemirror.store.schema import Row
+from sitemirror.store.survey import Survey
+
+
+class Absences:
+    """Writes and removes them in the run's folder."""
+
+    def __init__(self, tree: Tree, home: str) -> None:
+        self._tree = tree
+        self._home = home
+
+    def log(self, url: str, reason: str, at: str) -> None:
+        """A line in `_failed.log` alone: of a page whose old copy stays."""
+        self._tree.append(f"{self._home}/_failed.log", failed_line(at, url, reason))
+
+    def failed(self, url: str, reason: str, at: str, *, attempts: int, final_url: str | None = None) -> None:
+        self.log(url, told(reason, final_url), at)
+        content = failed_placeholder(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
+        self._tree.write(self._failed(url), content)
+
+    def skipped(
+        self,
+        url: str,
+        reason: str,
+        at: str,
+        *,
+        content_type: str | None = None,
+        size: int | None = None,
+        final_url: str | None = None,
+    ) -> None:
+        content = skipped_placeholder(
+            url=url, reason=reason, at=at, content_type=content_type, size_bytes=size, final_url=final_url
+        )
+        self._tree.write(self._skipped(url), content)
+        self._tree.remove(self._failed(url))
+
+    def forget(self, url: str) -> None:
+        """It is no failure and no file of another kind any more."""
+        self._tree.remove(self._failed(url))
+        self._tree.remove(self._skipped(url))
+
+    def complete(self, survey: Survey) -> None:
+        """Adds those of redirects to what had been given up before anybody knew that they lead there."""
+        for url, status, reason, attempts, at, content_type, size, final_url in survey.redirected_to_nothing():
+            if status == Row.FAILED and not self._tree.exists(self._failed(url)):
+                self.failed(url, reason, at, attempts=attempts, final_url=final_url)
+            elif status != Row.FAILED and not self._tree.exists(self._skipped(url)):
+                self.skipped(url, reason, at, content_type=content_type, size=size, final_url=final_url)
+
+    def _failed(self, url: str) -> str:
+        return f"{self._home}/_failed/{placeholder_name(url)}"
+
+    def _skipped(self, url: str) -> str:
+        return f"{self._home}/_skipped/{placeholder_name(url)}"
+
+
+def told(reason: str, final_url: str | None) -> str:
+    """The reason in one line, with where the redirects led."""
+    return f"{reason}; redirected to {final_url}" if final_url else reason

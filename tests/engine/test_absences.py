@@ -1,0 +1,90 @@
+"""A URL that gave no page has one name everywhere: the one that was listed."""
+
+from __future__ import annotations
+
+import json
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Finished, RunCli
+from tests.site import Site, faults
+
+
+def placeholder(url: str) -> str:
+    """As `docs/files.md` tells people to find it."""
+    return md5(url.encode(), usedforsecurity=False).hexdigest()[:16] + ".md"
+
+
+def mirrored(site: Site, out: Path, run_cli: RunCli, *options: str) -> tuple[Finished, Any, Path]:
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--max-retries", 0, "--output", out, *options)
+    folder = Path(done.json["output_dir"])
+    return done, json.loads((folder / "_manifest.json").read_text()), folder
+
+
+def logged(folder: Path) -> list[str]:
+    return [line.split("\t")[1] for line in (folder / "_failed.log").read_text().splitlines()]
+
+
+def names_in(folder: Path) -> set[str]:
+    return {file.name for file in folder.glob("*.md")}
+
+
+def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Manifest, log, placeholders, stderr and report name the same URLs, and as many; where they lead stands beside."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    for path in ("/one", "/two"):
+        site.redirect(path, "/hop")
+    site.redirect("/hop", "/nowhere")
+    site.redirect("/file", "/x.zip")
+    site.page("/x.zip", b"PK", type="application/zip")
+    site.sitemap(urls=["/a", "/one", "/two", "/file", "/missing"])
+
+    done, manifest, folder = mirrored(site, out, run_cli)
+
+    failed = [site.url + path for path in ("/missing", "/one", "/two")]
+    assert [row["url"] for row in manifest["failures"]] == failed
+    assert sorted(logged(folder)) == failed
+    assert names_in(folder / "_failed") == set(map(placeholder, failed))
+    assert names_in(folder / "_skipped") == {placeholder(site.url + "/file")}
+    assert (done.json["failed"], done.json["skipped"]) == (3, 1)
+    told = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    assert f"failed: {site.url}/one (HTTP 404; redirected to {site.url}/nowhere)" in told
+    assert not any(line.startswith(f"failed: {site.url}/nowhere") for line in told)
+    text = (folder / "_failed" / placeholder(failed[1])).read_text()
+    assert f"Redirected to: [{site.url}/nowhere](" in text
+    assert f"Redirected to: [{site.url}/x.zip](" in (folder / "_skipped" / placeholder(site.url + "/file")).read_text()
+
+
+def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_cli: RunCli) -> None:
+    """The next run asks for what failed, and nothing says any more that the listed URL has no page."""
+    site.html_page("/end", "End", "<h1>End</h1>")
+    for path in ("/one", "/two"):
+        site.redirect(path, "/end")
+    site.sitemap(urls=["/one", "/two"])
+    site.fault("/end", faults.status(500))
+    _, _, folder = mirrored(site, out, run_cli)
+    assert len(names_in(folder / "_failed")) == 2
+    site.heal("/end")
+
+    done, manifest, folder = mirrored(site, out, run_cli)
+
+    assert (done.json["failed"], done.json["successful"]) == (0, 1)
+    assert manifest["pages"][0]["aliases"] == [site.url + "/one", site.url + "/two"]
+    assert names_in(folder / "_failed") == set()
+
+
+def test_the_placeholder_goes_when_the_redirect_leads_elsewhere(site: Site, out: Path, run_cli: RunCli) -> None:
+    """What a listed URL led to once is no failure of it any more."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.redirect("/one", "/nowhere")
+    site.sitemap(urls=["/a", "/one"])
+    _, _, folder = mirrored(site, out, run_cli)
+    assert len(names_in(folder / "_failed")) == 1
+    site.redirect("/one", "/a")
+
+    _, manifest, folder = mirrored(site, out, run_cli, "--re-download-all")
+
+    assert manifest["pages"][0]["aliases"] == [site.url + "/one"]
+    assert names_in(folder / "_failed") == {placeholder(row["url"]) for row in manifest["failures"]}
+    assert placeholder(site.url + "/one") not in names_in(folder / "_failed")
