@@ -77,7 +77,7 @@ def test_contents_read_as_documented() -> None:
         "\n"
         "- Source: [https://example.com/](https://example.com/)\n"
         "- Pages: 4,950 of 5,000 (failed: 0, skipped: 50, not reached: 0)\n"
-        "- Other URLs of the same pages: 7\n"
+        "- Duplicates: 7 (URLs listed more than once, and other URLs of the same pages)\n"
         "- Mirrored: 2026-01-04T10:00:00Z\n"
         "\n"
         "---\n"

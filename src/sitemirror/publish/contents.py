@@ -69,7 +69,7 @@ def _write_head(file: Sink, header: ContentsHeader) -> None:
         f"- Source: {inline.autolink(header.source_url)}",
         f"- Pages: {header.successful:,} of {header.total_pages:,}"
         f" (failed: {header.failed:,}, skipped: {header.skipped:,}, not reached: {header.not_reached:,})",
-        f"- Other URLs of the same pages: {header.duplicates:,}",
+        f"- Duplicates: {header.duplicates:,} (URLs listed more than once, and other URLs of the same pages)",
         f"- Mirrored: {header.crawl_completed or header.crawl_started}",
     ]
     if not header.complete:
