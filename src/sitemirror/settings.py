@@ -30,10 +30,21 @@ def _finite(value: float) -> float:
     return value
 
 
+def _has_controls(text: str) -> bool:
+    """Whether it cannot be part of a request: a line end in it would begin another header."""
+    return any((character < " " and character != "\t") or character == "\x7f" for character in text)
+
+
+def _in_one_line(value: str) -> str:
+    if _has_controls(value):
+        raise ValueError(f"one line without control characters, not {value!r}")
+    return value
+
+
 def _with_names(value: tuple[str, ...]) -> tuple[str, ...]:
     for line in value:
         name, colon, content = line.partition(":")
-        if not colon or not name.strip() or any(c in line for c in "\r\n\0"):
+        if not colon or not name.strip() or _has_controls(line):
             raise ValueError(f"a header looks like 'Name: value', not {line!r}")
         if not name.strip().isascii() or not content.strip():
             raise ValueError(f"a header looks like 'Name: value', not {line!r}")
@@ -73,7 +84,7 @@ class Settings:
     timeout: Annotated[float, Bounds(gt=0), _finite] = 30.0
     """Seconds a request may take: to connect, between two reads, and in total."""
 
-    user_agent: str = f"sitemirror/{__version__} (+{PROJECT_URL})"
+    user_agent: Annotated[str, _in_one_line] = f"sitemirror/{__version__} (+{PROJECT_URL})"
     """The User-Agent header. Says who you are; site operators look for it."""
 
     header: Annotated[tuple[str, ...], _with_names] = ()

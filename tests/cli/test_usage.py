@@ -20,6 +20,12 @@ WRONG = [
     (["mirror", URL, "--timeout", "inf"], "--timeout: give a finite number"),
     (["mirror", URL, "--on-error", "shrug"], "--on-error must be one of skip, retry, abort, got shrug"),
     (["mirror", URL, "--content", ""], "--content must be one of auto, main, full, got ''"),
+    (
+        ["mirror", URL, "--user-agent", "a\nb"],
+        "--user-agent: one line without control characters, not 'a\\nb'",
+    ),
+    (["crawl", URL, "--user-agent", "a\x7f"], "--user-agent: one line without control characters, not 'a\\x7f'"),
+    (["mirror", URL, "--header", "A: \x01"], "--header: a header looks like 'Name: value', not 'A: \\x01'"),
     (["mirror", URL, "--header", "Colonless"], "--header: a header looks like 'Name: value', not 'Colonless'"),
     (["mirror", URL, "--basic-auth", "me"], "--basic-auth: give it as USER:PASSWORD"),
     (["list", URL, "--format", "xml"], "--format must be one of json, md, got xml"),
