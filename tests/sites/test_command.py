@@ -105,6 +105,21 @@ WRONG = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("key", "hint"), [("quiet = true", "on the command line"), ("workers = 2", "once, before the first [[site]]")]
+)
+def test_what_counts_for_all_sites_is_sent_where_it_is_taken(
+    key: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The hint names the one place that takes the key; following it gives no second complaint."""
+    from sitemirror.cli.programs import run_sitemirror
+
+    file = tmp_path / "sites.toml"
+    file.write_text(f'[[site]]\nurl = "a.example"\n{key}\n', encoding="utf-8")
+    assert run_sitemirror(["mirror", "--sites", str(file)]) == 2
+    assert f"hint: give it {hint}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("name", "text", "message"), WRONG, ids=[name for name, _, _ in WRONG])
 def test_a_bad_list_says_where(
     name: str,

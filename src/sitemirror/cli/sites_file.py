@@ -21,6 +21,8 @@ from sitemirror.values import WrongValues
 
 _TALK: Final = frozenset({"quiet", "verbose"})
 _HINT: Final = "check --sites FILE"
+_ON_THE_LINE: Final = "give it on the command line"
+_ONCE: Final = "give it once, before the first [[site]]"
 
 
 def read_sites(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
@@ -55,7 +57,7 @@ def _from_toml(path: Path, command: Command, settings: Settings) -> tuple[list[S
     tables = content.pop("site", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"{path}: site is not a table", hint='sites look like: [[site]], then url = "https://…"')
-    top = _judged(str(path), content, command, _TALK, "give it on the command line")
+    top = _judged(str(path), content, command, _TALK)
     common = _with(settings, top, str(path), command)
     sites = []
     for number, table in enumerate(tables, 1):
@@ -64,16 +66,15 @@ def _from_toml(path: Path, command: Command, settings: Settings) -> tuple[list[S
             raise UsageError(f"{path}: site {number} has no url", hint='give it as url = "https://example.com/"')
         place = f"{path}: {printable(url, limit=200)}"
         start = _start(url, str(path))
-        own = _judged(place, table, command, COMMON, "give it once, before the first [[site]]")
+        own = _judged(place, table, command, COMMON)
         sites.append(Site(start, _with(common, own, place, command) if own else common))
     return sites, common
 
 
-def _judged(
-    place: str, values: Mapping[str, Any], command: Command, elsewhere: frozenset[str], hint: str
-) -> dict[str, Any]:
+def _judged(place: str, values: Mapping[str, Any], command: Command, elsewhere: frozenset[str]) -> dict[str, Any]:
     found = settings_in(place, values, "", frozenset({command}))
     for field in sorted(found.keys() & elsewhere):
+        hint = _ON_THE_LINE if field in _TALK else _ONCE
         raise UsageError(f"{place}: {key_of(field)} counts for all sites", hint=hint)
     return found
 
