@@ -47,6 +47,17 @@ def test_a_damaged_mirror(mirrored: Mirrored, run_cli: RunCli) -> None:
     assert len(quiet.stderr.splitlines()) == 2
 
 
+def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_cli: RunCli) -> None:
+    """Fetching again mends what is missing, and what has changed once it is deleted, but not a stranger's file."""
+    copy = mirrored("mirror")
+    page, stranger = copy.folder / "guide/index.md", copy.folder / "notes.md"
+    stranger.write_text("mine")
+    assert "hint: " not in run_cli("verify", copy.folder).stderr
+    stranger.unlink()
+    page.write_text("edited")
+    assert "hint: delete the files that have changed: the command" in run_cli("verify", copy.folder).stderr
+
+
 def test_many_problems_are_counted_and_not_all_kept(mirrored: Mirrored) -> None:
     """The report keeps the first thousand and the number of all."""
     copy = mirrored("mirror")

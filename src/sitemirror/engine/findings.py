@@ -10,6 +10,9 @@ from sitemirror.publish.report import ProblemKind, VerifyProblem
 
 KEPT: Final = 1000
 
+_FETCHED_AGAIN: Final = "the command that made the mirror, with --update, fetches missing pages again"
+_RUN_TO_ITS_END: Final = "run the command that made the mirror to its end, then check again"
+
 OnProblem = Callable[[VerifyProblem], None]
 
 
@@ -19,6 +22,7 @@ class Findings:
 
     tell: OnProblem | None = None
     total: int = 0
+    kinds: set[ProblemKind] = field(default_factory=set)
     kept: list[VerifyProblem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     complete: bool = True
@@ -30,10 +34,22 @@ class Findings:
     def add(self, kind: ProblemKind, where: str, message: str) -> None:
         problem = VerifyProblem(kind=kind, where=where, message=message)
         self.total += 1
+        self.kinds.add(kind)
         if len(self.kept) < KEPT:
             self.kept.append(problem)
         if self.tell is not None:
             self.tell(problem)
+
+    @property
+    def hint(self) -> str | None:
+        """What to do about it, where something is known to help."""
+        if ProblemKind.UNFINISHED in self.kinds:
+            return _RUN_TO_ITS_END
+        if ProblemKind.MISSING in self.kinds:
+            return _FETCHED_AGAIN
+        if ProblemKind.CHANGED in self.kinds:
+            return f"delete the files that have changed: {_FETCHED_AGAIN}"
+        return None
 
     def warn(self, message: str) -> None:
         """Something to know that is not wrong."""

@@ -81,7 +81,7 @@ def verify(folder: Path, on_problem: OnProblem | None = None) -> VerifyReport:
         elapsed_sec=round(time.monotonic() - started, 3),
         warnings=tuple(findings.warnings),
         error=f"{findings.total:,} {'problem' if findings.total == 1 else 'problems'} found" if wrong else None,
-        hint="the command that made the mirror, with --update, fetches missing pages again" if wrong else None,
+        hint=findings.hint,
     )
 
 
