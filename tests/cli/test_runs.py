@@ -71,6 +71,25 @@ def test_list_prints_json_or_the_outline(small: Site, run_cli: RunCli, tmp_path:
     assert "/page/0001" in as_markdown.stdout
 
 
+def test_options_about_links_are_not_ignored_without_a_word(small: Site, run_cli: RunCli) -> None:
+    """A sitemap knows no depth: who limits it hears that, unless links are followed."""
+    note = "note: --link-depth counts only where links are followed: --discover links"
+    assert note in run_cli("mirror", small.url, *FAST, "--link-depth", 0).stderr.splitlines()
+    crawled = run_cli("mirror", small.url, *FAST, "--link-depth", 0, "--discover", "links", "--output", "other")
+    assert note not in crawled.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("arguments", [["--version"], ["where", "https://example.com/"], ["mirror", "--help"]])
+def test_a_full_disk_behind_stdout_is_one_line_and_a_hint(arguments: list[str]) -> None:
+    """No traceback, and an exit code that tells."""
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "sitemirror", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == 1
+    assert done.stderr.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: ")
+
+
 def test_where_answers_both_ways(small: Site, run_cli: RunCli) -> None:
     """URL to file and file to URL, one line each."""
     run_cli("mirror", small.url, *FAST)

@@ -13,8 +13,12 @@ def main() -> int:
     if arguments == ["--version"]:
         from sitemirror import __version__
 
-        print(f"sitemirror {__version__}")
-        return 0
+        try:
+            print(f"sitemirror {__version__}", flush=True)
+        except OSError:
+            pass  # What could not be written is told below, as it is for every other command.
+        else:
+            return 0
     try:
         _speak_utf8()
         from sitemirror.cli.programs import run_sitemirror

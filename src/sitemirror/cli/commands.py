@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from sitemirror.cli.config import settings_for
 from sitemirror.cli.options import Command, options_of, spell
 from sitemirror.errors import UsageError
-from sitemirror.settings import Settings
+from sitemirror.settings import Settings, Source
 
 if TYPE_CHECKING:
     from sitemirror.cli.run import Run
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SITEMIRROR: Final = "sitemirror"
 SITEMAP_TO_MARKDOWN: Final = "sitemap-to-markdown"
 MIRROR_SITE: Final = "mirror-site"
+
+_ABOUT_LINKS: Final = frozenset({"link_depth", "honor_nofollow"})
 
 
 class CommandLine(NamedTuple):
@@ -82,9 +84,20 @@ def carry_out_either(command: Command, line: CommandLine) -> int:
     return _run("mirror" if command is Command.MIRROR else "list", line, settings)
 
 
+def _tell_idle(command: str, line: CommandLine, settings: Settings) -> None:
+    """Says so when an option about links was typed and no links are followed."""
+    source = settings.discover or (Source.LINKS if command == "crawl" else Source.SITEMAP)
+    idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
+    if idle and command != "list" and source is Source.SITEMAP and not settings.quiet:
+        counts = "counts" if len(idle) == 1 else "count"
+        print(f"note: {', '.join(idle)} {counts} only where links are followed: --discover links", file=sys.stderr)
+
+
 def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, settings: Settings) -> int:
     from sitemirror.cli.run import Job, run_job
     from sitemirror.cli.summary import command_line
+
+    _tell_idle(command, line, settings)
 
     def start(listener: Listener) -> Run:
         from sitemirror import api
