@@ -52,6 +52,31 @@ async def test_a_crawl_that_goes_on_counts_from_where_it_was(site: Site, out: Pa
     assert (second[-1].processed, second[-1].total) == (17, 17)
 
 
+async def test_an_update_counts_what_it_looks_at_again(site: Site, out: Path) -> None:
+    """Nothing of an earlier run is done already: all that is known is looked at again, and what is new is added."""
+    _tree(site)
+    await _crawl(site, out, concurrency=1)
+    site.html_page("/0", "Page /0", link("/", "/new", *(f"/0/{number}" for number in range(4))))
+    site.html_page("/new", "New", "<h1>New</h1>")
+    progress, started = await _crawl(site, out, concurrency=1, update=True)
+    assert (progress[0].processed, progress[0].total) == (1, 17)
+    assert (progress[-1].processed, progress[-1].total) == (18, 18)
+    assert [one.number for one in started] == list(range(1, 19))
+
+
+async def test_what_an_update_finds_no_link_to_is_not_waited_for(site: Site, out: Path) -> None:
+    """A page that is gone counts as expected until the end, where nothing is left of it."""
+    _tree(site)
+    await _crawl(site, out, concurrency=1)
+    site.html_page("/", "Home", link("/0"))
+    for path in ("/0", *(f"/0/{number}" for number in range(4))):
+        site.html_page(path, "Page", link("/"))
+    _, started = await _crawl(site, out, concurrency=1, update=True)
+    assert len(started) == 2
+    (notes,) = out.glob("*/_progress.json")
+    assert json.loads(notes.read_text())["total"] == 2
+
+
 async def test_the_ends_of_redirects_are_not_waited_for(site: Site, out: Path) -> None:
     """A page that was found by a link and came by a redirect has no turn of its own, and is not missing at the end."""
     site.html_page("/", "Home", link("/p1", "/r"))

@@ -76,7 +76,9 @@ class Rounds:
 
     def look_ahead(self, counts: Counts) -> None:
         """Sets what progress counts up to: all that is done, and all that is due. What is out of scope is neither."""
-        due = self._ledger.count(self._due())
+        updates = self._settings.update or self._settings.re_download_all
+        links = updates and self._plan.follows_links
+        due = self._ledger.count(Selection.perhaps_linked(self._run) if links else self._due())
         done = max(0, counts.total - counts.outside - due)
         self._tally.total, self._tally.processed, self._tally.started = done + due, done, done
         self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside

@@ -63,6 +63,16 @@ class Selection(NamedTuple):
         )
 
     @classmethod
+    def perhaps_linked(cls, run: RunInfo) -> Selection:
+        """Everything that this run has not looked at, and will if it is still linked: `outdated` for a crawl's start,
+        when nobody knows yet what is."""
+        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
+        return cls(
+            f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.seen < ? AND url.status IN ({settled}))",
+            (run.number,),
+        )
+
+    @classmethod
     def to_retry(cls, run: RunInfo) -> Selection:
         """This run's transient failures."""
         failed = f"{Row.FAILED}, {Row.SAVED}"  # a saved page that could not be refreshed counts as well
