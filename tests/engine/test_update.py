@@ -136,6 +136,25 @@ async def test_equal_content_keeps_its_bytes(site: Site, run: Mirror, copy: Copy
     assert copy.pages["/a"]["fetched_at"] >= fetched
 
 
+async def test_new_and_changed_are_of_the_pages_that_there_are(site: Site, run: Mirror, copy: Copy) -> None:
+    """Twins that part are new pages; pages that become one have changed once, if they have."""
+
+    def put(*texts: str) -> None:
+        for path, text in zip(("/t", "/t/", "/b", "/c"), texts, strict=True):
+            site.html_page(path, "t", f"<p>{text}</p>")
+
+    put("same", "same", "b", "c")
+    site.sitemap(urls=["/t", "/t/", "/b", "/c"])
+    first = await run()
+    assert (first.successful, first.new, first.changed) == (3, 3, 0)
+    put("one", "two", "b", "c")
+    parted = await run(re_download_all=True)
+    assert (parted.successful, parted.new, parted.changed) == (4, 1, 1)
+    put("again the same", "again the same", "other", "c")
+    merged = await run(re_download_all=True)
+    assert (merged.successful, merged.new, merged.changed) == (3, 0, 2)
+
+
 async def test_twins_that_part_become_two_pages(site: Site, run: Mirror, copy: Copy) -> None:
     """When one of two twins changes, both are pages again."""
     for path in ("/p", "/p/"):

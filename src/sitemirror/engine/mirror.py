@@ -265,8 +265,8 @@ class Mirror:
             skipped=counts.skipped,
             duplicates=self._listing.repeats + counts.aliases_listed,
             not_reached=counts.not_reached,
-            new=min(self._tally.added, counts.saved),  # Some may have turned out to be one page.
-            changed=self._tally.changed,
+            new=self._ledger.saved_among(self._tally.added),
+            changed=self._ledger.saved_among(self._tally.changed),
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,

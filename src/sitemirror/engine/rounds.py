@@ -257,8 +257,10 @@ class Rounds:
         tally, now = self._tally, self._session.clock.monotonic()
         tally.new += result.new
         tally.saved += result.new
-        tally.added += result.added
-        tally.changed += result.changed
+        if result.added:
+            tally.added.append(result.page)
+        elif result.changed:
+            tally.changed.append(result.page)
         tally.failed += result.failure is not None
         tally.skipped += result.skipped
         tally.total += result.found

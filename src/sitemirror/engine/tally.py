@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,8 +21,8 @@ class Tally:
     failed: int = 0
     skipped: int = 0
     new: int = 0  # pages that this run added, for --max-pages
-    added: int = 0  # those and other files
-    changed: int = 0
+    added: array[int] = field(default_factory=lambda: array("q"))  # ids of those and of other files
+    changed: array[int] = field(default_factory=lambda: array("q"))
     _times: deque[float] = field(default_factory=lambda: deque(maxlen=5000))
 
     def done(self, now: float) -> None:

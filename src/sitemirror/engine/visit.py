@@ -35,6 +35,7 @@ class Result(NamedTuple):
     new: bool = False
     added: bool = False  # whatever it is, it was not on disk before
     changed: bool = False  # it was, and said something else
+    page: int = 0  # the id of what was added or changed
     found: int = 0  # URLs that wait for their turn since
     skipped: bool = False
     failure: Failed | None = None
@@ -153,14 +154,18 @@ class Visitor:
         links, found = taken.reading.links, 0
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
             found = self._follow.links(known, links)
+        is_added = self._is_new(known)
         names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
         self._awaiting.pop(known.id, None)
         self._become_aliases(chain)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
-        is_added = known.path is None
         changed = kept.changed and _has_copy(known)
-        return Result(new=is_added and taken.is_page, added=is_added, changed=changed, found=found)
+        return Result(new=is_added and taken.is_page, added=is_added, changed=changed, page=known.id, found=found)
+
+    def _is_new(self, known: Known) -> bool:
+        """Whether nothing of it is on disk. What was another page's twin has a path, and no file there."""
+        return known.path is None or (known.status is not Row.SAVED and not self._keeper.has(known.path))
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]

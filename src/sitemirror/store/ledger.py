@@ -6,8 +6,9 @@ between the commit and the log's lines is mended when the state is opened next.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint, urls
@@ -139,6 +140,12 @@ class Ledger:
     def count(self, which: Selection) -> int:
         row = self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()
         return int(row[0])
+
+    def saved_among(self, ids: Sequence[int]) -> int:
+        """How many of these are pages of their own: some may have turned out to be one page with another."""
+        query = f"SELECT count(*) FROM url WHERE id IN (SELECT value FROM json_each(?)) AND status = {Row.SAVED}"
+        some = (json.dumps([*ids[start : start + 1000]]) for start in range(0, len(ids), 1000))
+        return sum(int(self._db.execute(query, (each,)).fetchone()[0]) for each in some)
 
     def find(self, url: str) -> Known | None:
         row = self._db.execute(f"{_KNOWN} WHERE url.key = ?", (urls.key(url),)).fetchone()
