@@ -176,6 +176,25 @@ def test_the_door_says_which_options_have_no_effect(small: Site, tmp_path: Path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
+def test_a_run_stopped_at_its_first_request_tells_of_the_mirror_that_is_there(
+    small: Site, run_cli: RunCli, start_cli: StartCli
+) -> None:
+    """Nothing has been lost, and the report does not look as if it had."""
+    before = run_cli("mirror", small.url, *FAST).json
+    small.clear_log()
+    small.fault("*", faults.slow(30))
+    process = start_cli("mirror", small.url, *FAST)
+    small.wait_for(1, timeout=20)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=6)
+    after = json.loads(out)
+    assert after["status"] == "interrupted"
+    told = ("output_dir", "total_pages", "successful", "failed", "skipped", "duplicates", "manifest", "index")
+    assert {name: after[name] for name in told} == {name: before[name] for name in told}
+    assert f"interrupted: {before['successful']} pages saved (0 new, 0 changed)" in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize("command", ["list", "mirror"])
 def test_a_run_stopped_at_its_first_request_ends_like_any_other(site: Site, start_cli: StartCli, command: str) -> None:
     """Ctrl+C while the site has not answered anything yet: still one JSON object, exit code 130, within 5 s."""

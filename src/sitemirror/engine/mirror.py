@@ -61,29 +61,11 @@ async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
         if plan.follows_links:
             check_start(arrival, session.settings)
     except Stopped:
-        return _stopped_before_it_began(session, start_url, plan)
+        from sitemirror.engine.unbegun import stopped_before_it_began  # Hardly ever needed.
+
+        return stopped_before_it_began(session, start_url, plan)
     with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file="_checkpoint.json") as space:
         return await Mirror(session, space, arrival, plan, robots).run()
-
-
-def _stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> MirrorReport:
-    return MirrorReport(
-        status=RunStatus.INTERRUPTED,
-        command=plan.command,
-        url=start_url,
-        output_dir=str(session.settings.output),
-        total_pages=0,
-        successful=0,
-        failed=0,
-        skipped=0,
-        duplicates=0,
-        not_reached=0,
-        elapsed_sec=round(session.elapsed, 3),
-        manifest=None,
-        index=None,
-        warnings=tuple(session.warnings),
-        profile=profile(session),
-    )
 
 
 class Mirror:
