@@ -22,6 +22,7 @@ from sitemirror.store.folders import symlink_refused
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.lock import FolderLock
 from sitemirror.store.moves import finish_moves
+from sitemirror.store.names import keep_free
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.state import RunInfo, State, StateUnusable
 from sitemirror.text import counted
@@ -145,10 +146,22 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
     if state_file != STATE_FILE or not state.empty or state.last_run() is not None:
         return state, False
     if not any(tree.exists(f"{home}/{name}") for name in _REBUILT_FROM):
+        _tell_strangers(session, path.parent)
         return state, False
     from sitemirror.engine.rebuild import rebuild  # A first run has nothing to rebuild.
 
     return state, rebuild(session, state, tree, home)
+
+
+def _tell_strangers(session: Session, folder: Path) -> None:
+    """Whoever keeps files of their own where a mirror is to begin should know what becomes of them."""
+    names = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
+    strangers = [name for name in names if keep_free(name) == name]  # Our own have names that no page can have.
+    if strangers:
+        session.warn(
+            f"{folder} holds files that are no mirror's, such as {min(strangers)}: "
+            "where a page's file has the name of one, it takes its place"
+        )
 
 
 def _set_aside(tree: Tree, home: str, state_file: str) -> None:
