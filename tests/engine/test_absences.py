@@ -88,3 +88,25 @@ def test_the_placeholder_goes_when_the_redirect_leads_elsewhere(site: Site, out:
     assert manifest["pages"][0]["aliases"] == [site.url + "/one"]
     assert names_in(folder / "_failed") == {placeholder(row["url"]) for row in manifest["failures"]}
     assert placeholder(site.url + "/one") not in names_in(folder / "_failed")
+
+
+def test_a_run_that_ends_with_the_first_failure_names_what_was_listed(site: Site, out: Path, run_cli: RunCli) -> None:
+    """The error of `--on-error abort` is about a URL that the manifest knows."""
+    site.redirect("/one", "/nowhere")
+    site.sitemap(urls=["/one"])
+    done, _, _ = mirrored(site, out, run_cli, "--on-error", "abort")
+    assert done.json["error"] == f"{site.url}/one failed: HTTP 404"
+    assert done.returncode == 1
+
+
+def test_what_robots_txt_keeps_behind_a_redirect_has_a_placeholder(site: Site, out: Path, run_cli: RunCli) -> None:
+    """The listed URL was asked for and gave no page, so the reason stands where it is looked for."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.html_page("/private/x", "X", "<h1>X</h1>")
+    site.redirect("/one", "/private/x")
+    site.robots("User-agent: *\nDisallow: /private/\n")
+    site.sitemap(urls=["/a", "/one"])
+    done, manifest, folder = mirrored(site, out, run_cli, "--respect-robots", "--verbose")
+    assert [row["url"] for row in manifest["skips"]] == [site.url + "/one"]
+    assert names_in(folder / "_skipped") == {placeholder(site.url + "/one")}
+    assert f"skipped: {site.url}/one (" in done.stderr

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
 from sitemirror.store.files import Tree
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import Row
 from sitemirror.store.survey import Survey
 
@@ -48,13 +49,17 @@ class Absences:
         self._tree.remove(self._failed(url))
         self._tree.remove(self._skipped(url))
 
-    def complete(self, survey: Survey) -> None:
+    def complete(self, survey: Survey, ledger: Ledger) -> None:
         """Adds those of redirects to what had been given up before anybody knew that they lead there."""
-        for url, status, reason, attempts, at, content_type, size, final_url in survey.redirected_to_nothing():
-            if status == Row.FAILED and not self._tree.exists(self._failed(url)):
+        for id, url, status, reason, attempts, at, content_type, size, final_url in survey.redirected_to_nothing():
+            if self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url)):
+                continue
+            if status == Row.FAILED:
                 self.failed(url, reason, at, attempts=attempts, final_url=final_url)
-            elif status != Row.FAILED and not self._tree.exists(self._skipped(url)):
+            else:
                 self.skipped(url, reason, at, content_type=content_type, size=size, final_url=final_url)
+            ledger.tried(id)
+        ledger.commit()
 
     def _failed(self, url: str) -> str:
         return f"{self._home}/_failed/{placeholder_name(url)}"

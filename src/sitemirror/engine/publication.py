@@ -87,7 +87,7 @@ async def publish(
     except OutputError as error:
         session.warn(f"the last pages may not survive a power cut: {error.message}")
     try:
-        Absences(tree, space.home).complete(survey)
+        Absences(tree, space.home).complete(survey, ledger)
     except OutputError as error:
         session.warn(f"some placeholders could not be written: {error.message}")
     counts = survey.counts()

@@ -244,11 +244,11 @@ class Rounds:
             self._visitor.put_off(known, failure)
             return False
         self._put_off.pop(known.id, None)
-        self._visitor.give_up(known, failure)
+        name = self._visitor.give_up(known, failure)
         if self._settings.on_error is OnError.ABORT:
             self._ledger.commit()
             raise Aborted(
-                f"{known.url} failed: {failure.reason}",
+                f"{name} failed: {failure.reason}",
                 hint="run the same command to go on, or use --on-error skip",
             )
         return True

@@ -279,6 +279,7 @@ class Visitor:
             self._keep_copy(known, skip.reason, transient=False, status=skip.status)
         elif skip.reason == ROBOTS:
             self._ledger.outside(known.id, skip.reason, self._session.now())
+            names = [name for _, name in self._ledger.listed_names(known)]
         else:
             self._ledger.skipped(known.id, skip, self._session.now())
             names = self._keeper.skipped(known, skip)
@@ -286,10 +287,12 @@ class Visitor:
             self._session.emit(PageSkipped(name, skip.reason))
         return Result(skipped=True)
 
-    def give_up(self, known: Known, failure: Failed) -> None:
-        """The last word on a failure, for now: the next run tries again."""
-        for name in self._keeper.failed(known, failure):
+    def give_up(self, known: Known, failure: Failed) -> str:
+        """The last word on a failure, for now: the next run tries again. Gives the name that it is told under."""
+        names = self._keeper.failed(known, failure)
+        for name in names:
             self._session.emit(PageFailed(name, told(failure.reason, known.url if name != known.url else None)))
+        return names[0]
 
     def put_off(self, known: Known, failure: Failed) -> None:
         """Says of a failure that it is not the last word."""

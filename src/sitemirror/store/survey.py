@@ -188,9 +188,10 @@ class Survey:
         yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
     def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
-        """(url, status, reason, attempts, at, content_type, size, final_url) of listed names that gave no page."""
+        """(id, url, status, reason, attempts, at, content_type, size, final_url) of listed names that gave no page."""
         query = f"""
-            SELECT a.url, f.status, f.reason, coalesce(f.attempts, 0), f.at, f.content_type, f.size, f.url
+            SELECT a.id, a.url, f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''),
+                   f.content_type, f.size, f.url
             FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
             WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) ORDER BY a.id
         """
