@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from sitemirror import list_site_sync
 from tests.conftest import RunCli, StartCli
 from tests.site import Site, faults
 
@@ -63,7 +65,6 @@ def test_list_prints_json_or_the_outline(small: Site, run_cli: RunCli, tmp_path:
     as_json = run_cli("list", small.url, *FAST)
     assert as_json.returncode == 0, as_json.stderr
     assert as_json.json["total_urls"] == 3
-    time.sleep(1)  # The outline is named by the second.
     as_markdown = run_cli("list", small.url, *FAST, "--format", "md")
     assert as_markdown.returncode == 0
     [written] = [line[9:] for line in as_markdown.stderr.splitlines() if line.startswith("outline: ")]
@@ -88,6 +89,14 @@ def test_a_full_disk_behind_stdout_is_one_line_and_a_hint(arguments: list[str]) 
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
     assert done.returncode == 1
     assert done.stderr.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: ")
+
+
+def test_every_list_run_writes_an_outline_of_its_own(small: Site, out: Path) -> None:
+    """Runs within one second do not overwrite each other's."""
+    named = [list_site_sync(small.url, rate_limit=0, output=out).outline for _ in range(4)]
+    found = {str(path) for path in out.glob("*/sitemap-*.md")}
+    assert (len(found), found) == (4, set(named))
+    assert all(re.fullmatch(r"sitemap-\d{8}-\d{6}(-\d+)?\.md", Path(str(name)).name) for name in named)
 
 
 def test_where_answers_both_ways(small: Site, run_cli: RunCli) -> None:

@@ -115,6 +115,25 @@ def test_a_draft_that_fails_leaves_nothing(tree: Tree, out: Path) -> None:
     assert tree.read("m.json") == b"old"
 
 
+@pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without"])
+def test_a_draft_that_is_added_replaces_nothing(
+    tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """A name that is taken, be it by a dangling symlink, gets a number."""
+    tree.write("h/a.md", b"old")
+    (out / "h/a-2.md").symlink_to("nowhere")
+    if not links:
+        fail(monkeypatch, "link", errno.EPERM)
+    names = []
+    for text in (b"third", b"fourth"):
+        with tree.add("h/a.md") as draft:
+            draft.write(text)
+        names.append(draft.rel)
+    assert names == ["h/a-3.md", "h/a-4.md"]
+    assert [tree.read(f"h/{name}.md") for name in ("a", "a-3", "a-4")] == [b"old", b"third", b"fourth"]
+    assert everything(out) == {"h", "h/a.md", "h/a-2.md", "h/a-3.md", "h/a-4.md"}
+
+
 def test_a_log_grows_by_whole_lines(tree: Tree) -> None:
     """Each append is there at once, and later openings go on at the end."""
     with tree.log("h/_processed.txt") as log:

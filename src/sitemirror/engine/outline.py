@@ -110,14 +110,14 @@ class _Outline:
             duplicates=self._listing.repeats,
             complete=not self._listing.failed_sitemaps,
         )
-        with self._space.tree.replace_with(name) as file:
+        with self._space.tree.add(name) as file:
             write_outline(
                 file,
                 header,
                 sitemaps=(OutlineSitemap(row.url, row.urls, row.error or "") for row in self._listing.sitemaps()),
                 rows=rows,
             )
-        return str(self._space.tree.root / name)
+        return str(self._space.tree.root / file.rel)
 
     def _report(self, status: RunStatus, outline: str | None) -> ListReport:
         return ListReport(

@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -21,6 +21,7 @@ from sitemirror import failpoint
 from sitemirror.errors import OutputError
 from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space, sync_file_system, syncs_begun
 from sitemirror.store.folders import Folders, Place, folders_of, is_link, symlink_refused
+from sitemirror.store.landing import NEW, discard, put_beside, replace
 from sitemirror.store.streams import Draft, LineLog, write_all
 from sitemirror.text import printable
 
@@ -29,7 +30,6 @@ _TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
 
 _ELSEWHERE: Final = frozenset(("", ".", ".."))
 _NOT_ON_WINDOWS: Final = re.compile(r'[\\:*?"<>|]')
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # Not to wait for the other end of a pipe that somebody put there.
 _CAREFUL: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _READ: Final = os.O_RDONLY | _CAREFUL
@@ -92,17 +92,24 @@ class Tree:
                     finally:
                         os.close(fd)
                     failpoint.reached("file-written")
-                    _replace(place, temporary, name)
+                    replace(place, temporary, name)
                     failpoint.reached("file-renamed")
                 except BaseException:
-                    _discard(place, temporary)
+                    discard(place, temporary)
                     raise
         except OSError as error:
             raise refusal(error, rel) from error
 
-    @contextmanager
-    def replace_with(self, rel: str) -> Iterator[Draft]:
+    def replace_with(self, rel: str) -> AbstractContextManager[Draft]:
         """A draft to write to, which becomes the file `rel` when the block ends well and vanishes otherwise."""
+        return self._draft(rel, replace)
+
+    def add(self, rel: str) -> AbstractContextManager[Draft]:
+        """The same, but nothing is replaced: where `a.md` is taken it becomes `a-2.md`, and so on; see `draft.rel`."""
+        return self._draft(rel, put_beside)
+
+    @contextmanager
+    def _draft(self, rel: str, put: Callable[[Place, str, str], str]) -> Iterator[Draft]:
         *above, name = _names(rel)
         with refusals_of(rel), self._folders.make(above) as place:
             self._guard.check(place.handle)
@@ -116,10 +123,10 @@ class Tree:
                 finally:
                     os.close(fd)
                 failpoint.reached("draft-written")
-                _replace(place, temporary, name)
+                draft.rel = "/".join((*above, put(place, temporary, name)))
                 failpoint.reached("draft-renamed")
             except BaseException:
-                _discard(place, temporary)
+                discard(place, temporary)
                 raise
 
     def log(self, rel: str) -> LineLog:
@@ -240,7 +247,7 @@ class Tree:
         *above, name = _names(rel)
         try:
             with self._folders.find(above) as place:
-                _discard(place, name)
+                discard(place, name)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
@@ -302,7 +309,7 @@ class Tree:
                     files, folders = _contents(place)
                     ours = [name for name in files if _TEMPORARY.fullmatch(name)]
                     for name in ours:
-                        _discard(place, name)
+                        discard(place, name)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
@@ -314,7 +321,7 @@ class Tree:
     def _new(self, place: Place) -> tuple[int, str]:
         """A new file beside those of `place`, open for writing, and its name."""
         name = f".sitemirror {self._token}{next(self._numbers):08x}.tmp"
-        return os.open(place.at(name), _NEW, 0o666, dir_fd=place.fd), name
+        return os.open(place.at(name), NEW, 0o666, dir_fd=place.fd), name
 
     def _prune(self, names: list[str]) -> None:
         """Removes the folder and those above it for as long as they are empty."""
@@ -324,17 +331,6 @@ class Tree:
                     os.rmdir(place.at(names[depth - 1]), dir_fd=place.fd)
             except (OSError, OutputError):
                 return
-
-
-def _replace(place: Place, temporary: str, name: str) -> None:
-    os.replace(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
-
-
-def _discard(place: Place, name: str) -> None:
-    try:
-        os.unlink(place.at(name), dir_fd=place.fd)
-    except FileNotFoundError:
-        pass
 
 
 def _contents(place: Place) -> tuple[list[str], list[str]]:

@@ -89,7 +89,7 @@ class Draft:
 
     def __init__(self, fd: int, rel: str, place: Place, guard: DiskGuard) -> None:
         self._fd = fd
-        self._rel = rel
+        self.rel = rel  # what it is called in the end
         self._place = place
         self._guard = guard
         self._pending = bytearray()
@@ -101,7 +101,7 @@ class Draft:
         return len(data)
 
     def flush(self) -> None:
-        with refusals_of(self._rel):
+        with refusals_of(self.rel):
             self._guard.check(self._place.handle)
             write_all(self._fd, self._pending)
         self._pending.clear()
