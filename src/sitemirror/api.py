@@ -231,11 +231,16 @@ def verify(
     return check(Path(folder), on_problem)
 
 
-def where(target: str, *, settings: Settings | None = None, **options: Any) -> str:
-    """The file that a URL is saved to, or the URL that a file of a mirror came from."""
+def where(
+    target: str, *, settings: Settings | None = None, on_guess: Callable[[str], None] | None = None, **options: Any
+) -> str:
+    """The file that a URL is or would be saved to, or the URL that a file came or would come from.
+
+    `on_guess` is told what of the answer no manifest says.
+    """
     from sitemirror.engine.where import where as find
 
-    return find(target, settings_of(settings, options))
+    return find(target, settings_of(settings, options), on_guess)
 
 
 async def fetch_page(

@@ -69,7 +69,7 @@ def carry_out(command: Command, line: CommandLine) -> int:
             from sitemirror import api
             from sitemirror.cli import stdout
 
-            stdout.print_line(api.where(line.target, settings=settings))
+            stdout.print_line(api.where(line.target, settings=settings, on_guess=_note))
             return 0
 
 
@@ -80,7 +80,7 @@ def carry_out_either(command: Command, line: CommandLine) -> int:
     if idle and not settings.quiet:
         names = ", ".join(sorted(map(spell, idle)))
         other = "with --mirror" if command is Command.LIST else "without --mirror"
-        print(f"note: {names} {'counts' if len(idle) == 1 else 'count'} only {other}", file=sys.stderr)
+        _note(f"{names} {'counts' if len(idle) == 1 else 'count'} only {other}")
     return _run("mirror" if command is Command.MIRROR else "list", line, settings)
 
 
@@ -90,7 +90,11 @@ def _tell_idle(command: str, line: CommandLine, settings: Settings) -> None:
     idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
     if idle and command != "list" and source is Source.SITEMAP and not settings.quiet:
         counts = "counts" if len(idle) == 1 else "count"
-        print(f"note: {', '.join(idle)} {counts} only where links are followed: --discover links", file=sys.stderr)
+        _note(f"{', '.join(idle)} {counts} only where links are followed: --discover links")
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
 
 
 def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, settings: Settings) -> int:

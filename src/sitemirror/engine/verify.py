@@ -31,8 +31,8 @@ from sitemirror.engine.linkcheck import (
     markdown_links,
     target_of,
 )
-from sitemirror.engine.where import MANIFEST
 from sitemirror.engine.workspace import STATE_FILE
+from sitemirror.engine.would_be import MANIFEST
 from sitemirror.errors import UsageError
 from sitemirror.publish.manifest import Element, GoneRow, ManifestHeader, PageRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest

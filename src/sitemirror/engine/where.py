@@ -5,37 +5,47 @@ from __future__ import annotations
 import mimetypes
 import os
 import posixpath
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from sitemirror import urls
 from sitemirror.convert import read_front_matter_url
+from sitemirror.engine.would_be import MANIFEST, would_be
 from sitemirror.errors import UsageError
 from sitemirror.publish.manifest import PageRow
 from sitemirror.publish.manifest_reader import ManifestUnreadable, read_manifest
 from sitemirror.settings import Settings
 from sitemirror.store import paths
 
-MANIFEST = "_manifest.json"
 
+def where(target: str, settings: Settings, on_guess: Callable[[str], None] | None = None) -> str:
+    """The file for a URL (where it is, or would be), or the URL for a file of a mirror (which it has, or would have).
 
-def where(target: str, settings: Settings) -> str:
-    """The file for a URL (where it is, or would be), or the URL for a file of a mirror."""
+    `on_guess` is told what of the answer is not known but guessed.
+    """
     if "://" in target:
         return _file_of(target, settings.output)
     path = Path(target)
     if path.exists():
-        return _url_of(path)
+        if url := _url_of(path):
+            return url
+    elif url := _typed_url(target):
+        return _file_of(url, settings.output)
+    answer = would_be(path, settings.output)
+    if answer.guessed and on_guess is not None:
+        on_guess(answer.guessed)
+    return answer.url
+
+
+def _typed_url(target: str) -> str:
+    """The URL that somebody meant who left out its scheme; empty if it looks like a file's name."""
+    if "." not in target.partition("/")[0] or target.startswith(".") or target.endswith((".md", ".html")):
+        return ""
     try:
-        url = urls.start_url(target)
+        return urls.start_url(target)
     except urls.InvalidUrl:
-        url = ""
-    looks_like_host = "." in target.partition("/")[0] and not target.endswith((".md", ".html"))
-    if not url or not looks_like_host:
-        raise UsageError(
-            f"{target} is neither a file here nor a URL", hint="give a URL, or the path of a mirrored file"
-        )
-    return _file_of(url, settings.output)
+        return ""
 
 
 def _file_of(text: str, output: Path) -> str:
@@ -68,6 +78,7 @@ def _html_path(url: str) -> str:
 
 
 def _url_of(path: Path) -> str:
+    """What is known of a file that is there; empty if that is nothing."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolving would follow symlinks out of the mirror
     for folder in absolute.parents:
         relative = posixpath.join(*absolute.relative_to(folder).parts)
@@ -80,10 +91,7 @@ def _url_of(path: Path) -> str:
         if url:
             with suppress(urls.InvalidUrl):
                 return urls.normalize(url)  # A text page is kept as it is, front matter of its own included.
-    raise UsageError(
-        f"{path} is not a page of a mirror: no {MANIFEST} above it names it",
-        hint="give a file that `sitemirror mirror` saved",
-    )
+    return ""
 
 
 def _pages(manifest: Path) -> list[PageRow]:

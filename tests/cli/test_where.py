@@ -1,0 +1,101 @@
+"""`where`: the map both ways, for what has been mirrored and for what has not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sitemirror.store.backwards import url_at
+from sitemirror.store.paths import asset_path, host_folder, page_path
+from sitemirror.urls import normalize
+from tests.conftest import RunCli
+from tests.site import Site
+
+_WORDS = st.text("abcXYZ019-.~é中%", min_size=1, max_size=8).filter(lambda word: word.strip(".") == word)
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("docs.example.com/index.md", "https://docs.example.com/"),
+        ("docs.example.com/api/users/create/index.md", "https://docs.example.com/api/users/create"),
+        ("docs.example.com/v1.2/index.md", "https://docs.example.com/v1.2"),
+        ("docs.example.com/caf\u00e9/index.md", "https://docs.example.com/caf%C3%A9"),
+        ("docs.example.com/__manifest.json/index.md", "https://docs.example.com/_manifest.json"),
+        ("docs.example.com/a.html/index.md", "https://docs.example.com/a.html/"),
+        ("docs.example.com/a/index.html", "https://docs.example.com/a"),
+        ("docs.example.com/logo.png", "https://docs.example.com/logo.png"),
+        ("docs.example.com/_external/cdn.example.com/s.css", "https://cdn.example.com/s.css"),
+        ("localhost_8080/a/index.md", "https://localhost:8080/a"),
+        ("example.com_443/a/index.md", "http://example.com:443/a"),
+        ("@ipv6---1/a/index.md", "https://[::1]/a"),
+    ],
+)
+def test_a_file_that_is_not_there_has_the_url_that_leads_to_it(path: str, url: str, run_cli: RunCli) -> None:
+    """`where FILE` reads the path backwards, and what it had to guess stands on stderr."""
+    done = run_cli("where", f"output/{path}")
+    assert (done.returncode, done.stdout) == (0, f"{url}\n"), done.stderr
+    assert done.stderr.startswith("note: no manifest names it; guessed: http")
+    if path.endswith(".md"):
+        assert run_cli("where", url).stdout == f"output/{path}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("search__q_93b5eb01.md", "a query is kept as a hash"),
+        ("p_0123abcd.md", "a hash in a name cannot be read backwards"),
+        ("_index.md", "no page of a mirror would have this path"),
+    ],
+)
+def test_a_path_that_cannot_be_read_backwards_is_refused_with_the_reason(path: str, why: str, run_cli: RunCli) -> None:
+    """Nothing is made up where the name does not tell it."""
+    done = run_cli("where", f"output/docs.example.com/{path}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+    assert "hint: " in done.stderr
+
+
+def test_outside_the_output_folder_nothing_is_guessed(run_cli: RunCli) -> None:
+    """The folder above the host's is --output; -o says another."""
+    refused = run_cli("where", "elsewhere/docs.example.com/x/index.md")
+    assert refused.returncode == 2
+    assert "neither a file here nor a URL" in refused.stderr
+    assert run_cli("where", "elsewhere/h.example/x/index.md", "-o", "elsewhere").stdout == "https://h.example/x\n"
+
+
+def test_the_manifest_tells_what_the_path_does_not(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """The scheme of a mirrored host is known, and so is the URL of a page that failed, its query included."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.sitemap("/sitemap.xml", ["/a", "/gone/", "/search?q=1"])
+    report = run_cli("mirror", site.url, "--rate-limit", 0).json
+    for path in ("/gone/", "/search?q=1"):
+        file = run_cli("where", site.url + path).stdout.strip()
+        assert not (tmp_path / file).exists()
+        back = run_cli("where", file)
+        assert (back.stdout, back.stderr) == (f"{site.url}{path}\n", "")
+    back = run_cli("where", f"{report['output_dir']}/other/index.md")
+    assert back.stdout == f"{site.url}/other\n"
+    assert back.stderr == "note: no manifest names it; guessed: that no slash or extension ends it\n"
+
+
+@given(st.lists(_WORDS, max_size=4), st.sampled_from([".md", ".html"]))
+def test_ordinary_urls_come_back_as_they_went(words: list[str], extension: str) -> None:
+    """URL → path → URL, and always a URL that leads to that path."""
+    url = normalize("https://docs.example.com/" + "/".join(words))
+    path = page_path(url, extension)
+    back = url_at(host_folder(url), path)
+    assert back is not None
+    assert page_path(back, extension) == path
+    if all(word.isascii() and word.replace("-", "").isalnum() for word in words):
+        assert back == url
+
+
+def test_an_asset_comes_back_as_it_went() -> None:
+    """Its own name is its path."""
+    url = "https://cdn.example.com/fonts/a%20b.min.css"
+    path = asset_path(url)
+    assert url_at(host_folder(url), path) == "https://cdn.example.com/fonts/a_b.min.css"
