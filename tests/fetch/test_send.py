@@ -70,6 +70,16 @@ async def test_what_is_sent_is_the_same(
     assert said[0] == said[1]
 
 
+async def test_what_is_sent_is_what_the_url_says(client: MakeClient, server: RawServer, way: str) -> None:
+    """Down to the `?` of an empty query: a server may answer it otherwise."""
+    server.fallback = page(b"")
+    found = await client(start_url=server.url(host="localhost"))
+    for path in ("/q", "/q?", "/?", "/q??", "/q?a=%20", "/caf%C3%A9?", "/@x?"):
+        server.requests.clear()
+        await found.get(server.url(path, host="localhost"))
+        assert [request.line for request in server.requests] == [f"GET {path} HTTP/1.1"]
+
+
 async def test_a_kept_connection_that_ends_is_replaced(client: MakeClient, server: RawServer, way: str) -> None:
     """Just as the next request goes out, or with what nobody asked for; and a new one that ends is a failure."""
 

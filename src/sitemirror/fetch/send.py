@@ -102,7 +102,7 @@ class Sender:
                 headers = headers | proxy_headers
         response = await self._session.request(
             method,
-            URL(url, encoded=True),
+            _as_written(url),
             headers=headers,
             allow_redirects=False,
             proxy=proxy.url if proxy is not None else None,
@@ -185,8 +185,12 @@ def _is_plain(url: str) -> bool:
     return url.isascii() and url.isprintable() and not (" " in url or "#" in url or "@" in url)
 
 
+def _as_written(url: str) -> URL:
+    """What the session sends as it stands. It would leave out the `?` of an empty query, which may be another page."""
+    found = URL(url, encoded=True)
+    whole = url.partition("#")[0]
+    return found.with_path(found.raw_path + "?", encoded=True) if whole.find("?") == len(whole) - 1 else found
+
+
 def _target(url: str, start: str) -> bytes:
-    path = url[len(start) :]
-    if path.find("?") == len(path) - 1:  # an empty query; the `?` at the end of another is a part of it
-        path = path[:-1]
-    return path.encode("ascii") or b"/"
+    return url[len(start) :].encode("ascii") or b"/"
