@@ -152,10 +152,10 @@ class Settings:
     """With a start URL that has a path: take the whole site, not only what is under that path."""
 
     include_path: tuple[str, ...] = ()
-    """Only URLs whose path matches this glob; * crosses /. Repeatable."""
+    """Only URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
 
     exclude_path: tuple[str, ...] = ()
-    """No URLs whose path matches this glob; * crosses /. Repeatable."""
+    """No URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
 
     content: Content = Content.AUTO
     """auto = the main content where the page marks it, never at the price of real content; main = the main content

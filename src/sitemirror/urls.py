@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
+from urllib.parse import unquote_to_bytes
 
 import ada_url
 
@@ -157,6 +158,21 @@ def parts(url: str) -> Parts:
         if colon:
             host, port = name, number
     return Parts(scheme, host, port, path, query if mark else None)
+
+
+def decoded(path: str) -> str:
+    """A URL path for people: percent-decoded where that is UTF-8 and shows the same folders."""
+    if "%" not in path:
+        return path
+    return "/".join(map(_decoded_segment, path.split("/")))
+
+
+def _decoded_segment(segment: str) -> str:
+    try:
+        plain = unquote_to_bytes(segment).decode("utf-8")
+    except UnicodeDecodeError:
+        return segment
+    return segment if "/" in plain else plain
 
 
 def authority(url: str) -> str:

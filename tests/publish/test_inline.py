@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from sitemirror import urls
 from sitemirror.publish import inline
 from sitemirror.text import printable
 
@@ -110,4 +111,4 @@ def test_a_title_is_one_short_line() -> None:
 )
 def test_decoded_paths_show_the_same_folders(path: str, shown: str) -> None:
     """Percent-encoding is undone for the eye, except where it is not UTF-8 or would show a folder that is not there."""
-    assert inline.decoded(path) == shown
+    assert urls.decoded(path) == shown

@@ -49,9 +49,11 @@ class Scope:
         path = url[len(urls.origin(url)) :].partition("?")[0] or "/"
         if self.folder != "/" and not (path.startswith(self.folder) or path == self.folder[:-1]):
             return OUTSIDE_START
-        if self._include and not any(glob.match(path) for glob in self._include):
+        # As the URL spells it, and as the outline shows it and people type it.
+        spellings = (path, urls.decoded(path)) if "%" in path else (path,)
+        if self._include and not _any_matches(self._include, spellings):
             return NOT_INCLUDED
-        if any(glob.match(path) for glob in self._exclude):
+        if _any_matches(self._exclude, spellings):
             return EXCLUDED
         return ""
 
@@ -63,6 +65,10 @@ class Scope:
         """Changes when the same URL could get another answer."""
         globs = [[glob.pattern for glob in group] for group in (self._include, self._exclude)]
         return repr((self.folder, self._lock and self._domain, globs))
+
+
+def _any_matches(globs: list[re.Pattern[str]], spellings: tuple[str, ...]) -> bool:
+    return any(glob.match(path) for path in spellings for glob in globs)
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 from sitemirror.text import printable
 
@@ -70,21 +70,6 @@ def file_link(label: str, path: str) -> str:
     """A link to a file beside this one; `path` is POSIX and relative, `label` is inline Markdown already."""
     # Nothing but letters, digits, "_.-~" and "/" stays, so no viewer can read the path in another way.
     return f"[{label}]({quote(path.encode('utf-8', 'surrogatepass'), safe='/')})"
-
-
-def decoded(path: str) -> str:
-    """A URL path for people: percent-decoded where that is UTF-8 and shows the same folders."""
-    if "%" not in path:
-        return path
-    return "/".join(map(_decoded_segment, path.split("/")))
-
-
-def _decoded_segment(segment: str) -> str:
-    try:
-        plain = unquote_to_bytes(segment).decode("utf-8")
-    except UnicodeDecodeError:
-        return segment
-    return segment if "/" in plain else plain
 
 
 def _backslashed(match: re.Match[str]) -> str:

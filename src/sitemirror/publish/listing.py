@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from sitemirror.publish import inline
 from sitemirror.publish.sections import Heading, sections
 from sitemirror.publish.sink import Sink
+from sitemirror.urls import decoded
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 """Anything whose first item is its URL. Bare tuples, because a million of them are read once for each level."""
@@ -38,8 +39,8 @@ def shown(url: str, host: str) -> str:
     """A URL as a reader of `host`'s list wants it: the path alone, decoded; the host too where it is another."""
     rest = url[url.find("://") + 3 :]
     path = rest.removeprefix(host)
-    return inline.decoded(path if path.startswith("/") else rest)
+    return decoded(path if path.startswith("/") else rest)
 
 
 def _folder(heading: Heading) -> str:
-    return inline.text("".join(f"{inline.decoded(name).removeprefix('//')}/" for name in heading.folder))
+    return inline.text("".join(f"{decoded(name).removeprefix('//')}/" for name in heading.folder))
