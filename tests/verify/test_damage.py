@@ -33,6 +33,28 @@ def test_a_missing_file(mirrored: Mirrored, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", GUIDE)
+def test_missing_files_for_people(mirrored: Mirrored, way: str) -> None:
+    """The contents, and what stands in for a page that failed or is not wanted, are missed as pages are."""
+    copy = mirrored(way)
+    stand_ins = sorted(copy.folder.glob("_failed/*.md")) + sorted(copy.folder.glob("_skipped/*.md"))
+    assert stand_ins
+    names = [path.relative_to(copy.folder).as_posix() for path in stand_ins]
+    for path in stand_ins:
+        path.unlink()
+    (copy.folder / "_index.md").unlink()
+    assert copy.problems() == [*(("missing", name) for name in names), ("missing", "_index.md")]
+
+
+def test_notes_beside_markdown_are_the_readers_own(mirrored: Mirrored) -> None:
+    """Where only Markdown is saved, only what looks like a page is nobody's; elsewhere every file has to be named."""
+    for way, found in (("mirror", ["notes.md"]), ("crawl", ["foo.tmp", "notes.md"])):
+        copy = mirrored(way)
+        for name in ("foo.tmp", "notes.md"):
+            (copy.folder / name).write_text("mine")
+        assert copy.problems() == [("orphan", name) for name in found]
+
+
+@pytest.mark.parametrize("way", GUIDE)
 def test_a_changed_file(mirrored: Mirrored, way: str) -> None:
     """One letter that is another is found by the hash, one more by the size."""
     copy = mirrored(way)
@@ -199,7 +221,7 @@ def test_a_url_told_twice(mirrored: Mirrored) -> None:
     """A URL that is a page and a failure is accounted for twice, and the counts tell of it."""
     copy = mirrored("mirror")
     content = copy.manifest
-    content["failures"].append({"url": content["pages"][0]["url"], "error": "x"})
+    content["failures"].append({"url": content["pages"][0]["url"], "error": "redirect loop"})
     copy.manifest = content
     kinds = [kind for kind, _ in copy.problems()]
     assert kinds == ["twice", "count"]

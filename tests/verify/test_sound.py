@@ -9,7 +9,7 @@ import pytest
 
 import sitemirror
 from sitemirror.publish.report import RunStatus
-from tests.site import Site
+from tests.site import Site, faults
 from tests.verify.conftest import WAYS, Mirrored
 
 
@@ -101,8 +101,22 @@ def test_pages_in_another_hosts_folder_belong_to_their_own_mirror(mirrored: Mirr
     header = {**copy.manifest, "pages": rows, "failures": [], "skips": [], "gone": [], "not_reached": []}
     header |= {"successful": 1, "failed": 0, "skipped": 0, "not_reached_count": 0, "total_pages": 1}
     (neighbour / "_manifest.json").write_text(json.dumps(header), "utf-8")
+    (neighbour / "_index.md").write_text("# Contents\n")
     (copy.folder / "extra.md").write_text("# Extra\n")
     assert copy.problems() == []
     assert sitemirror.verify(neighbour).problems == ()
     (copy.folder / "extra.md").unlink()
     assert [problem.kind for problem in sitemirror.verify(neighbour).problems] == ["missing"]
+
+
+def test_a_page_that_went_and_came_back_broken_is_sound(site: Site, out: Path) -> None:
+    """Its old copy counts again, and nothing is said to be missing in its place."""
+    site.fill(2)
+    listed = ["/page/0001", "/page/0002"]
+    for urls in (listed, listed[:1]):
+        site.sitemap(urls=urls)
+        sitemirror.mirror_sync(site.url, output=out, rate_limit=0)
+    site.sitemap(urls=listed)
+    site.fault("/page/0002", faults.status(410))
+    assert sitemirror.mirror_sync(site.url, output=out, rate_limit=0, update=True).successful == 2
+    assert sitemirror.verify(out).problems == ()

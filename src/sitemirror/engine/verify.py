@@ -31,6 +31,7 @@ from sitemirror.engine.linkcheck import (
     markdown_links,
     target_of,
 )
+from sitemirror.engine.promised import CONTENTS, placeholder_of
 from sitemirror.engine.workspace import STATE_FILE
 from sitemirror.engine.would_be import MANIFEST
 from sitemirror.errors import UsageError
@@ -117,13 +118,14 @@ class _Check:
         self._hosts: set[str] = set()  # folders of other hosts that have pages of this mirror
         self._html: dict[str, HtmlFile] = {}
         self._exact: tuple[str, Linked] = ("", Linked())  # the file that was looked at closely last
+        self._unfinished = False
         self._state_known = False
         self._local_links: bool | None = None
         self._saves_assets = False
         self._complete = False
 
     def run(self) -> None:
-        unfinished = self._is_there(LOCK_NAME)
+        unfinished = self._unfinished = self._is_there(LOCK_NAME)
         if unfinished:
             message = "a run is working on this mirror, or was killed: files and URLs may be ahead of the manifest"
             self._findings.add(ProblemKind.UNFINISHED, self._where(self._own(LOCK_NAME)), message)
@@ -134,9 +136,9 @@ class _Check:
             self._read_state()
         if not self._read_manifest():
             return
-        if self._is_file("_index.md"):
-            data = self._files.body(self._own("_index.md"), None, None, "")
-            self._follow(self._own("_index.md"), _markdown(data or b""))
+        if not self._is_missed(CONTENTS, "the table of contents"):
+            data = self._files.body(self._own(CONTENTS), None, None, "")
+            self._follow(self._own(CONTENTS), _markdown(data or b""))
         self._judge_links()
         if self._is_file(INDEX):
             name = self._own(INDEX)
@@ -192,6 +194,16 @@ class _Check:
                     self._findings.add(ProblemKind.PATH, self._where(path), "is the file of more than one URL")
                 self._named.add(path)
                 self._page(path, row, is_first=told is row.path)
+        elif (name := placeholder_of(row)) and not isinstance(row, str):
+            self._is_missed(name, f"the reason why there is no page of {row.url}")
+
+    def _is_missed(self, name: str, what: str) -> bool:
+        """Whether a file for people is not there. While a run works, the manifest is behind the files."""
+        if self._is_file(name):
+            return False
+        if not self._unfinished:
+            self._findings.add(ProblemKind.MISSING, self._where(self._own(name)), f"{what} is not there")
+        return True
 
     def _inside(self, told: str, url: str) -> str | None:
         """The path that a manifest tells, if it is one that a mirror can have."""

@@ -1,0 +1,23 @@
+"""The files for people that a manifest promises beside its pages: the contents, and what stands in for a page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sitemirror.publish.manifest import Element, FailureRow, SkipRow
+from sitemirror.publish.placeholders import placeholder_name
+
+CONTENTS: Final = "_index.md"
+
+_LOOP: Final = "redirect loop"  # may be seen only when the run ends; nothing was refused then
+
+
+def placeholder_of(row: Element) -> str | None:
+    """The placeholder of a URL that was asked for and gave no page, in the mirror's folder; `None` for other rows."""
+    match row:
+        case FailureRow() if row.error != _LOOP:
+            return f"_failed/{placeholder_name(row.url)}"
+        case SkipRow() if row.content_type is not None or row.size_bytes is not None:
+            return f"_skipped/{placeholder_name(row.url)}"
+        case _:
+            return None
