@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.engine.conftest import Copy, Mirror
+from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
 from tests.site.faults import status
 
@@ -180,3 +180,21 @@ async def test_other_sites_in_one_folder_do_not_make_each_other_gone(
     report = await run(f"{site.url}/two.xml")
     assert report.successful == 4
     assert copy.manifest["gone"] == []
+
+
+async def test_what_is_gone_has_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
+    """Nobody tries it again, and nothing says so: neither of a URL that left the sitemap nor of one left out since."""
+    site.fill(1)
+    site.page("/file.zip", b"PK", type="application/zip")
+    site.sitemap(urls=["/page/0001", "/bad", "/worse", "/file.zip"])
+    await run()
+    assert len([*copy.folder.glob("_failed/*.md")]) == 2
+    assert len([*copy.folder.glob("_skipped/*.md")]) == 1
+    site.sitemap(urls=["/page/0001", "/worse"])
+    await run(update=True, exclude_path=("/worse",))
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/bad", "/file.zip"]
+    assert [path_of(row["url"]) for row in copy.manifest["skips"]] == ["/worse"]
+    assert [*copy.folder.glob("_failed/*.md"), *copy.folder.glob("_skipped/*.md")] == []
+    site.sitemap(urls=["/page/0001", "/bad"])
+    await run(update=True)
+    assert len([*copy.folder.glob("_failed/*.md")]) == 1
