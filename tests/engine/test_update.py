@@ -198,3 +198,15 @@ async def test_what_is_gone_has_no_placeholder(site: Site, run: Mirror, copy: Co
     site.sitemap(urls=["/page/0001", "/bad"])
     await run(update=True)
     assert len([*copy.folder.glob("_failed/*.md")]) == 1
+
+
+async def test_dates_that_cannot_be_read_are_told_once(site: Site, run: Mirror) -> None:
+    """Their pages are asked for, and one warning says how many and gives an example."""
+    paths = site.fill(3)
+    site.sitemap(urls=[(paths[0], "yesterday"), (paths[1], "2026-13-45"), (paths[2], "2020-01-01")])
+    assert (await run()).warnings == ()
+    site.clear_log()
+    report = await run(update=True)
+    assert [site.count(path) for path in paths] == [1, 1, 0]
+    said = f"2 pages asked for again: lastmod cannot be read, such as 'yesterday' of {site.url}{paths[0]}"
+    assert report.warnings == (said,)

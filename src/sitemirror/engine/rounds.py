@@ -118,6 +118,7 @@ class Rounds:
                 await clerk
             for known, failure in self._put_off.values():  # stopped before their turn came again
                 self._visitor.give_up(known, failure)
+            self._visitor.tell_unread_dates()
             self._ledger.commit()
 
     async def _levels(self, clerk: asyncio.Task[None]) -> None:

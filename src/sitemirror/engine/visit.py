@@ -24,6 +24,7 @@ from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.schema import Row
+from sitemirror.text import counted
 
 MAX_REDIRECTS: Final = 10
 _FOR_NOW: Final = frozenset((302, 303, 307))
@@ -66,6 +67,8 @@ class Visitor:
         self._follow = follow
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
+        self._unread_dates = 0
+        self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
         for name, end in ledger.unsaved_names():
             self._awaiting.setdefault(end.id, []).append(name)
@@ -78,9 +81,13 @@ class Visitor:
             return Freshness.FETCH
         if self._session.settings.re_download_all:
             return Freshness.FETCH
-        lastmods = [parse_lastmod(known.lastmod)] if known.lastmod else []
+        dates = [known.lastmod] if known.lastmod else []
         if known.status is Row.SAVED:
-            lastmods += map(parse_lastmod, self._ledger.lastmods_of_aliases(known.id))
+            dates += self._ledger.lastmods_of_aliases(known.id)
+        lastmods = [*map(parse_lastmod, dates)]
+        if None in lastmods:
+            self._unread_dates += 1
+            self._unread_date = self._unread_date or (known.url, dates[lastmods.index(None)])
         mtime = self._keeper.mtime(known) if known.path and known.status is Row.SAVED else unstamp(known.at)
         fetched_at = unstamp(known.fetched_at or known.at)
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
@@ -89,6 +96,13 @@ class Visitor:
         # elsewhere, or was no page: it may be one by now.
         is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
         return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
+
+    def tell_unread_dates(self) -> None:
+        """Says once for the run that pages were asked for because nobody can tell how old they are."""
+        if self._unread_date is not None:
+            url, date = self._unread_date
+            pages = counted(self._unread_dates, "page")
+            self._session.warn(f"{pages} asked for again: lastmod cannot be read, such as {date[:100]!r} of {url}")
 
     def begin_round(self) -> None:
         """What redirects led to in an earlier round may be visited again if it is due again."""
