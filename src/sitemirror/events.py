@@ -16,11 +16,15 @@ class RunStarted(NamedTuple):
 
 
 class SitemapRead(NamedTuple):
-    """One sitemap was read to its end, or as far as it could be. `error` is empty when all was well."""
+    """One sitemap was read to its end, or as far as it could be. `error` is empty when all was well.
+
+    `urls` are the pages it lists, `sitemaps` those that an index does.
+    """
 
     url: str
     urls: int
     error: str = ""
+    sitemaps: int = 0
 
 
 class DiscoveryFinished(NamedTuple):

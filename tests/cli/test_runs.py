@@ -91,6 +91,15 @@ def test_a_full_disk_behind_stdout_is_one_line_and_a_hint(arguments: list[str]) 
     assert done.stderr.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: ")
 
 
+def test_a_sitemap_index_lists_sitemaps(small: Site, run_cli: RunCli) -> None:
+    """stderr says how many sitemaps an index names; it lists no page itself, as the report says, too."""
+    small.sitemap_index("/index.xml", ["/sitemap.xml", "/none.xml"])
+    done = run_cli("list", f"{small.url}/index.xml", *FAST)
+    assert f"sitemap: {small.url}/index.xml: 2 sitemaps\n" in done.stderr
+    assert f"sitemap: {small.url}/sitemap.xml: 3 URLs\n" in done.stderr
+    assert [row["urls"] for row in done.json["sitemaps"]] == [0, 3, 0]
+
+
 def test_every_list_run_writes_an_outline_of_its_own(small: Site, out: Path) -> None:
     """Runs within one second do not overwrite each other's."""
     named = [list_site_sync(small.url, rate_limit=0, output=out).outline for _ in range(4)]

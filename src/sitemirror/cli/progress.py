@@ -118,8 +118,10 @@ def _rarer(event: Event, level: Level) -> str:
             return _from(least, level, f"waiting {span(seconds)} for {host}: {reason}")
         case Warned(message):
             return printable(f"warning: {message}")
-        case SitemapRead(url, urls, error):
-            return printable(f"sitemap: {url}: {counted(urls, 'URL')}" + (f"; {error}" if error else ""))
+        case SitemapRead(url, urls, error, sitemaps):
+            listed = [counted(sitemaps, "sitemap")] if sitemaps else []
+            listed += [counted(urls, "URL")] if urls or not sitemaps else []
+            return printable(f"sitemap: {url}: {', '.join(listed)}" + (f"; {error}" if error else ""))
         case RunStarted(command, url, folder, resumed):
             verb = "resuming" if resumed else "starting"
             return printable(f"{verb}: {command} {url} -> {folder}")
@@ -227,7 +229,7 @@ class Live:
                 return
             case PageSaved():
                 return
-            case SitemapRead(_, urls, _):
+            case SitemapRead(_, urls):
                 self._sitemaps += 1
                 self._urls += urls
             case Waiting(_, seconds, _):

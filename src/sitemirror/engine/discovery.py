@@ -60,7 +60,7 @@ class Discovery:
         self._misses: list[str] = []
         self._since_checkpoint = 0
         self._checkpointed = float("-inf")
-        self._count = self._wanted_here = 0  # of the sitemap in hand
+        self._count = self._wanted_here = self._children = 0  # of the sitemap in hand
         self._cut = False
         self._kind: str | None = None
 
@@ -129,14 +129,15 @@ class Discovery:
         self._listing.finish(row.id, kind=self._kind, error=error, status=status)
         self._wanted += self._wanted_here
         self._checkpoint()
-        self._session.emit(SitemapRead(row.url, self._count, error or ""))
+        self._session.emit(SitemapRead(row.url, self._count - self._children, error or "", self._children))
         if error:
             self._session.warn(f"sitemap {row.url}: {error}")
 
     async def _read_once(self, row: SitemapRow) -> Failed | str | None:
         """None, or what was wrong: `Failed` when reading it again may help, text when all that is readable was read."""
         location = row.url
-        self._count, self._wanted_here, self._cut, self._kind = 0, 0, False, None
+        self._count = self._wanted_here = self._children = 0
+        self._cut, self._kind = False, None
         for _ in range(MAX_HOPS + 1):
             self._session.check_stop()
             refused = self._scope.host_reason(location)
@@ -199,6 +200,7 @@ class Discovery:
                 problems.append(f"{len(children)} sitemaps more than {MAX_DEPTH} levels deep were not read")
             else:
                 self._listing.add_sitemaps(children, row.depth + 1)
+                self._children += len(children)
                 self._count += len(children)
         now = self._session.clock.monotonic()
         if self._since_checkpoint >= 100 and now - self._checkpointed >= CHECKPOINT_REST:
