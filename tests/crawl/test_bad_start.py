@@ -32,6 +32,29 @@ def test_not_html(site: Site, run_cli: RunCli, out: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (("mirror", "--discover", "links"), "leave out `--discover links`"),
+        (("crawl",), "with `--discover sitemap`"),
+        (("crawl", "--discover", "links"), "with `--discover sitemap`"),
+    ],
+)
+def test_a_sitemap_is_no_page_to_begin_at(
+    site: Site, run_cli: RunCli, out: Path, command: tuple[str, ...], hint: str
+) -> None:
+    """The hint says how to take what it lists, with the very command that was given."""
+    site.fill(2)
+    site.sitemap()
+    refused = run_cli(*command, f"{site.url}/sitemap.xml", "--output", out, "--rate-limit", 0)
+    assert refused.returncode == 1
+    assert "is not HTML but application/xml" in refused.json["error"]
+    assert hint in refused.json["hint"]
+    as_told = ("--discover", "sitemap") if command[0] == "crawl" else ()
+    again = run_cli(command[0], f"{site.url}/sitemap.xml", "--output", out, "--rate-limit", 0, *as_told)
+    assert again.json["successful"] == 2
+
+
 def test_redirect_to_another_site(site: Site, run_cli: RunCli, out: Path) -> None:
     """A start page that redirects off its domain is not followed; the error names where it leads."""
     with Site() as other:

@@ -30,6 +30,12 @@ _FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused", "HT
 _SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
 
 
+_START_HINTS: Final = {
+    "mirror": "leave out `--discover links` to save what the sitemap lists, or start from a page",
+    "crawl": "start from a page, or save what the sitemap lists with `--discover sitemap`",
+}
+
+
 class Arrival(NamedTuple):
     """Where the start URL led. `page` is its body where one had to be fetched to find out."""
 
@@ -86,7 +92,7 @@ def check_site(asked: str, found: str, settings: Settings) -> None:
         )
 
 
-def check_start(arrival: Arrival, settings: Settings) -> None:
+def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
     """A crawl needs a page to begin with, on the site it was asked for."""
     check_site(arrival.asked, arrival.url, settings)
     if arrival.failure:
@@ -99,7 +105,7 @@ def check_start(arrival: Arrival, settings: Settings) -> None:
     if arrival.content_type and page_kind(arrival.content_type) is not PageKind.HTML:
         raise BadStart(
             f"the start page {arrival.url} is not HTML but {arrival.content_type}",
-            hint="start from a page; `sitemirror mirror` takes a sitemap",
+            hint=_START_HINTS[command] if arrival.is_sitemap else "start from a page that links to others",
         )
 
 

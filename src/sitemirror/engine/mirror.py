@@ -59,7 +59,7 @@ async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
 
         arrival = await session.unless_stopped(arrive(session, start_url, gate if plan.follows_links else None))
         if plan.follows_links:
-            check_start(arrival, session.settings)
+            check_start(arrival, session.settings, plan.command)
     except Stopped:
         from sitemirror.engine.unbegun import stopped_before_it_began  # Hardly ever needed.
 
