@@ -72,7 +72,9 @@ def test_abort_mode(site: Site, out: Path, run_cli: RunCli) -> None:
     assert site.paths()[-1] == paths[3]
     mirrored = Mirrored.of(site, out)
     assert mirrored.checkpoint["source_url"] == site.url + "/"
-    assert (mirrored.checkpoint["total_processed"], mirrored.checkpoint["total_expected"]) == (3, 6)
+    assert (mirrored.checkpoint["total_processed"], mirrored.checkpoint["total_expected"]) == (4, 6)
+    progress = mirrored.progress
+    assert (progress["processed"], progress["failed"], progress["total"]) == (4, 1, 6)
     assert mirrored.processed == [site.url + path for path in paths[:3]]
     assert (mirrored.manifest["complete"], mirrored.manifest["crawl_completed"]) == (False, None)
 

@@ -247,6 +247,7 @@ class Rounds:
         self._put_off.pop(known.id, None)
         name = self._visitor.give_up(known, failure)
         if self._settings.on_error is OnError.ABORT:
+            self._count(result)  # The last notes are written by it, and the report knows of the failure.
             self._ledger.commit()
             raise Aborted(
                 f"{name} failed: {failure.reason}",
