@@ -140,7 +140,7 @@ class Settings:
     """crawl: only the start host and its www twin, or any host."""
 
     delay_seconds: Annotated[float, Bounds(gt=0), _finite] | None = None
-    """At least this many seconds between two requests: the same as --content-rate-limit 1/S."""
+    """At least this many seconds between any two requests to a host, whatever the rates allow."""
 
     honor_nofollow: bool = False
     """Do not follow links marked rel=nofollow."""
@@ -205,6 +205,13 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """Every value by its name."""
         return {name: getattr(self, name) for name in kinds()}
+
+    @property
+    def sitemap_rate(self) -> float:
+        """Requests per second for robots.txt, sitemaps and the first look at the start page. 0 = no limit."""
+        if self.delay_seconds is None:
+            return self.rate_limit
+        return min(1 / self.delay_seconds, self.rate_limit or math.inf)
 
     @property
     def content_rate(self) -> float:

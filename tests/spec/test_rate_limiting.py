@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sitemirror import mirror
+from sitemirror import crawl, mirror
 from tests.conftest import RunCli
 from tests.fetch.clocks import EPOCH, JumpingClock
 from tests.site import Site, faults
@@ -54,6 +55,23 @@ async def test_custom_rate_limit(site: Site, out: Path) -> None:
 
     assert log.gaps("/page") == [2.0] * 5
     assert sum(clock.slept) == 10.0 + log.times("/page")[0] - log.times()[0]
+
+
+@pytest.mark.parametrize("rate", [0, 1, 0.25])
+@pytest.mark.parametrize("run", [mirror, crawl])
+async def test_a_delay_holds_from_the_first_request_on(site: Site, out: Path, run: Any, rate: float) -> None:
+    """--delay-seconds: robots.txt, the first look at the start page and sitemaps are requests as well."""
+    site.html_page("/", "Home", '<a href="/page/0001">1</a>')
+    site.fill(1)
+    site.sitemap()
+    clock = JumpingClock()
+    log = ClockedLog(site, clock)
+
+    await run(site.url, output=out, rate_limit=rate, delay_seconds=2, clock=clock)
+
+    assert len(log.times()) >= 4
+    assert min(log.gaps()) >= 2.0
+    assert log.times()[1] - log.times()[0] == (4.0 if rate == 0.25 else 2.0)  # of two wishes the politer one
 
 
 def test_custom_rate_limit_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:

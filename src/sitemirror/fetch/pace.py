@@ -104,7 +104,7 @@ class Pace:
         watch: Stopwatch = IDLE,
     ) -> None:
         self._watch = watch
-        self._rates = {Lane.SITEMAP: settings.rate_limit, Lane.CONTENT: settings.content_rate}
+        self._rates = {Lane.SITEMAP: settings.sitemap_rate, Lane.CONTENT: settings.content_rate}
         self._clock = clock
         self._tell = on_event
         self._room = room
