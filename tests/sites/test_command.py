@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from sitemirror.cli.help import help_of
+from sitemirror.cli.programs import run_mirror_site, run_sitemap_to_markdown
 from tests.conftest import RunCli, StartCli
 from tests.site import Site
 from tests.sites.towns import listed, saved, settle
@@ -31,6 +36,44 @@ def test_a_list_in_a_text_file(site: Site, out: Path, run_cli: RunCli, tmp_path:
     assert "site 2 of 2: ok: " in done.stderr
     assert "ok: 2 sites (2 ok): 6 pages saved; " in done.stderr
     assert len(saved(out, site, "a")) == len(saved(out, site, "b")) == 3
+
+
+@pytest.mark.parametrize(
+    ("program", "options"), [("sitemap_to_markdown", ["--mirror"]), ("mirror_site", ["--discover", "sitemap"])]
+)
+def test_the_older_programs_take_a_list(
+    program: str, options: list[str], site: Site, out: Path, tmp_path: Path
+) -> None:
+    """They are doors onto the same options."""
+    file = listed(tmp_path, settle(site, "a", "b"))
+    door = f"import sys; from sitemirror.cli import {program}; sys.exit({program}())"
+    words = ["--sites", str(file), *options, "--rate-limit", "0", "--output", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-c", door, *words], cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["total_sites"] == 2
+
+
+def test_an_outline_is_of_one_site(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --mirror a list is refused, and so are both and neither."""
+    for arguments, message in (
+        (["--sites", "s.txt"], "an outline is of one site"),
+        (["--sites", "s.txt", "--url", "https://a.example/", "--mirror"], "exclude each other"),
+        (["--mirror"], "missing option '--url'"),
+    ):
+        assert run_sitemap_to_markdown(arguments) == 2
+        assert message in capsys.readouterr().err
+    assert run_mirror_site(["--quiet"]) == 2
+    assert capsys.readouterr().err.endswith("hint: see `mirror-site --help`\n")
+
+
+@pytest.mark.parametrize("path", ["sitemirror mirror", "sitemirror crawl", "mirror-site", "sitemap-to-markdown"])
+def test_help_that_speaks_of_sites_has_them(path: str) -> None:
+    """--max-connections counts with --sites, so --sites is an option wherever it is."""
+    shown = help_of(path, io.StringIO())
+    assert "--max-connections" in shown
+    assert "  --sites FILE" in shown
 
 
 def test_a_list_in_toml(site: Site, out: Path, run_cli: RunCli, tmp_path: Path) -> None:

@@ -105,13 +105,14 @@ def sitemap_to_markdown_app(arguments: Sequence[str], carry_out: CarryOut) -> in
 
     def door(
         context: typer.Context,
-        url: _UrlOption,
+        url: _UrlOption = "",
+        sites: _Sites = None,
         mirror: _Mirror = False,
         config: _Config = None,
         version: _Version = False,
     ) -> int:
         command = Command.MIRROR if mirror else Command.LIST
-        return carry_out(command, CommandLine(SITEMAP_TO_MARKDOWN, arguments, url, typed(context), config))
+        return carry_out(command, CommandLine(SITEMAP_TO_MARKDOWN, arguments, url, typed(context), config, sites))
 
     options = options_of(Command.LIST, Command.MIRROR)
     app.command(cls=_Command, context_settings=_CONTEXT)(with_options(door, options))
@@ -122,8 +123,14 @@ def mirror_site_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     """The exit code of `mirror-site ARGUMENTS`."""
     app = _app()
 
-    def door(context: typer.Context, url: _Url, config: _Config = None, version: _Version = False) -> int:
-        return carry_out(Command.CRAWL, CommandLine(MIRROR_SITE, arguments, url, typed(context), config))
+    def door(
+        context: typer.Context,
+        url: _Url = "",
+        sites: _Sites = None,
+        config: _Config = None,
+        version: _Version = False,
+    ) -> int:
+        return carry_out(Command.CRAWL, CommandLine(MIRROR_SITE, arguments, url, typed(context), config, sites))
 
     app.command(cls=_Command, context_settings=_CONTEXT)(with_options(door, options_of(Command.CRAWL)))
     return _run(app, MIRROR_SITE, arguments)

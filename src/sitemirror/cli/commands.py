@@ -75,12 +75,18 @@ def carry_out(command: Command, line: CommandLine) -> int:
 
 def carry_out_either(command: Command, line: CommandLine) -> int:
     """The same for a program that takes the options of list and mirror: some of them may have no effect."""
+    if line.sites is None and not line.target:
+        raise UsageError("missing option '--url'", hint=f"see `{line.program} --help`")
+    if line.sites is not None and command is not Command.MIRROR:
+        raise UsageError("an outline is of one site, not of --sites FILE", hint="give --url URL, or add --mirror")
     settings = line.settings(command)
     idle = line.given.keys() - {option.field for option in options_of(command)}
     if idle and not settings.quiet:
         names = ", ".join(sorted(map(spell, idle)))
         other = "with --mirror" if command is Command.LIST else "without --mirror"
         _note(f"{names} {'counts' if len(idle) == 1 else 'count'} only {other}")
+    if command is Command.MIRROR and line.sites is not None:
+        return _run_sites(command, line, settings)
     return _run("mirror" if command is Command.MIRROR else "list", line, settings)
 
 
@@ -120,7 +126,8 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
 def _run_sites(command: Literal[Command.MIRROR, Command.CRAWL], line: CommandLine, settings: Settings) -> int:
     file = line.sites
     if file is None:
-        raise UsageError("missing argument 'URL', or --sites FILE", hint=f"see `sitemirror {command} --help`")
+        path = f"{SITEMIRROR} {command}" if line.program == SITEMIRROR else line.program
+        raise UsageError("missing argument 'URL', or --sites FILE", hint=f"see `{path} --help`")
     if line.target:
         hint = f"put {line.target} into {file}, or leave one out"
         raise UsageError("a URL and --sites FILE exclude each other", hint=hint)

@@ -72,8 +72,11 @@ def _page(path: str) -> Page:
         url, meaning = ARGUMENTS[Command.MIRROR]
         either = ("--mirror / --list-only", "Save the pages, or only write the outline. [default: --list-only]")
         options = options_of(Command.LIST, Command.MIRROR)
-        sections = [("What to do", [(f"--url {url}", meaning), either]), *_sections(options, [_VERSION])]
-        return Page(f"{path} --url {url} [OPTIONS]", SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
+        file, many = _SITES
+        what = [(f"--url {url}", meaning), (file, f"With --mirror: {many[0].lower()}{many[1:]}"), either]
+        usage = f"{path} --url {url} | {file} [OPTIONS]"
+        sections = [("What to do", what), *_sections(options, [_VERSION])]
+        return Page(usage, SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
     commands = [(command.value, HELP[command].partition("\n")[0]) for command in Command]
     sections = [("Commands", commands), ("Options", [_VERSION, _HELP])]
     return Page(f"{path} COMMAND [OPTIONS] ...", INTRODUCTION, sections, EXAMPLES[path])
@@ -83,7 +86,7 @@ def _with_argument(path: str, text: str, command: Command, more: Sequence[Row]) 
     argument = ARGUMENTS[command]
     key = path if path in EXAMPLES else command
     rows, usage = [argument], f"{path} [OPTIONS] {argument[0]}"
-    if key in (Command.MIRROR, Command.CRAWL):
+    if command in (Command.MIRROR, Command.CRAWL):
         rows, usage = [argument, _SITES], f"{path} [OPTIONS] {argument[0]} | --sites FILE"
     sections = [("Arguments", rows), *_sections(options_of(command), more)]
     return Page(usage, text, sections, EXAMPLES[key])

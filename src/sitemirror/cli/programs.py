@@ -45,7 +45,9 @@ def run_mirror_site(arguments: Sequence[str]) -> int:
     """The exit code of `mirror-site ARGUMENTS`."""
 
     def run() -> int:
-        if (read := read_plain(arguments, options_of(Command.CRAWL))) is not None:
+        options = options_of(Command.CRAWL)
+        read = read_plain(arguments, options) or read_plain_list(arguments, options)
+        if read is not None:
             return carry_out(Command.CRAWL, CommandLine(MIRROR_SITE, arguments, *read))
         from sitemirror.cli.app import mirror_site_app
 

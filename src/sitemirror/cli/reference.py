@@ -29,8 +29,8 @@ Made from the code by `python -m sitemirror.cli.reference`; do not edit by hand.
 
 `URL` may be a site, a part of a site (`https://example.com/docs/`: only what is under it is taken) or a sitemap.
 `list`, `mirror`, `crawl` and `verify` print one JSON object to stdout when they end, also when they fail or are
-interrupted; all else goes to stderr. Every option can also stand in the environment or in `sitemirror.toml`: see
-[configuration](configuration.md).
+interrupted; all else goes to stderr. Every option in the tables can also stand in the environment or in
+`sitemirror.toml`: see [configuration](configuration.md).
 
 | exit code | meaning |
 | --- | --- |
@@ -49,6 +49,7 @@ _DOOR = """## `sitemap-to-markdown`
 
 ```
 sitemap-to-markdown --url URL [--mirror] [OPTIONS]
+sitemap-to-markdown --sites FILE --mirror [OPTIONS]
 ```
 
 `--mirror` saves the pages as `sitemirror mirror` does, `--list-only` (the default) writes the outline as
