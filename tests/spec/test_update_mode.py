@@ -21,6 +21,10 @@ def _asked(site: Site) -> list[str]:
     return [path for path in site.paths() if path.startswith("/docs")]
 
 
+def _set_time(file: Path, when: datetime) -> None:
+    os.utime(file, (when.timestamp(), when.timestamp()))
+
+
 def _in_days(days: int) -> str:
     return (datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%d")
 
@@ -28,25 +32,32 @@ def _in_days(days: int) -> str:
 @pytest.mark.parametrize("state", ["kept", "lost"])
 def test_update_mode_activation(site: Site, out: Path, run_cli: RunCli, state: str) -> None:
     """Update mode activation: sitemap dates are held against the files, by what the manifest knows if need be."""
-    for path in ("/docs/a", "/docs/b", "/docs/c"):
+    for path in ("/docs/a", "/docs/b", "/docs/c", "/docs/d"):
         _put(site, path, "first", lastmod="2020-01-01")
+    site.html_page("/docs/tagged", "T", "<h1>T</h1>", etag="v1")
     site.sitemap()
     run_cli("mirror", site.url, *FAST, "--output", out)
     mirrored = Mirrored.of(site, out)
     if state == "lost":
         (mirrored.folder / "_state.sqlite3").unlink()
-    old = datetime(2020, 6, 1, tzinfo=UTC).timestamp()
-    os.utime(mirrored.folder / "docs/b/index.md", (old, old))
+    _set_time(mirrored.folder / "docs/b/index.md", datetime(2020, 6, 1, tzinfo=UTC))
+    _set_time(mirrored.folder / "docs/d/index.md", datetime.now(UTC) + timedelta(days=3))
     _put(site, "/docs/a", "second", lastmod="2020-03-01")  # older than the copy of today
     _put(site, "/docs/b", "second", lastmod="2021-03-01")  # newer than the copy of June 2020
+    _put(site, "/docs/d", "second", lastmod=_in_days(1))  # newer than the fetch, whatever a checkout made of its file
     site.clear_log()
 
     done = run_cli("mirror", site.url, *FAST, "--output", out, "--update")
 
-    assert (done.returncode, done.json["status"], done.json["successful"]) == (0, "ok", 3)
-    assert _asked(site) == ["/docs/b"]
+    assert (done.returncode, done.json["status"], done.json["successful"]) == (0, "ok", 5)
+    assert _asked(site) == ["/docs/b", "/docs/d", "/docs/tagged"]
     assert "second" in mirrored.text("docs/b/index.md")
+    assert "second" in mirrored.text("docs/d/index.md")
     assert "first" in mirrored.text("docs/a/index.md")
+    # No file knows its page's ETag: without the state, only the manifest does.
+    [asked] = site.requests_for("/docs/tagged")
+    assert asked.headers["if-none-match"] == '"v1"'
+    assert asked.status == 304
 
 
 def test_selective_re_fetching(site: Site, out: Path, run_cli: RunCli) -> None:
