@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from pathlib import Path
@@ -10,34 +11,117 @@ import pytest
 
 from sitemirror import mirror
 from tests.conftest import RunCli, StartCli, until
-from tests.site import Site, faults
+from tests.site import Exchange, Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
 
-def test_checkpoint_creation(site: Site, out: Path, start_cli: StartCli) -> None:
-    """Checkpoint creation: a page's URL is in `_processed.txt` as soon as the page is saved, and never before."""
-    paths = site.fill(6)
+class StandingLoop(asyncio.SelectorEventLoop):
+    """Its time stands still but for what the test adds: what waits a second waits for ever, or not at all."""
+
+    added = 0.0
+
+    def time(self) -> float:
+        return 1000.0 + self.added
+
+    async def after(self, seconds: float) -> None:
+        """Time passes, and whoever waited for it has done what it had to do."""
+        self.added += seconds
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+
+class Arrival:
+    """A page that is held back: the test learns that it was asked for."""
+
+    def __init__(self, site: Site, path: str) -> None:
+        self.gate = threading.Event()
+        self._came = threading.Event()
+        held = faults.held(self.gate)
+
+        async def step(exchange: Exchange) -> None:
+            self._came.set()
+            await held(exchange)
+
+        site.fault(path, step)
+
+    async def wait(self) -> None:
+        assert await asyncio.to_thread(self._came.wait, 20)
+
+
+def test_checkpoint_creation(site: Site, out: Path) -> None:
+    """Checkpoint creation: a page's URL is in `_processed.txt` a second after the page is saved, and never before."""
+    paths = site.fill(7)
     site.fault(paths[2], faults.status(404))
-    gate = threading.Event()
-    site.fault(paths[4], faults.held(gate))
+    fifth, sixth = Arrival(site, paths[4]), Arrival(site, paths[5])
     site.sitemap(urls=paths)
     mirrored = Mirrored.of(site, out)
-    saved = [site.url + path for path in (*paths[:2], paths[3])]
-
-    process = start_cli("mirror", site.url, *FAST, "--output", out)
-    until(lambda: len(mirrored.processed) >= 3)
-    assert process.poll() is None
-    assert mirrored.processed == saved
     log = mirrored.folder / "_processed.txt"
-    inode, before = log.stat().st_ino, log.read_bytes()
-    for path in (*paths[:2], paths[3]):
-        assert "This is page number" in mirrored.text(f"{path[1:]}/index.md")
-    gate.set()
-    process.communicate(timeout=30)
+    first, second = [site.url + path for path in (*paths[:2], paths[3])], site.url + paths[4]
+    loop = StandingLoop()
 
-    assert mirrored.processed == [*saved, site.url + paths[4], site.url + paths[5]]
-    assert log.stat().st_ino == inode  # appended to, not written anew
-    assert log.read_bytes().startswith(before)
+    async def saved(path: str) -> None:
+        while not (mirrored.folder / path[1:] / "index.md").exists():
+            await asyncio.sleep(0)
+
+    async def watch() -> None:
+        await fifth.wait()
+        await saved(paths[3])
+        await loop.after(1.0)
+        assert mirrored.processed == first
+        inode, before = log.stat().st_ino, log.read_bytes()
+        for path in (*paths[:2], paths[3]):
+            assert "This is page number" in mirrored.text(f"{path[1:]}/index.md")
+
+        fifth.gate.set()
+        await sixth.wait()
+        await saved(paths[4])
+        await loop.after(1.0)
+        assert mirrored.processed == [*first, second]
+        assert log.stat().st_ino == inode  # appended to, not written anew
+        assert log.read_bytes().startswith(before)
+
+    async def run() -> None:
+        mirroring = asyncio.ensure_future(mirror(site.url, output=out, rate_limit=0))
+        try:
+            await watch()
+        finally:
+            fifth.gate.set()
+            sixth.gate.set()
+            await mirroring
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(run())
+    assert mirrored.processed == [*first, second, site.url + paths[5], site.url + paths[6]]
+
+
+def test_checkpoint_creation_in_batches(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Checkpoint creation: however fast pages come, never more than 16 are saved without their lines."""
+    paths = site.fill(150)
+    site.sitemap(urls=paths)
+    mirrored = Mirrored.of(site, out)
+    behind: list[int] = []
+    ahead: list[str] = []
+
+    def on_disk() -> set[str]:
+        return {site.url + path for path in paths if (mirrored.folder / path[1:] / "index.md").exists()}
+
+    async def step(exchange: Exchange) -> None:
+        # The program goes on meanwhile: a file is looked for after its line, or a line after its file.
+        told = set(mirrored.processed)
+        there = on_disk()
+        ahead.extend(told - there)
+        behind.append(len(there - set(mirrored.processed)))
+        await faults.ok()(exchange)
+
+    for path in paths:
+        site.fault(path, step)
+
+    assert run_cli("mirror", site.url, *FAST, "--output", out).json["successful"] == 150
+
+    assert len(behind) == 150
+    assert max(behind) <= 16
+    assert ahead == []
+    assert sorted(mirrored.processed) == [site.url + path for path in paths]
 
 
 def test_resume_from_checkpoint(site: Site, out: Path, run_cli: RunCli) -> None:
