@@ -1,4 +1,4 @@
-"""Two clocks for tests: one that jumps, one whose time is moved by the test. Neither ever waits."""
+"""Clocks for tests: one that jumps, one that moves when all sleep, one that the test moves. None ever waits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import heapq
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
+
+_Result = TypeVar("_Result")
 
 EPOCH = datetime(2026, 1, 3, 20, 0, 0, tzinfo=UTC)
 
@@ -65,3 +67,38 @@ class DrivenClock:
                 future.set_result(None)
         for task in tasks:
             task.result()
+
+
+class HeldClock:
+    """Whoever sleeps is seen sleeping until the test wakes it. For what others do meanwhile, with real sockets."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def now(self) -> datetime:
+        return EPOCH + timedelta(seconds=self.time - 1000.0)
+
+    async def sleep(self, seconds: float) -> None:
+        future = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self.time + seconds, future))
+        await future
+
+    @property
+    def asleep(self) -> list[float]:
+        """The seconds that sleepers still have."""
+        return [wake - self.time for wake, future in self._sleepers if not future.done()]
+
+    async def run_out(self, run: asyncio.Future[_Result]) -> _Result:
+        """Holds nobody any more, until `run` is done."""
+        while not run.done():
+            self._sleepers = sorted((one for one in self._sleepers if not one[1].done()), key=lambda one: one[0])
+            if self._sleepers:
+                wake, future = self._sleepers.pop(0)
+                self.time = max(self.time, wake)
+                future.set_result(None)
+            await asyncio.sleep(0.001)
+        return run.result()

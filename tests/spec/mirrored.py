@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from tests.fetch.clocks import JumpingClock
+from sitemirror.fetch.pace import Clock
 from tests.site import Exchange, Site, faults
 
 FAST: Final = ("--rate-limit", 0)
@@ -113,7 +113,7 @@ def only_announced(size: int) -> faults.Step:
 class ClockedLog:
     """When, on the program's own clock, each path was asked for. Exact, because that clock moves only by sleeping."""
 
-    def __init__(self, site: Site, clock: JumpingClock) -> None:
+    def __init__(self, site: Site, clock: Clock) -> None:
         self.entries: list[tuple[str, float]] = []
         self._clock = clock
         site.fault("*", self.noting())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,10 @@ import pytest
 
 from sitemirror import crawl, mirror
 from tests.conftest import RunCli
-from tests.fetch.clocks import EPOCH, JumpingClock
-from tests.site import Site, faults
+from tests.fetch.clocks import EPOCH, HeldClock, JumpingClock
+from tests.site import Exchange, Site, faults
 from tests.site.answers import http_date
-from tests.spec.mirrored import FAST, ClockedLog, Mirrored
+from tests.spec.mirrored import FAST, ClockedLog, Everywhere, Mirrored
 
 # The server notes a request a little after the program has sent it, and not always equally late.
 JITTER = 0.2
@@ -109,22 +112,92 @@ async def test_429_response_handling(site: Site, out: Path) -> None:
     assert not (Mirrored.of(site, out).folder / "_failed.log").exists()
 
 
-@pytest.mark.parametrize("form", ["seconds", "date"])
+class Crowd:
+    """Three requests at once: the first is refused when the others are there, and those have no answer for long."""
+
+    def __init__(self, log: ClockedLog, refusal: faults.Step) -> None:
+        self._log = log
+        self._refusal = refusal
+        self._gate = threading.Event()
+
+    def fill(self, site: Site, refused: str, *others: str) -> None:
+        site.fault(refused, self._log.noting(self._refuse), self._log.noting())
+        for path in others:
+            site.fault(path, self._log.noting(faults.held(self._gate)))
+
+    async def _refuse(self, exchange: Exchange) -> None:
+        while len(self._log.times("/page")) < 3:
+            await exchange.pause(0.005)
+        await self._refusal(exchange)
+
+    def release(self) -> None:
+        self._gate.set()
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0.005)
+
+
+async def _time_to_ask() -> None:
+    """Whoever is free to ask has done so after this. Needed only to see it happen, not to pass."""
+    for _ in range(100):
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("form", ["seconds", "date", "none"])
 async def test_429_response_handling_with_retry_after(site: Site, out: Path, form: str) -> None:
-    """429 response handling: Retry-After is obeyed in both its forms, and by every slot."""
-    paths = site.fill(4)
+    """429 response handling: Retry-After is obeyed in both its forms, and by every slot; so is a wait of our own."""
+    paths = site.fill(8)
     site.sitemap()
-    clock = JumpingClock()
+    clock = HeldClock()
     log = ClockedLog(site, clock)
-    asked = "30" if form == "seconds" else http_date(EPOCH + timedelta(seconds=30))
-    site.fault(paths[0], log.noting(faults.status(429, retry_after=asked)), log.noting())
+    asked = {"seconds": "30", "date": http_date(EPOCH + timedelta(seconds=30)), "none": None}[form]
+    least, most = (1, 2) if asked is None else (30, 30)
+    crowd = Crowd(log, faults.status(429, retry_after=asked))
+    crowd.fill(site, *paths[:3])
+    mirrored = Mirrored.of(site, out)
 
-    report = await mirror(site.url, output=out, clock=clock, rate_limit=0)
+    run = asyncio.ensure_future(mirror(site.url, output=out, clock=clock, rate_limit=0, concurrency=3))
+    await _until(lambda: bool(clock.asleep))
+    [wait] = clock.asleep
+    assert least <= wait <= most
+    crowd.release()
+    await _until(lambda: len(mirrored.pages) == 2)  # Two slots are free, and five pages wait for one.
+    await _time_to_ask()
+    assert sorted(path for path, _ in log.entries if path.startswith("/page")) == paths[:3]
+    report = await clock.run_out(run)
 
-    assert (report.status, report.successful) == ("ok", 4)
+    assert (report.status, report.successful) == ("ok", 8)
     first, second = log.times(paths[0])
-    assert 30 <= second - first < 32
-    assert min(log.times(path)[0] for path in paths[1:]) >= first + 30
+    assert least <= second - first < most + 2
+    assert min(log.times(path)[0] for path in paths[3:]) >= first + wait
+
+
+async def test_429_response_handling_leaves_other_hosts_alone(site: Site, out: Path) -> None:
+    """429 response handling: while one host rests, the others are asked as before."""
+    busy, calm = "docs.example.com", "api.example.com"
+    for number in range(6):
+        site.html_page(f"/page/{number}", f"{number}", f"<h1>{number}</h1>", host=busy if number < 1 else calm)
+    names = [f"http://{busy}/page/0", *(f"http://{calm}/page/{number}" for number in range(1, 6))]
+    site.sitemap(urls=names, host=busy)
+    clock = HeldClock()
+    log = ClockedLog(site, clock)
+    site.fault("/page/0", log.noting(faults.status(429, retry_after="30")), log.noting())
+
+    run = asyncio.ensure_future(
+        mirror(f"http://{busy}/", output=out, clock=clock, rate_limit=0, concurrency=2, resolver=Everywhere(site))
+    )
+    await _until(lambda: len(Mirrored(out / calm).pages) == 5)
+    assert len(log.times("/page/0")) == 1
+    assert clock.asleep == [30]
+    report = await clock.run_out(run)
+
+    assert (report.status, report.successful) == ("ok", 6)
+    first, second = log.times("/page/0")
+    assert second - first == 30
+    assert {time for path, time in log.entries if path != "/page/0"} == {first}  # nobody else had to wait
 
 
 def test_429_response_handling_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:
