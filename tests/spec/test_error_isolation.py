@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+import pytest
+
 from sitemirror import mirror
 from tests.conftest import RunCli
 from tests.fetch.clocks import JumpingClock
@@ -126,3 +128,23 @@ def test_transient_error_retry_by_the_program(site: Site, out: Path, run_cli: Ru
     assert (done.json["status"], done.json["successful"], done.json["failed"]) == ("ok", 3, 0)
     assert [path for path in site.paths() if path.startswith("/page")] == [*paths, paths[0]]
     assert not (Mirrored.of(site, out).folder / "_failed.log").exists()
+
+
+@pytest.mark.parametrize("policy", ["skip", "retry"])
+@pytest.mark.parametrize("end", [429, 404, 500])
+async def test_attempts_are_the_requests_that_were_made(site: Site, out: Path, policy: str, end: int) -> None:
+    """A failure's attempts are what the server saw: those that it put off as well, in the manifest and on disk."""
+    site.fill(1)
+    site.sitemap(urls=["/page/0001", "/busy"])
+    site.fault("/busy", faults.status(429), faults.status(429, retry_after="7"), faults.status(end))
+
+    report = await mirror(site.url, output=out, clock=JumpingClock(), rate_limit=0, on_error=policy)
+
+    assert (report.status, report.failed) == ("partial", 1)
+    requests = site.count("/busy")
+    assert requests >= 3
+    mirrored = Mirrored.of(site, out)
+    [failure] = mirrored.manifest["failures"]
+    assert failure["attempts"] == requests
+    [placeholder] = mirrored.placeholders["_failed"]
+    assert f"- Attempts: {requests}\n" in placeholder
