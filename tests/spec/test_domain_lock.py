@@ -124,3 +124,25 @@ async def test_allow_subdomains(site: Site, out: Path) -> None:
         assert "# Page" in (out / host / "page" / "index.md").read_text(encoding="utf-8")
     manifest = Mirrored(out / "example.com").manifest
     assert sorted(page["path"] for page in manifest["pages"]) == [f"../{host}/page/index.md" for host in sorted(hosts)]
+
+
+@pytest.mark.parametrize(
+    ("start", "own", "foreign"),
+    [
+        ("docs.example.co.uk", "example.co.uk", "evil.co.uk"),
+        ("alice.github.io", "docs.alice.github.io", "bob.github.io"),
+        ("example.com", "docs.example.com", "example.org"),
+    ],
+)
+async def test_allow_subdomains_of_what_one_owner_has(
+    site: Site, out: Path, start: str, own: str, foreign: str
+) -> None:
+    """Allow subdomains: neighbours under a suffix that anybody can register under belong to somebody else."""
+    site.html_page("/page", "Page", "<h1>Page</h1>")
+    site.sitemap("/sitemap.xml", urls=[f"http://{host}/page" for host in (start, own, foreign)])
+
+    report = await mirror(f"http://{start}/", output=out, rate_limit=0, resolver=Everywhere(site))
+
+    assert [seen.host for seen in site.requests_for("/page")] == [start, own]
+    assert (report.successful, report.skipped) == (2, 1)
+    assert foreign not in {seen.host for seen in site.requests}
