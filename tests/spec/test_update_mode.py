@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,7 +61,7 @@ def test_update_mode_activation(site: Site, out: Path, run_cli: RunCli, state: s
     assert asked.status == 304
 
 
-def test_selective_re_fetching(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_selective_re_fetching(site: Site, out: Path, tmp_path: Path, run_cli: RunCli) -> None:
     """Selective re-fetching: only the page with a newer date is asked for and overwritten; the rest is not touched."""
     paths = [f"/docs/{number}" for number in range(5)]
     for path in paths:
@@ -69,6 +70,9 @@ def test_selective_re_fetching(site: Site, out: Path, run_cli: RunCli) -> None:
     run_cli("mirror", site.url, *FAST, "--output", out)
     mirrored = Mirrored.of(site, out)
     before = {path: (mirrored.folder / path).stat().st_mtime_ns for path in mirrored.pages}
+    page, manifest = tmp_path / "page", tmp_path / "manifest"
+    os.link(mirrored.folder / "docs/3/index.md", page)
+    os.link(mirrored.folder / "_manifest.json", manifest)
     for path in paths:  # all have changed, but only one says so
         _put(site, path, "second", lastmod=_in_days(2) if path == "/docs/3" else "2024-05-05")
     site.clear_log()
@@ -80,6 +84,9 @@ def test_selective_re_fetching(site: Site, out: Path, run_cli: RunCli) -> None:
     assert {path for path in after if after[path] != before[path]} == {"docs/3/index.md"}
     assert "second" in mirrored.text("docs/3/index.md")
     assert "first" in mirrored.text("docs/2/index.md")
+    # A new file took each old one's place: whoever reads it meanwhile, or a crash, finds one or the other whole.
+    assert "first" in page.read_text(encoding="utf-8")
+    assert {entry["lastmod"] for entry in json.loads(manifest.read_bytes())["pages"]} == {"2024-05-05"}
     assert mirrored.manifest["successful"] == 5
 
 
