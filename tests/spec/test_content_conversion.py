@@ -33,6 +33,8 @@ def test_successful_html_conversion(site: Site, out: Path, run_cli: RunCli) -> N
 
     mirrored = Mirrored.of(site, out)
     assert mirrored.pages == {"guide/start/index.md", "xhtml/index.md"}
+    head = f'---\ntitle: "The guide"\nurl: "{site.url}/guide/start"\n'
+    assert mirrored.text("guide/start/index.md").startswith(head)
     lines = mirrored.markdown("guide/start/index.md").splitlines()
     for heading in ("# The guide", "## Steps", "### Code", "###### Small print", "Some **bold** and *slanted* words."):
         assert heading in lines
@@ -62,6 +64,7 @@ def test_non_html_content_handling(site: Site, out: Path, run_cli: RunCli) -> No
     assert f"{8 * MEGABYTE:,} bytes" in placeholder
     [skip] = mirrored.manifest["skips"]
     assert (skip["url"], skip["content_type"], skip["size_bytes"]) == (pdf, "application/pdf", 8 * MEGABYTE)
+    assert f"- Reason: {skip['reason']}\n" in placeholder
     assert site.count("/manual.pdf") == 1
 
 

@@ -44,8 +44,11 @@ def test_skip_mode(site: Site, out: Path, run_cli: RunCli) -> None:
         assert expected in error
     placeholders = mirrored.placeholders["_failed"]
     assert len(placeholders) == len(broken)
-    for _, url, error in logged:
-        assert sum(f"({url})" in text and error in text for text in placeholders) == 1
+    for at, url, error in logged:
+        [text] = [text for text in placeholders if f"({url})" in text]
+        assert error in text
+        assert f"- Last tried: {at}\n" in text
+        assert "next run" in text
     assert [failure["url"] for failure in mirrored.manifest["failures"]] == sorted(site.url + path for path in broken)
     assert site.count("/error") == 1  # this mode does not insist
 

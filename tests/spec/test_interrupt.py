@@ -46,6 +46,9 @@ def test_user_interrupts_long_crawl(site: Site, out: Path, start_cli: StartCli, 
     assert len(mirrored.manifest["pages"]) == 500
     assert mirrored.manifest["not_reached"] == [site.url + path for path in paths[500:]]
 
+    started = mirrored.manifest["crawl_started"]
+    assert started == mirrored.checkpoint["started_at"]
+
     gate.set()
     site.clear_log()
     done = run_cli(*command)
@@ -54,4 +57,5 @@ def test_user_interrupts_long_crawl(site: Site, out: Path, start_cli: StartCli, 
     assert f"[501/510] Processing: {site.url}{paths[500]}" in done.stderr
     assert (done.json["status"], done.json["successful"]) == ("ok", 510)
     assert mirrored.manifest["complete"] is True
+    assert mirrored.manifest["crawl_started"] == started  # it is one crawl, whatever came between
     assert not list(out.rglob("*.tmp"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote
@@ -16,6 +16,7 @@ from tests.conftest import RunCli
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
+LASTMOD = "2026-01-02T03:04:05+06:00"
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "manifest.schema.json"
 
 
@@ -23,11 +24,16 @@ def _site_of_all_sorts(site: Site) -> list[str]:
     """Pages in folders, one that fails, one that is skipped, one that leads elsewhere."""
     listed = ["/", "/docs/", "/docs/api/users", "/docs/api/users/create", "/docs/install", "/blog/2026/one"]
     for path in listed:
-        site.html_page(path, f"Title of [{path}] & *more*", f"<h1>{path}</h1><p>About {path}.</p>")
+        title, text = f"Title of [{path}] & *more*", f"<h1>{path}</h1><p>About {path}.</p>"
+        if path == "/docs/":
+            site.html_page(path, title, text, etag="v1", last_modified=datetime(2026, 1, 2, tzinfo=UTC))
+        else:
+            site.html_page(path, title, text)
     site.redirect("/old", "/docs/install")
     site.fault("/broken", faults.status(500))
     site.page("/file.pdf", "%PDF", type="application/pdf")
-    site.sitemap(urls=[*listed, "/old", "/broken", "/file.pdf", "/docs/"])
+    dated = [("/docs/install", LASTMOD) if path == "/docs/install" else path for path in listed]
+    site.sitemap(urls=[*dated, "/old", "/broken", "/file.pdf", "/docs/"])
     return listed
 
 
@@ -54,6 +60,13 @@ def test_manifest_creation(site: Site, out: Path, run_cli: RunCli) -> None:
         data = (mirrored.folder / page["path"]).read_bytes()
         assert (page["size_bytes"], page["sha256"]) == (len(data), sha256(data).hexdigest())
         assert page["title"] == f"Title of [{page['url'].removeprefix(site.url)}] & *more*"
+        assert started <= datetime.fromisoformat(page["fetched_at"]) <= completed
+        assert page["content_type"] == "text/html"
+    # What the sitemap and the server say of a page, as they say it.
+    told_of = {page["url"]: (page["lastmod"], page["etag"], page["last_modified"]) for page in manifest["pages"]}
+    assert told_of.pop(f"{site.url}/docs/install") == (LASTMOD, None, None)
+    assert told_of.pop(f"{site.url}/docs/") == (None, '"v1"', "Fri, 02 Jan 2026 00:00:00 GMT")
+    assert set(told_of.values()) == {(None, None, None)}
     # Every URL there was is accounted for exactly once.
     told = [url for page in manifest["pages"] for url in (page["url"], *page["aliases"])]
     told += [entry["url"] for name in ("failures", "skips", "gone") for entry in manifest[name]]
