@@ -7,13 +7,15 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import RunCli
 from tests.site import Site
 from tests.spec.mirrored import FAST, Mirrored
 
 
-def _mirror_with_mtime(site: Site, out: Path, run_cli: RunCli, mtime: str) -> Path:
-    """A mirror of `/docs/page` and of a page after it, the first with the given local time."""
+def _mirror_with_mtime(site: Site, out: Path, run_cli: RunCli, mtime: str, lastmod: str) -> Path:
+    """A mirror of `/docs/page` and of a page after it, the first with the given time, local if it names no zone."""
     site.html_page("/docs/page", "Page", "<h1>Page</h1><p>first</p>")
     site.html_page("/docs/next", "Next", "<h1>Next</h1><p>first</p>")
     site.sitemap(urls=["/docs/page", "/docs/next"])
@@ -22,15 +24,20 @@ def _mirror_with_mtime(site: Site, out: Path, run_cli: RunCli, mtime: str) -> Pa
     stamp = datetime.fromisoformat(mtime).astimezone().timestamp()
     os.utime(file, (stamp, stamp))
     site.html_page("/docs/page", "Page", "<h1>Page</h1><p>second</p>")
-    site.sitemap(urls=[("/docs/page", "2026-01-02"), "/docs/next", "/docs/added"])
+    site.sitemap(urls=[("/docs/page", lastmod), "/docs/next", "/docs/added"])
     site.html_page("/docs/added", "Added", "<h1>Added</h1>")
     site.clear_log()
     return file
 
 
-def test_re_fetch_outdated_local_copy(site: Site, out: Path, run_cli: RunCli) -> None:
+@pytest.mark.parametrize(
+    ("mtime", "lastmod"),
+    [("2025-01-01 10:00:00", "2026-01-02"), ("2025-01-01 10:00:00+00:00", "2025-01-01T08:30:00-02:00")],
+    ids=["a year", "half an hour, elsewhere"],
+)
+def test_re_fetch_outdated_local_copy(site: Site, out: Path, run_cli: RunCli, mtime: str, lastmod: str) -> None:
     """Re-fetch outdated local copy: a file of 2025 against a date of 2026 is fetched, and is of today then."""
-    file = _mirror_with_mtime(site, out, run_cli, "2025-01-01 10:00:00")
+    file = _mirror_with_mtime(site, out, run_cli, mtime, lastmod)
     began = time.time()
 
     run_cli("mirror", site.url, *FAST, "--output", out, "--update")
@@ -44,9 +51,14 @@ def test_re_fetch_outdated_local_copy(site: Site, out: Path, run_cli: RunCli) ->
     assert site.count("/docs/page") == 0  # it is current now
 
 
-def test_skip_up_to_date_local_copy(site: Site, out: Path, run_cli: RunCli) -> None:
-    """Skip up-to-date local copy: a file newer than the sitemap's date is left alone, and the run goes on after it."""
-    file = _mirror_with_mtime(site, out, run_cli, "2026-01-03 10:00:00")
+@pytest.mark.parametrize(
+    ("mtime", "lastmod"),
+    [("2026-01-03 10:00:00", "2026-01-02"), ("2026-01-03 10:00:00+00:00", "2026-01-03T12:00:00+02:00")],
+    ids=["a day", "the same moment, elsewhere"],
+)
+def test_skip_up_to_date_local_copy(site: Site, out: Path, run_cli: RunCli, mtime: str, lastmod: str) -> None:
+    """Skip up-to-date local copy: a file that no date is newer than is left alone, and the run goes on after it."""
+    file = _mirror_with_mtime(site, out, run_cli, mtime, lastmod)
     before = file.stat().st_mtime_ns
 
     done = run_cli("mirror", site.url, *FAST, "--output", out, "--update")
