@@ -97,6 +97,7 @@ def test_index_creation(site: Site, out: Path, run_cli: RunCli) -> None:
 
     mirrored = Mirrored.of(site, out)
     assert Path(done.json["index"]) == mirrored.folder / "_index.md"
+    assert f"{site.url}/broken" in mirrored.text("_index.md")
     tokens = MarkdownIt().parse(mirrored.text("_index.md"))
     section, found, groups = "", dict[str, str](), dict[str, set[str]]()
     for number, token in enumerate(tokens):

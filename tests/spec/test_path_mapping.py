@@ -17,13 +17,16 @@ async def test_standard_url_path_mapping(site: Site, out: Path, run_cli: RunCli)
     site.html_page("/api/users/create", "Create", "<h1>Create a user</h1>", host=host)
     site.html_page("/api/users.html", "Users", "<h1>All users</h1>", host=host)
     site.html_page("/", "Home", "<h1>Welcome</h1>", host=host)
-    sitemap_of(site, host, "/", "/api/users/create", "/api/users.html")
+    odd = "/Getting%20started/what%3F%20a%3Ab%22%3C%7C"
+    site.html_page(odd, "Odd", "<h1>What?</h1>", host=host)
+    sitemap_of(site, host, "/", "/api/users/create", "/api/users.html", odd)
 
     report = await mirror(f"http://{host}/", output=out, rate_limit=0, resolver=Everywhere(site))
 
-    assert report.successful == 3
+    assert report.successful == 4
     mirrored = Mirrored(out / host)
-    assert mirrored.pages == {"api/users/create/index.md", "api/users/index.md", "index.md"}
+    named = {"api/users/create/index.md", "api/users/index.md", "index.md"}
+    assert mirrored.pages == {*named, "Getting_started/what__a_b___/index.md"}
     assert "# Create a user" in mirrored.text("api/users/create/index.md")
     file = out / host / "api" / "users" / "create" / "index.md"
     assert run_cli("where", file).stdout == f"http://{host}/api/users/create\n"
