@@ -92,13 +92,17 @@ class HeldClock:
         """The seconds that sleepers still have."""
         return [wake - self.time for wake, future in self._sleepers if not future.done()]
 
+    def wake(self) -> None:
+        """It is time for the first of them."""
+        self._sleepers = sorted((one for one in self._sleepers if not one[1].done()), key=lambda one: one[0])
+        wake, future = self._sleepers.pop(0)
+        self.time = max(self.time, wake)
+        future.set_result(None)
+
     async def run_out(self, run: asyncio.Future[_Result]) -> _Result:
         """Holds nobody any more, until `run` is done."""
         while not run.done():
-            self._sleepers = sorted((one for one in self._sleepers if not one[1].done()), key=lambda one: one[0])
-            if self._sleepers:
-                wake, future = self._sleepers.pop(0)
-                self.time = max(self.time, wake)
-                future.set_result(None)
+            if self.asleep:
+                self.wake()
             await asyncio.sleep(0.001)
         return run.result()

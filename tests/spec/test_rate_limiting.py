@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sitemirror import crawl, mirror
+from sitemirror.events import Event, Waiting
 from tests.conftest import RunCli
 from tests.fetch.clocks import EPOCH, HeldClock, JumpingClock
 from tests.site import Exchange, Site, faults
@@ -173,6 +174,37 @@ async def test_429_response_handling_with_retry_after(site: Site, out: Path, for
     first, second = log.times(paths[0])
     assert least <= second - first < most + 2
     assert min(log.times(path)[0] for path in paths[3:]) >= first + wait
+
+
+async def test_429_response_handling_while_another_slot_waits(site: Site, out: Path) -> None:
+    """429 response handling: who waits for a turn already when the host asks for time waits that time as well."""
+    paths = site.fill(2)
+    site.sitemap()
+    clock = HeldClock()
+    log = ClockedLog(site, clock)
+    gate = threading.Event()
+    site.fault(paths[0], log.noting(faults.held(gate, faults.status(429, retry_after="30"))), log.noting())
+    refused = asyncio.Event()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Waiting):
+            refused.set()
+
+    run = asyncio.ensure_future(
+        mirror(site.url, output=out, clock=clock, on_event=hear, rate_limit=0, content_rate_limit=0.5, concurrency=2)
+    )
+    await _until(lambda: clock.asleep == [2])
+    clock.wake()
+    await _until(lambda: log.times(paths[0]) != [] and clock.asleep == [2])
+    gate.set()
+    await refused.wait()
+    clock.wake()
+    await _until(lambda: clock.asleep != [] or log.times(paths[1]) != [])
+    assert clock.asleep == [28]
+    report = await clock.run_out(run)
+
+    assert (report.status, report.successful) == ("ok", 2)
+    assert log.times(paths[1])[0] == log.times(paths[0])[0] + 30
 
 
 async def test_429_response_handling_leaves_other_hosts_alone(site: Site, out: Path) -> None:

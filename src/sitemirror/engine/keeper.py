@@ -320,9 +320,9 @@ class Keeper:
         if known.path is not None:
             self._absences.log(known.url, failure.reason, now)
             return [known.url]
-        names = self._names(known)
+        names, attempts = self._names(known), known.attempts + failure.tries
         for url, final_url in names:
-            self._absences.failed(url, failure.reason, now, attempts=known.attempts + failure.tries, final_url=final_url)
+            self._absences.failed(url, failure.reason, now, attempts=attempts, final_url=final_url)
         return [url for url, _ in names]
 
     def skipped(self, known: Known, skip: Skipped) -> list[str]:
