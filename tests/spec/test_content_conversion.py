@@ -60,8 +60,8 @@ def test_non_html_content_handling(site: Site, out: Path, run_cli: RunCli) -> No
     assert mirrored.pages == {"after/index.md"}
     [placeholder] = mirrored.placeholders["_skipped"]
     assert pdf in placeholder
-    assert "application/pdf" in placeholder
-    assert f"{8 * MEGABYTE:,} bytes" in placeholder
+    assert "- Content type: application/pdf\n" in placeholder
+    assert f"- Size: {8 * MEGABYTE:,} bytes\n" in placeholder
     [skip] = mirrored.manifest["skips"]
     assert (skip["url"], skip["content_type"], skip["size_bytes"]) == (pdf, "application/pdf", 8 * MEGABYTE)
     assert f"- Reason: {skip['reason']}\n" in placeholder
