@@ -60,7 +60,7 @@ def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Run
     crawl = ("crawl", site.url, *FAST, "--output", out)
     run_cli(*crawl)
     site.remove("/a")
-    site.redirect("/b", "/nowhere", status=302)
+    site.redirect("/b", "/nowhere", status=301)
     site.fault("/c", faults.drop())
     site.fault("/i.png", faults.status(410))
 
@@ -79,7 +79,7 @@ def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Run
     }
     files = {item["source_url"]: item for item in index["items"] if item["type"] == "file"}
     statuses = {path: index["urls"][site.url + path]["http_status"] for path in ("/", "/a", "/b", "/c", "/i.png")}
-    assert statuses == {"/": 200, "/a": 404, "/b": 302, "/c": 200, "/i.png": 410}
+    assert statuses == {"/": 200, "/a": 404, "/b": 301, "/c": 200, "/i.png": 410}
     assert {path: files[site.url + path]["http_status"] for path in statuses} == statuses
     assert {page["url"] for page in mirrored.manifest["pages"] if "refresh_error" in page} | {
         row["url"] for row in mirrored.manifest["failures"]

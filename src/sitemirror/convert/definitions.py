@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
 
@@ -30,9 +30,12 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     parts: list[Element | Text] = []
     groups: list[Element] = []
     _collect(dl, parts, groups)
-    for term in [part for part in parts if isinstance(part, Element) and part.tag == "dt"]:
-        _shape_term(term, names)
-    if not any(isinstance(part, Element) and part.tag == "dt" for part in parts):
+    kinds: list[str] = []  # asked once of each: a list may have thousands
+    for part in parts:
+        if _is(part, "dt"):
+            _shape_term(part, names)
+        kinds.append(part.tag if isinstance(part, Element) else "")
+    if "dt" not in kinds:
         _open(dl, parts)  # `dd` alone: how old pages and wikis indent
         return
     if next(dl.iter_elements(_HEADINGS), None) is not None or dl.closest(_NOT_IN_A_LIST) is not None:
@@ -41,17 +44,17 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     item: Element | None = None
     before: Element | None = None
     # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
-    last = max([number for number, part in enumerate(parts) if not _is(part, "dt")], default=-1)
-    for number, part in enumerate(parts):
-        is_term = _is(part, "dt")
+    last = max([number for number, kind in enumerate(kinds) if kind != "dt"], default=-1)
+    for number, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
+        is_term = kind == "dt"
         if item is None or (is_term and (number > last or before is None or _is_link(before))):
-            if not is_term and not _is(part, "dd"):
+            if kind not in _PARTS:
                 continue  # It stands before the list, as it did.
             item = Element("li")
             dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
         before = part if is_term and isinstance(part, Element) else None
         item.append(part)
-        if isinstance(part, Element) and part.tag in _PARTS:
+        if isinstance(part, Element) and kind in _PARTS:
             part.tag = "p" if is_term else "div"
     for group in groups:
         group.unwrap()
@@ -160,9 +163,9 @@ def _collect(holder: Element, parts: list[Element | Text], groups: list[Element]
                 is_between = True
         elif isinstance(child, Element):
             is_between = False
-            if child.tag in _PARTS:
+            if (tag := child.tag) in _PARTS:
                 parts.append(child)
-            elif child.tag == "div" and _is_group(child, levels):
+            elif tag == "div" and _is_group(child, levels):
                 groups.append(child)
                 grouped: list[Element | Text] = []
                 _collect(child, grouped, groups, levels - 1)
@@ -180,7 +183,7 @@ def _is_group(box: Element, levels: int) -> bool:
     return any(child.tag in _PARTS or (child.tag == "div" and _is_group(child, levels - 1)) for child in children)
 
 
-def _is(part: Element | Text, tag: str) -> bool:
+def _is(part: Element | Text, tag: str) -> TypeGuard[Element]:
     return isinstance(part, Element) and part.tag == tag
 
 

@@ -47,7 +47,8 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     """Tells the renderer the language of a code block; `names` are class names that mean one."""
     if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
         return  # Its text is that of the one around it.
-    if len(pre) > 1 and pre.find("code") is not None:
+    code = pre.find("code")
+    if code is not None and len(pre) > 1:
         for variant in split_listing(pre):
             shape_listing(variant, names)
     if (classes := pre.attr("class")) and "twoslash" in classes:
@@ -60,7 +61,6 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             part_lines(pre)
         for button in list(pre.iter_elements(_BUTTONS)):
             button.decompose()
-    code = pre.find("code")
     language = language_of(code, names) if code is not None else None
     here: Node | None = pre
     # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.

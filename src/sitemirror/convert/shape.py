@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from turbohtml import Element, Node, Text
 
@@ -41,6 +41,8 @@ from sitemirror.convert.tabs import SHOELACE, shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.titles import line_of
 from sitemirror.convert.verse import shape_verse
+
+T = TypeVar("T")
 
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -95,7 +97,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
-        rule = _RULES.get(found.tag) or (_tab_list if found.attr("role") == "tablist" else None)
+        rule = _RULES.get(found.tag) or (_TAB_LIST if found.attr("role") == "tablist" else None)
         if (role is None and rule is None) or (found.parent is None and found is not element):
             continue
         try:
@@ -113,7 +115,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
 # What an element is by its class. `False` where the name was all it had of it: then its tag decides.
 
 
-def _alone(rule: Callable[[Element], bool]) -> Callable[[Element, _Page], bool]:
+def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Page], T]:
     """A rule that needs nothing but its element."""
     return lambda element, _: rule(element)
 
@@ -215,20 +217,8 @@ def _code_block(pre: Element, page: _Page) -> None:
     shape_listing(pre, page.names.languages)
 
 
-def _output(samp: Element, _: _Page) -> None:
-    shape_output(samp)
-
-
-def _typed(tt: Element, _: _Page) -> None:
-    shape_typed(tt)
-
-
 def _definitions(dl: Element, page: _Page) -> None:
     shape_definitions(dl, page.names)
-
-
-def _tab_list(row: Element, _: _Page) -> None:
-    shape_tab_list(row)
 
 
 def _tab_group(box: Element, _: _Page) -> None:
@@ -251,46 +241,18 @@ def _details(details: Element, page: _Page) -> None:
     details.tag = "div"
 
 
-def _formula(math: Element, _: _Page) -> None:
-    shape_math(math)
-
-
-def _script(script: Element, _: _Page) -> None:
-    shape_script(script)
-
-
 def _image(image: Element, page: _Page) -> None:
     shape_image(image, page.urls)
-
-
-def _noscript(noscript: Element, _: _Page) -> None:
-    shape_noscript(noscript)
 
 
 def _media(media: Element, page: _Page) -> None:
     shape_media(media, page.urls)
 
 
-def _frame(frame: Element, _: _Page) -> None:
-    shape_frame(frame)
-
-
 def _preformatted(element: Element, page: _Page) -> None:
     """Code, as pages of the nineties have it."""
     element.tag = "pre"
     _code_block(element, page)
-
-
-def _drawing(svg: Element, _: _Page) -> None:
-    shape_drawing(svg)
-
-
-def _control(element: Element, _: _Page) -> None:
-    shape_control(element)
-
-
-def _label(label: Element, _: _Page) -> None:
-    shape_label(label)
 
 
 def _button(button: Element, page: _Page) -> None:
@@ -323,14 +285,6 @@ def _heading(heading: Element, _: _Page) -> None:
         link.unwrap()
 
 
-def _table(table: Element, _: _Page) -> None:
-    shape_table(table)
-
-
-def _raised(element: Element, _: _Page) -> None:
-    shape_raised(element)
-
-
 def _reading(rt: Element, _: _Page) -> None:
     """How a character is read stands above it; beside it, it needs parentheses."""
     rt.insert(0, Text("("))
@@ -341,38 +295,39 @@ def _block(element: Element, _: _Page) -> None:
     element.tag = "div"  # The renderer takes these for inline.
 
 
-_RULES: Final[dict[str, Callable[[Element, _Page], None]]] = {
+_RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "pre": _code_block,
-    "samp": _output,
-    "tt": _typed,
+    "samp": _alone(shape_output),
+    "tt": _alone(shape_typed),
     "img": _image,
-    "noscript": _noscript,
+    "noscript": _alone(shape_noscript),
     "video": _media,
     "audio": _media,
-    "iframe": _frame,
-    "embed": _frame,
-    "object": _frame,
+    "iframe": _alone(shape_frame),
+    "embed": _alone(shape_frame),
+    "object": _alone(shape_frame),
     "xmp": _preformatted,
     "listing": _preformatted,
     "plaintext": _preformatted,
-    "svg": _drawing,
-    "math": _formula,
+    "svg": _alone(shape_drawing),
+    "math": _alone(shape_math),
     "button": _button,
-    **dict.fromkeys(FIELDS, _control),
-    "label": _label,
-    "table": _table,
-    "sub": _raised,
-    "sup": _raised,
-    "kbd": _raised,
+    **dict.fromkeys(FIELDS, _alone(shape_control)),
+    "label": _alone(shape_label),
+    "table": _alone(shape_table),
+    "sub": _alone(shape_raised),
+    "sup": _alone(shape_raised),
+    "kbd": _alone(shape_raised),
     "rt": _reading,
     "dl": _definitions,
     "details": _details,
-    "script": _script,
+    "script": _alone(shape_script),
     "sl-tab-group": _tab_group,
     "center": _block,
     "legend": _block,
     **dict.fromkeys(_HEADINGS, _heading),
 }
+_TAB_LIST: Final = _alone(shape_tab_list)
 _BOXES: Final = ("div", "ul", "aside", "section", "blockquote", "article")  # what only a name makes something else
 _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {

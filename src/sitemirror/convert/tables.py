@@ -25,6 +25,7 @@ _ROWS: Final = ":scope > tr, :scope > * > tr"
 _OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
 _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
 _BETWEEN_CELLS: Final = " | "  # of a row of a table in a cell, which has but lines
+_AROUND: Final = 5  # elements that are looked at between a line break and its cell
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
@@ -201,9 +202,18 @@ def _put_on_line(block: Element) -> None:
 
 def _ends_cell(br: Element) -> bool:
     """Whether a line break is the last thing in a cell, where there is nothing to break."""
-    parent = br.parent
-    is_cell = isinstance(parent, Element) and parent.tag in ("td", "th")
-    return is_cell and all(isinstance(node, Text) and not node.data.strip() for node in br.next_siblings)
+    here: Node = br
+    for _level in range(_AROUND):
+        for node in here.next_siblings:
+            if isinstance(node, Element) or (isinstance(node, Text) and node.data.strip()):
+                return False
+        parent = here.parent
+        if not isinstance(parent, Element):
+            return False
+        if parent.tag in ("td", "th"):
+            return True
+        here = parent
+    return False
 
 
 def _neighbour(siblings: Iterable[Node]) -> Element | Text | None:
