@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -31,7 +30,6 @@ _ALL_CONTROLS: Final = ", ".join(
 _QUOTED: Final = re.compile(r"""['"]#?([\w:-]+)['"]""")  # in a script that a control runs
 # What those inside do not have to inherit: blanks between boxes are made to vanish by letters without a size.
 _SHOWS: Final = {"font-size": has_own_size, "visibility": is_visible_again}
-_LONG: Final = 200  # characters of a style that nobody else has
 _CUTS: Final = ("overflow", "overflow-x", "overflow-y")
 _ABSENT: Final = ("absolute", "fixed")
 _FADES: Final = re.compile(r"data-(?:w-id|aos|sal|gsap|framer|.*(?:anim|fade|reveal|motion|stagger|appear))")
@@ -94,22 +92,25 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
     """Whatever nobody sees until something changes."""
     found: list[Element] = []
     styled: list[Element] = []
+    styles: list[str] = []
     unspoken: list[Element] = []
     silent: list[Element] = []
     for one in marked:
         if one.attr("hidden") is not None:
             found.append(one)
-        if one.attr("style") is not None:
+        if (style := one.attr("style")) is not None:
             styled.append(one)
+            styles.append(style)
         if one.attr("aria-hidden") == "true":
             unspoken.append(one)
         if (classes := one.attr("class")) and not _UNSEEN.isdisjoint(classes.split()):
             silent.append(one)
     shown = _Shown(styled)
-    for one in styled:
-        style = one.attr("style") or ""
-        if _known(style) if len(style) < _LONG else hides(declarations(style)):
-            found += _unseen_of(one, shown)
+    # A page has few styles, and many elements of each. None is remembered beyond it.
+    hiding = {style: hides(declarations(style)) for style in set(styles)}
+    found += [
+        hidden for one, style in zip(styled, styles, strict=True) if hiding[style] for hidden in _unseen_of(one, shown)
+    ]
     found += [one for one in unspoken if _is_unspoken_prose(one)]
     return found + [one for one in silent if not _is_all_of_cell(one)]
 
@@ -124,11 +125,6 @@ def _is_all_of_cell(element: Element) -> bool:
     return list(islice(cell.stripped_strings, len(own) + 1)) == own and (
         next(cell.iter_elements(_ICONS), None) is not None
     )
-
-
-@lru_cache(maxsize=1024)  # A site has few styles, and many elements of each.
-def _known(style: str) -> bool:
-    return hides(declarations(style))
 
 
 def _unseen_of(element: Element, shown: _Shown) -> list[Element]:
