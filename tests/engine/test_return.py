@@ -133,16 +133,18 @@ async def test_taking_everything_anew_repairs_what_was_edited(site: Site, run: M
     assert copy.files == whole
 
 
-async def test_a_crawl_repairs_its_files_too(site: Site, out: Path) -> None:
-    """HTML with local links, cut short, is there again with local links."""
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_a_crawl_repairs_its_files_too(site: Site, out: Path, format: str) -> None:
+    """HTML with local links, cut short or edited, is there again with local links, beside Markdown as well."""
     site.html_page("/", "Home", "<p><a href='/a'>a</a></p>")
     site.html_page("/a", "A", "<p><a href='/'>home</a></p>")
-    await crawl(site.url, output=out, rate_limit=0)
+    await crawl(site.url, output=out, rate_limit=0, format=format)
     file = out / f"127.0.0.1_{site.port}" / "a/index.html"
     whole = file.read_bytes()
-    file.write_bytes(whole[:20])
-    await crawl(site.url, output=out, rate_limit=0, update=True)
-    assert file.read_bytes() == whole
+    for damaged in (whole[:20], whole.replace(b"home", b"tofu")):
+        file.write_bytes(damaged)
+        await crawl(site.url, output=out, rate_limit=0, update=True, format=format)
+        assert file.read_bytes() == whole
 
 
 async def test_an_update_that_ended_early_tries_failed_pages_again(site: Site, run: Mirror, copy: Copy) -> None:

@@ -194,15 +194,15 @@ class Keeper:
         """The HTML of a page whose Markdown was saved: the same name with another ending."""
         path = html_beside(file.path)
         received = sha256(html).hexdigest()
-        same = received == known.received and known.html_path == path and self._tree.exists(path)
+        before = known.html_sha256 if received == known.received and known.html_path == path else None
+        same = before is not None and self._is_intact(path, before)
         if not same:
             with self._session.watch.working(Stage.SAVING):
                 self._tree.write(path, html)
-        digest = received if not same else sha256(self._tree.read(path)).hexdigest()
         return file._replace(
             html_path=path,
             html_size=self._size(path),
-            html_sha256=digest,
+            html_sha256=before if same else received,
             received=received,
             changed=file.changed or not same,
             local_at=(known.local_at or "") if same else "",
