@@ -11,6 +11,7 @@ from sitemirror.publish.report import ProblemKind, VerifyProblem
 KEPT: Final = 1000
 
 _FETCHED_AGAIN: Final = "the command that made the mirror, with --update, fetches missing pages again"
+_WRITTEN_ANEW: Final = "the command that made the mirror, with --re-download-all, writes changed files anew"
 _RUN_TO_ITS_END: Final = "run the command that made the mirror to its end, then check again"
 
 OnProblem = Callable[[VerifyProblem], None]
@@ -48,7 +49,7 @@ class Findings:
         if ProblemKind.MISSING in self.kinds:
             return _FETCHED_AGAIN
         if ProblemKind.CHANGED in self.kinds:
-            return f"delete the files that have changed: {_FETCHED_AGAIN}"
+            return _WRITTEN_ANEW
         return None
 
     def warn(self, message: str) -> None:
