@@ -48,7 +48,7 @@ def test_a_damaged_mirror(mirrored: Mirrored, run_cli: RunCli) -> None:
 
 
 def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_cli: RunCli) -> None:
-    """Fetching again mends what is missing, and what has changed once it is deleted, but not a stranger's file."""
+    """Fetching again mends what is missing, and everything anew what has changed, but nothing a stranger's file."""
     copy = mirrored("mirror")
     page, stranger = copy.folder / "guide/index.md", copy.folder / "notes.md"
     stranger.write_text("mine")

@@ -49,8 +49,13 @@ class Absences:
         self._tree.remove(self._failed(url))
         self._tree.remove(self._skipped(url))
 
-    def complete(self, survey: Survey, ledger: Ledger) -> None:
-        """Adds those of redirects to what had been given up before anybody knew that they lead there."""
+    def settle(self, survey: Survey, ledger: Ledger) -> None:
+        """When all is known: takes those away that promise another try to what no run will try again, and adds those of
+        redirects to what had failed before anybody knew that they lead there."""
+        for url, status in survey.given_up():
+            self._tree.remove(self._failed(url))
+            if status == Row.GONE:
+                self._tree.remove(self._skipped(url))
         for id, url, status, reason, attempts, at, content_type, size, final_url in survey.redirected_to_nothing():
             if self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url)):
                 continue

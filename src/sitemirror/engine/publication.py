@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
 from sitemirror.publish.contents import ContentsHeader, write_contents
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
-from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage
@@ -29,7 +27,7 @@ from sitemirror.store.localities import Localities, is_unfinished
 from sitemirror.store.moves import finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
-from sitemirror.store.schema import Row, index_for_settling
+from sitemirror.store.schema import index_for_settling
 from sitemirror.store.state import RunInfo, State
 from sitemirror.store.survey import Counts, Survey
 from sitemirror.store.twins import find_merges, merge_pages, strays
@@ -84,14 +82,13 @@ async def publish(
 
         await link_locally(tree, PagesByUrl(space.state), session.watch)
     failpoint.reached("linked")
-    _forget_placeholders(space, tree, survey)
     try:
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
     except OutputError as error:
         session.warn(f"the last pages may not survive a power cut: {error.message}")
     try:
-        Absences(tree, space.home).complete(survey, ledger)
-    except OutputError as error:
+        Absences(tree, space.home).settle(survey, ledger)
+    except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.message}")
     counts = survey.counts()
     if counts.refresh_failed:
@@ -127,15 +124,6 @@ def _settle(session: Session, state: State, tree: Tree) -> None:
     for url, path in placement.collisions():
         session.warn(f"path collision: {url} is saved as {path}, as another URL has the path it maps to")
     _tell_strays(session, state)
-
-
-def _forget_placeholders(space: Workspace, tree: Tree, survey: Survey) -> None:
-    """Of URLs that no run will try again, though their placeholders say so."""
-    with suppress(OutputError):  # The manifest matters more, and the next run does the rest.
-        for url, status in survey.given_up():
-            tree.remove(space.file(f"_failed/{placeholder_name(url)}"))
-            if status == Row.GONE:
-                tree.remove(space.file(f"_skipped/{placeholder_name(url)}"))
 
 
 def _tell_strays(session: Session, state: State) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sitemirror.model import TOO_LARGE
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo
+
+_SETTLED: Final = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
 
 
 class Selection(NamedTuple):
@@ -45,20 +47,18 @@ class Selection(NamedTuple):
     @classmethod
     def old_level(cls, depth: int, run: RunInfo) -> Selection:
         """What this run has found linked and not looked at, at one depth of links."""
-        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
         return cls(
             f"url.depth <= ? AND url.seen < ? AND (url.status = {Row.QUEUED}"
-            f" OR (url.status IN ({settled}) AND url.run IN (?, 0)))",
+            f" OR (url.status IN ({_SETTLED}) AND url.run IN (?, 0)))",
             (depth, run.number, run.number),
         )
 
     @classmethod
     def outdated(cls, run: RunInfo) -> Selection:
         """Everything that this run has not looked at, to be brought up to date."""
-        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
         return cls(
             f"url.status IN ({Row.QUEUED}, {Row.FAILED})"
-            f" OR (url.seen < ? AND url.status IN ({settled}) AND url.run IN (?, 0))",
+            f" OR (url.seen < ? AND url.status IN ({_SETTLED}) AND url.run IN (?, 0))",
             (run.number, run.number),
         )
 
@@ -66,9 +66,8 @@ class Selection(NamedTuple):
     def perhaps_linked(cls, run: RunInfo) -> Selection:
         """Everything that this run has not looked at, and will if it is still linked: `outdated` for a crawl's start,
         when nobody knows yet what is."""
-        settled = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
         return cls(
-            f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.seen < ? AND url.status IN ({settled}))",
+            f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.seen < ? AND url.status IN ({_SETTLED}))",
             (run.number,),
         )
 
