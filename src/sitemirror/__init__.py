@@ -1,4 +1,4 @@
-"""Copies a whole website to disk as clean Markdown: politely, resumably, incrementally.
+"""Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, incrementally.
 
     import sitemirror
     report = sitemirror.mirror_sync("https://docs.example.com/")  # in a coroutine: await sitemirror.mirror(...)

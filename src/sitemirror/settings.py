@@ -168,7 +168,7 @@ class Settings:
     """Stop before the disk has less free space than this (or runs out of inodes). 0 = do not look."""
 
     format: Format | None = None
-    """What to write. list prints json or md; mirror saves markdown, crawl html, and both can save both."""
+    """What list prints: json or md. What mirror and crawl save: markdown (mirror's way), html (crawl's way) or both."""
 
     links: Links = Links.ABSOLUTE
     """Links to other pages in Markdown: absolute = to the site; local = to the saved files, where there is one."""

@@ -126,7 +126,7 @@ def test_a_louder_wish_nearer_to_the_person_replaces_a_quieter_one(folder: Path)
         ("rate-limt = 1", "sitemirror.toml: unknown key rate-limt"),
         ("[mirror]\nformat = 'md'", "sitemirror.toml: mirror.format must be one of markdown, html, both, got md"),
         ("[list]\nupdate = true", "sitemirror.toml: unknown key list.update"),
-        ("[verify]\noutput = 'x'", "sitemirror.toml: unknown key verify"),
+        ("[verify]\noutput = 'x'", "sitemirror.toml: unknown table verify"),
         ("rate-limit = -1", "sitemirror.toml: rate-limit must be 0 or more, got -1"),
         ("rate-limit = true", "sitemirror.toml: rate-limit must be a number, got true"),
         ("update = 'sure'", "sitemirror.toml: update must be true or false, got sure"),
@@ -143,6 +143,7 @@ def test_a_mistake_in_the_file_names_file_and_key(folder: Path, text: str, messa
     error = complaint()
     assert error.message.startswith(message)
     assert "\n" not in error.message
+    assert error.hint
     assert error.exit_code == 2
 
 

@@ -66,6 +66,13 @@ def test_every_wrong_value_is_named_at_once(capsys: pytest.CaptureFixture[str]) 
     assert lines[-1] == "hint: see `sitemirror mirror --help`"
 
 
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The hint names the command whose help has the option, also where nothing follows it."""
+    for command in ("mirror", "list"):
+        assert run_sitemirror([command, URL, "--timeout"]) == 2
+        assert capsys.readouterr().err.endswith(f"hint: see `sitemirror {command} --help`\n")
+
+
 def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever forgets the command is shown the whole line."""
     assert run_sitemirror([URL]) == 2

@@ -128,7 +128,7 @@ async def test_links_of_every_form_are_followed(site: Site, run: Crawl) -> None:
 
 
 async def test_other_schemes_are_told_not_asked(site: Site, run: Crawl, copy: Copy) -> None:
-    """mailto, javascript and file links are in the index with the seed's words."""
+    """mailto, javascript and file links are in the index with the format's words."""
     site.html_page(
         "/", "Home", link("mailto:a@example.org", "javascript:void(0)", "file:///etc/passwd", "ftp://x.org/f")
     )

@@ -29,7 +29,7 @@ from tests.manual.server import SOURCE, Manual, nginx
 from tests.site import Site
 
 PIPELINE: Final = 32
-"""Pages beside those being fetched that a kill may cost, as the design promises."""
+"""Pages beside those being fetched that a kill may cost, as `docs/reliability.md` promises."""
 
 STEPS: Final = (
     "file-written:9", "file-renamed:7", "rows-written:2", "rows-committed:2", "lines-appended:1",

@@ -1,4 +1,4 @@
-"""The mirror index as it is written: the seed's fields, valid against the published schema, streamed."""
+"""The mirror index as it is written: the format's fields, valid against the published schema, streamed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs/mirror-index.md"
 
 
 def test_meta_says_who_made_it_when_and_how(path: Path) -> None:
-    """Every field of the run, with times and numbers in the seed's form."""
+    """Every field of the run, with times and numbers in the format's form."""
     assert valid(Rows().write(path))["meta"] == {
         "base_url": "https://example.com/",
         "generated_at": "2026-01-03T20:00:00.500508+00:00",
@@ -42,7 +42,7 @@ def test_meta_says_who_made_it_when_and_how(path: Path) -> None:
     }
 
 
-def test_items_have_every_field_of_the_seed(path: Path) -> None:
+def test_items_have_every_field_of_the_format(path: Path) -> None:
     """A page, an asset of which little is known, and the directories with what is in them."""
     root, folder, style, home = valid(Rows().write(path))["items"]
     assert root == {
@@ -103,7 +103,7 @@ def test_items_have_every_field_of_the_seed(path: Path) -> None:
     }
 
 
-def test_urls_have_every_field_of_the_seed(path: Path) -> None:
+def test_urls_have_every_field_of_the_format(path: Path) -> None:
     """The key repeated, headers in lower case, referers, depth, and the two extensions where they say something."""
     urls = valid(Rows().write(path))["urls"]
     assert urls[SITE] == {
@@ -222,7 +222,7 @@ def test_repeated_edges_are_written_once(path: Path) -> None:
     ],
 )
 def test_rows_out_of_order_are_refused(wrong: dict[str, Any]) -> None:
-    """Unsorted rows would break the seed's order, and a key that comes twice would hide its first half."""
+    """Unsorted rows would break the format's order, and a key that comes twice would hide its first half."""
     rows: dict[str, Any] = dict.fromkeys(("items", "urls", "out_edges", "in_edges", "skipped", "errors"), ())
     with pytest.raises(ValueError, match=r"must be sorted, each once: .* came after"):
         write_mirror_index(io.BytesIO(), HEADER, **rows | wrong)

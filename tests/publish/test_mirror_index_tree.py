@@ -36,7 +36,7 @@ def without_clashes(sizes: dict[str, int]) -> list[tuple[str, int]]:
 
 @given(st.dictionaries(PATHS, st.integers(0, 2**40), max_size=25).map(without_clashes))
 def test_sums_are_those_of_a_plain_count(files: list[tuple[str, int]]) -> None:
-    """Sizes and numbers of every directory, at any depth, in the seed's order."""
+    """Sizes and numbers of every directory, at any depth, in the format's order."""
     found = directories(iter(files))
     assert list(found) == naive(files)
     assert found.items_count == len(files) + len(found)

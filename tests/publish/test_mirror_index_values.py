@@ -1,4 +1,4 @@
-"""Single values of the mirror index: each in the seed's one form, however it came from the server or the disk."""
+"""Single values of the mirror index: each in the format's one form, however it came from the server or the disk."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_content_length_is_a_number_if_it_can_be(tmp_path: Path, header: str, in
     ],
 )
 def test_times_are_spelled_in_one_way(tmp_path: Path, given_time: str, index: str) -> None:
-    """Whatever ISO form the state has, the index has the seed's."""
+    """Whatever ISO form the state has, the index has the format's."""
     document = written(tmp_path, files=(HOME._replace(downloaded_at=given_time),))
     assert document["items"][1]["downloaded_at"] == index
 
@@ -114,7 +114,7 @@ def test_web_types_are_known_whatever_pythons_version() -> None:
 
 
 def test_a_timeout_is_a_whole_number_of_seconds(tmp_path: Path) -> None:
-    """The seed's field is an integer; half a second must not become none."""
+    """The format's field is an integer; half a second must not become none."""
     assert HEADER.args is not None
     header = replace(HEADER, args=replace(HEADER.args, timeout=0.5))
     assert written(tmp_path, header=header)["meta"]["args"]["timeout"] == 1

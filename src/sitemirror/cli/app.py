@@ -22,6 +22,7 @@ CarryOut = Callable[[Command, CommandLine], int]
 """Does what a command line says, and gives the exit code."""
 
 _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
+_COMMANDS: Final = frozenset(Command)
 _WEB_ADDRESS: Final = ("http://", "https://", "www.")
 
 _Url = Annotated[str, typer.Argument(metavar="URL")]
@@ -152,8 +153,9 @@ def _run(app: typer.Typer, program: str, arguments: Sequence[str]) -> int:
 def _usage(error: typer.TyperException, program: str, arguments: Sequence[str]) -> tuple[str, str]:
     """What typer found wrong with the command line, in our words."""
     message = " ".join(error.format_message().split()).rstrip(".")
-    context = getattr(error, "ctx", None)
-    hint = f"see `{context.command_path if context is not None else program} --help`"
+    context = getattr(error, "ctx", None)  # An option without its value comes without one.
+    named = f"{program} {arguments[0]}" if program == SITEMIRROR and arguments[0] in _COMMANDS else program
+    hint = f"see `{context.command_path if context is not None else named} --help`"
     if message.startswith("No such command") and arguments[0].startswith(_WEB_ADDRESS):
         hint = f"say what to do with it: {program} mirror {arguments[0]}"
     return message[:1].lower() + message[1:], hint

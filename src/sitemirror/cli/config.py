@@ -105,6 +105,9 @@ def file_layers(path: Path, command: Command) -> tuple[Layer, Layer]:
     """The file's own settings, and those of its table for `command`, which count more."""
     content = read_toml(path, hint="check --config FILE")
     tables = {table: content.pop(table) for table in _TABLES if isinstance(content.get(table), dict)}
+    for name, value in content.items():
+        if isinstance(value, dict):
+            raise UsageError(f"{path}: unknown table {name}", hint="there are [list], [mirror] and [crawl]")
     general = settings_in(path, content, "", frozenset(Command))
     special: dict[str, Any] = {}
     # Every table is checked, so that a mistake shows at once and not only with the command it is about.
@@ -151,9 +154,10 @@ def settings_in(
 
 def _value(path: Path | str, name: str, field: str, value: Any) -> Any:
     if isinstance(value, bool) and is_number(field):
-        raise UsageError(f"{path}: {name} must be a number, got {str(value).lower()}")
-    if isinstance(value, bool) is False and is_flag(field):
-        raise UsageError(f"{path}: {name} must be true or false, got {value}")
+        raise UsageError(f"{path}: {name} must be a number, got {str(value).lower()}", hint=f"write it as {key_of(field)} = 2")
+    if not isinstance(value, bool) and is_flag(field):
+        hint = f"write it without quotes: {key_of(field)} = true"
+        raise UsageError(f"{path}: {name} must be true or false, got {value}", hint=hint)
     return (value,) if isinstance(value, str) and is_repeatable(field) else value
 
 

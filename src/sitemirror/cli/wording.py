@@ -17,7 +17,8 @@ ARGUMENTS: Final = {
 }
 
 INTRODUCTION: Final = (
-    "Copies a whole website to disk as clean Markdown: politely, resumably, incrementally.\n\n"
+    "Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, "
+    "incrementally.\n\n"
     "One JSON object goes to stdout when a run ends, everything else to stderr. "
     "A run that was stopped goes on where it was when the same command is given again."
 )

@@ -1,4 +1,4 @@
-"""Whether a page on disk must be asked for again. The design's rule for `lastmod` against what we have."""
+"""Whether a page on disk must be asked for again: the sitemap's `lastmod` against what we have."""
 
 from __future__ import annotations
 
