@@ -93,7 +93,7 @@ class Record:
         found = {
             "benchmark": self.name,
             "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "command": " ".join(["python", "-m", f"bench.{self.name.replace('-', '.')}", *sys.argv[1:]]),
+            "command": " ".join(["python", *sys.orig_argv[1:]]),
             "machine": machine(),
             "versions": versions(),
             "conditions": self.conditions,

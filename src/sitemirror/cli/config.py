@@ -154,9 +154,10 @@ def settings_in(
 
 def _value(path: Path | str, name: str, field: str, value: Any) -> Any:
     if isinstance(value, bool) and is_number(field):
-        raise UsageError(f"{path}: {name} must be a number, got {str(value).lower()}", hint=f"write it as {key_of(field)} = 2")
+        hint = f"write it as {key_of(field)} = 2"
+        raise UsageError(f"{path}: {name} must be a number, got {str(value).lower()}", hint=hint)
     if not isinstance(value, bool) and is_flag(field):
-        hint = f"write it without quotes: {key_of(field)} = true"
+        hint = f"write it as {key_of(field)} = true"
         raise UsageError(f"{path}: {name} must be true or false, got {value}", hint=hint)
     return (value,) if isinstance(value, str) and is_repeatable(field) else value
 
