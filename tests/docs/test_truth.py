@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -90,6 +91,14 @@ def test_messages_in_the_table_are_in_the_code() -> None:
         # Capital words stand for what differs from case to case.
         for part in re.split(r"\(process N\)|: …|\b[A-Z]+\b", message):
             assert part.strip(" :") in source, message
+
+
+def test_the_generators_are_listed() -> None:
+    """docs/adapters.md names every generator that has a file, but for the two files that are about none."""
+    text = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    files = (ROOT / "src" / "sitemirror" / "convert" / "adapters").glob("*.toml")
+    names = {tomllib.loads(file.read_text(encoding="utf-8"))["name"].partition(",")[0] for file in files}
+    assert {name for name in names - {"common", "math"} if not re.search(rf"\b{name}\b", text)} == set()
 
 
 def test_the_library_page_names_everything() -> None:
