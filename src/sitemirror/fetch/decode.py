@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterator
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, Protocol, TypeVar
 
 import brotli  # type: ignore[import-untyped]
 
@@ -22,9 +22,7 @@ ACCEPTED: Final = "gzip, deflate, br, zstd"
 
 STEP: Final = 256 * 1024
 MOST_LAYERS: Final = 4
-MOST_MEMBERS: Final = (
-    65_536  # of one gzip or zstd body: empty ones would cost time without ever reaching the size limit
-)
+MOST_MEMBERS: Final = 65_536  # of a gzip or zstd body: empty ones would cost time and never reach the size limit
 LARGEST_WINDOW_LOG: Final = 23  # RFC 9659: no more than 8 MB may be asked of a receiver
 ENOUGH_TO_TELL: Final = 64  # bytes: markup is markup by then
 
@@ -101,23 +99,47 @@ def _names(content_encoding: str | None) -> list[str]:
 def _layer(name: str) -> Layer:
     match name:
         case "gzip" | "x-gzip":
-            return _Gzip()
+            return _Members("gzip", _begins_gzip, lambda: zlib.decompressobj(wbits=31), _inflated)
         case "deflate":
             return _Unmarked(_Deflate())
         case "br":
             return _Unmarked(_Brotli())
         case "zstd":
-            return _Zstd()
+            return _Members("zstd", _begins_zstd, _zstd, _unfolded)
     raise UnknownEncoding(f"content encoding {name}")
 
 
-class _Gzip:
-    """gzip, of any number of members. A body without gzip's magic bytes was never compressed: it passes as it is."""
+class _Stream(Protocol):
+    @property
+    def eof(self) -> bool: ...
 
-    def __init__(self) -> None:
+    @property
+    def unused_data(self) -> bytes: ...
+
+
+_S = TypeVar("_S", bound=_Stream)
+
+
+class _Members(Generic[_S]):
+    """gzip or zstd: any number of members, one after the other.
+
+    A body that does not begin as one was never compressed: it passes as it is.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        begins: Callable[[bytes], bool | None],  # None: cannot be told yet
+        begin: Callable[[], _S],
+        undo: Callable[[_S, bytes, str], Iterator[bytes]],
+    ) -> None:
+        self._name = name
+        self._begins = begins
+        self._begin = begin
+        self._undo = undo
         self._held = b""
         self._plain = False
-        self._inflate: zlib._Decompress | None = None
+        self._stream: _S | None = None
         self._members = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -127,26 +149,29 @@ class _Gzip:
         data = self._held + data
         self._held = b""
         while data:
-            if self._inflate is None:
-                if len(data) < 2 and _GZIP_MAGIC.startswith(data):
+            if self._stream is None:
+                begins = self._begins(data)
+                if begins is None:
                     self._held = data
                     return
-                if not data.startswith(_GZIP_MAGIC):
+                if not begins:
                     if self._members == 0:
                         self._plain = True
                         yield data
                     return  # Padding or noise after the last member: gunzip ignores it too.
-                self._members = _one_more(self._members, "gzip")
-                self._inflate = zlib.decompressobj(wbits=31)
-            yield from _inflated(self._inflate, data, "gzip")
-            if not self._inflate.eof:
+                if self._members >= MOST_MEMBERS:
+                    raise CorruptBody(f"corrupt {self._name} body")
+                self._members += 1
+                self._stream = self._begin()
+            yield from self._undo(self._stream, data, self._name)
+            if not self._stream.eof:
                 return
-            data = self._inflate.unused_data
-            self._inflate = None
+            data = self._stream.unused_data
+            self._stream = None
 
     def finish(self) -> Iterator[bytes]:
-        if self._inflate is not None:
-            raise CorruptBody("truncated gzip body")
+        if self._stream is not None:
+            raise CorruptBody(f"truncated {self._name} body")
         if self._held and self._members == 0:
             yield self._held
 
@@ -242,48 +267,6 @@ class _Unmarked:
             yield from self._try(self._layer.finish())
 
 
-class _Zstd:
-    """Zstandard, of any number of frames."""
-
-    def __init__(self) -> None:
-        self._held = b""
-        self._plain = False
-        self._stream: zstd.ZstdDecompressor | None = None
-        self._frames = 0
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._plain:
-            yield data
-            return
-        data = self._held + data
-        self._held = b""
-        while data:
-            if self._stream is None:
-                if len(data) < 4:
-                    self._held = data
-                    return
-                if not _starts_zstd_frame(data):
-                    if self._frames == 0:
-                        self._plain = True
-                        yield data
-                    return
-                self._frames = _one_more(self._frames, "zstd")
-                self._stream = zstd.ZstdDecompressor(
-                    options={zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW_LOG}
-                )
-            yield from _unfolded(self._stream, data)
-            if not self._stream.eof:
-                return
-            data = self._stream.unused_data
-            self._stream = None
-
-    def finish(self) -> Iterator[bytes]:
-        if self._stream is not None:
-            raise CorruptBody("truncated zstd body")
-        if self._held and self._frames == 0:
-            yield self._held
-
-
 def _inflated(stream: zlib._Decompress, data: bytes, name: str) -> Iterator[bytes]:
     while True:
         try:
@@ -298,12 +281,12 @@ def _inflated(stream: zlib._Decompress, data: bytes, name: str) -> Iterator[byte
             return
 
 
-def _unfolded(stream: zstd.ZstdDecompressor, data: bytes) -> Iterator[bytes]:
+def _unfolded(stream: zstd.ZstdDecompressor, data: bytes, name: str) -> Iterator[bytes]:
     while True:
         try:
             piece = stream.decompress(data, STEP)
         except zstd.ZstdError:
-            raise CorruptBody("corrupt zstd body") from None
+            raise CorruptBody(f"corrupt {name} body") from None
         if piece:
             yield piece
         if stream.eof or stream.needs_input:
@@ -311,15 +294,19 @@ def _unfolded(stream: zstd.ZstdDecompressor, data: bytes) -> Iterator[bytes]:
         data = b""
 
 
-def _one_more(members: int, name: str) -> int:
-    if members >= MOST_MEMBERS:
-        raise CorruptBody(f"corrupt {name} body")
-    return members + 1
+def _begins_gzip(data: bytes) -> bool | None:
+    return None if len(data) < 2 and _GZIP_MAGIC.startswith(data) else data.startswith(_GZIP_MAGIC)
 
 
-def _starts_zstd_frame(data: bytes) -> bool:
+def _begins_zstd(data: bytes) -> bool | None:
+    if len(data) < 4:
+        return None
     # Sixteen more numbers start frames that are to be skipped.
     return data.startswith(_ZSTD_MAGIC) or (data[0] & 0xF0 == 0x50 and data[1:4] == b"\x2a\x4d\x18")
+
+
+def _zstd() -> zstd.ZstdDecompressor:
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW_LOG})
 
 
 def _looks_like_markup(data: bytes) -> bool:
