@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sitemirror.publish.contents import FAILURES_SHOWN, ContentsHeader, ContentsRow, write_contents
-from sitemirror.publish.manifest import FailureRow
+from sitemirror.publish.contents import FAILURES_SHOWN, ContentsRow, write_contents
+from sitemirror.publish.manifest import FailureRow, ManifestHeader
 from sitemirror.publish.sections import order
 from sitemirror.text import printable
 
 RENDERER = MarkdownIt("commonmark")
-HEADER = ContentsHeader(
-    host="example.com",
+HEADER = ManifestHeader(
     source_url="https://example.com/",
+    sitemap_url=None,
+    sitemaps=(),
     crawl_started="2026-01-03T20:00:00Z",
     crawl_completed="2026-01-04T10:00:00Z",
     complete=True,
@@ -29,7 +30,7 @@ HEADER = ContentsHeader(
     failed=0,
     skipped=50,
     duplicates=7,
-    not_reached=0,
+    not_reached_count=0,
 )
 
 
@@ -42,10 +43,12 @@ def page(url: str, path: str, title: str | None = None) -> ContentsRow:
     return url, f"example.com/{path}", title
 
 
-def contents(rows: Iterable[ContentsRow], header: ContentsHeader = HEADER, failures: Iterable[FailureRow] = ()) -> str:
+def contents(rows: Iterable[ContentsRow], header: ManifestHeader = HEADER, failures: Iterable[FailureRow] = ()) -> str:
     ordered = sorted(rows, key=lambda row: (order(row[0]), row[0]))
     file = io.BytesIO()
-    write_contents(file, header, rows=lambda start: ordered[start:], here=_in_folder, failures=failures)
+    write_contents(
+        file, header, host="example.com", rows=lambda start: ordered[start:], here=_in_folder, failures=failures
+    )
     return file.getvalue().decode()
 
 
@@ -110,7 +113,7 @@ def test_every_link_opens_a_file_that_is_there(tmp_path: Path) -> None:
 
 def test_an_incomplete_mirror_says_so_and_how_to_go_on() -> None:
     """The head of an interrupted mirror's index is marked and dated by its start."""
-    text = contents([], replace(HEADER, complete=False, crawl_completed=None, not_reached=3))
+    text = contents([], replace(HEADER, complete=False, crawl_completed=None, not_reached_count=3))
     assert "**Incomplete**" in text
     assert "not reached: 3" in text
     assert "- Mirrored: 2026-01-03T20:00:00Z" in text

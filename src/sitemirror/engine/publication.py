@@ -15,7 +15,7 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
-from sitemirror.publish.contents import ContentsHeader, write_contents
+from sitemirror.publish.contents import write_contents
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
 from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
@@ -100,10 +100,11 @@ async def publish(
         failpoint.reached("run-finished")
     writer = _Writer(session, space, tree, run, listing, survey, counts, complete)
     with session.watch.working(Stage.PUBLISHING):
+        header = writer.header()
         return Published(
             counts,
-            writer.manifest(),
-            writer.index(),
+            writer.manifest(header),
+            writer.index(header),
             writer.mirror_index() if plan.index else None,
             incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
         )
@@ -147,10 +148,10 @@ class _Writer:
     counts: Counts
     complete: bool
 
-    def manifest(self) -> str | None:
-        name = self.space.file("_manifest.json")
+    def header(self) -> ManifestHeader:
+        """What stands above both, so that they agree."""
         sitemaps = tuple(row.url for row in self.listing.sitemaps())
-        header = ManifestHeader(
+        return ManifestHeader(
             source_url=self.run.source_url,
             sitemap_url=sitemaps[0] if sitemaps else None,
             sitemaps=sitemaps,
@@ -164,6 +165,9 @@ class _Writer:
             duplicates=self.listing.repeats + self.counts.aliases_listed,
             not_reached_count=self.counts.not_reached,
         )
+
+    def manifest(self, header: ManifestHeader) -> str | None:
+        name = self.space.file("_manifest.json")
         try:
             with self.tree.replace_with(name) as file:
                 write_manifest(
@@ -192,24 +196,18 @@ class _Writer:
             return None
         return str(self.tree.root / name)
 
-    def index(self) -> str | None:
+    def index(self, header: ManifestHeader) -> str | None:
         name = self.space.file("_index.md")
-        header = ContentsHeader(
-            host=self.space.authority,
-            source_url=self.run.source_url,
-            crawl_started=self.run.started_at,
-            crawl_completed=self.session.now() if self.complete else None,
-            complete=self.complete,
-            total_pages=self.counts.total,
-            successful=self.counts.saved,
-            failed=self.counts.failed,
-            skipped=self.counts.skipped,
-            duplicates=self.listing.repeats + self.counts.aliases_listed,
-            not_reached=self.counts.not_reached,
-        )
         try:
             with self.tree.replace_with(name) as file:
-                write_contents(file, header, rows=self.survey.contents(), here=self._here, failures=self._failures())
+                write_contents(
+                    file,
+                    header,
+                    host=self.space.authority,
+                    rows=self.survey.contents(),
+                    here=self._here,
+                    failures=self._failures(),
+                )
         except OutputError as error:
             self.session.warn(f"the contents could not be written: {error.message}")
             return None

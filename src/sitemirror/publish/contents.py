@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
-from sitemirror.publish.manifest import FailureRow
+from sitemirror.publish.manifest import FailureRow, ManifestHeader
 from sitemirror.publish.sink import Sink
 
 FAILURES_SHOWN: Final = 50
 """More than this many failures are a matter for `_failed.log`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentsHeader:
-    """What stands above the contents."""
-
-    host: str
-    """The site's host, with its port if it has one; pages of other hosts are grouped under theirs."""
-
-    source_url: str
-    crawl_started: str
-    crawl_completed: str | None
-    complete: bool
-    """False when the run ended before its work did."""
-
-    total_pages: int
-    successful: int
-    failed: int
-    skipped: int
-    duplicates: int
-    not_reached: int
 
 
 ContentsRow = tuple[str, str, str | None]
@@ -43,32 +21,34 @@ ContentsRow = tuple[str, str, str | None]
 
 def write_contents(
     file: Sink,
-    header: ContentsHeader,
+    header: ManifestHeader,
     *,
+    host: str,
     rows: Callable[[int], Iterable[ContentsRow]],
     here: Callable[[str], str],
     failures: Iterable[FailureRow],
 ) -> None:
-    """Writes the contents. `rows(n)` gives the pages from the n-th on, always sorted by their URLs'
+    """Writes the contents, under the manifest's header. `host` is the site's, with its port if it has one; pages of
+    other hosts are grouped under theirs. `rows(n)` gives the pages from the n-th on, always sorted by their URLs'
     `sections.order`; `here` makes a path relative to the folder that `_index.md` is in. Of `failures` no more is read
     than is shown."""
-    _write_head(file, header)
+    _write_head(file, header, host)
 
     def items(some: Sequence[ContentsRow]) -> list[str]:
-        return [inline.file_link(_label(url, title, header.host), here(path)) for url, path, title in some]
+        return [inline.file_link(_label(url, title, host), here(path)) for url, path, title in some]
 
-    write_listing(file, header.host, rows, items)
+    write_listing(file, host, rows, items)
     if header.failed:
         _write_failures(file, header, failures)
 
 
-def _write_head(file: Sink, header: ContentsHeader) -> None:
+def _write_head(file: Sink, header: ManifestHeader, host: str) -> None:
     lines = [
-        f"# {inline.text(header.host)}",
+        f"# {inline.text(host)}",
         "",
         f"- Source: {inline.autolink(header.source_url)}",
         f"- Pages: {header.successful:,} of {header.total_pages:,}"
-        f" (failed: {header.failed:,}, skipped: {header.skipped:,}, not reached: {header.not_reached:,})",
+        f" (failed: {header.failed:,}, skipped: {header.skipped:,}, not reached: {header.not_reached_count:,})",
         f"- Duplicates: {header.duplicates:,} (URLs listed more than once, and other URLs of the same pages)",
         f"- Mirrored: {header.crawl_completed or header.crawl_started}",
     ]
@@ -81,7 +61,7 @@ def _label(url: str, title: str | None, host: str) -> str:
     return inline.title(title or "") or inline.text(shown(url, host))
 
 
-def _write_failures(file: Sink, header: ContentsHeader, failures: Iterable[FailureRow]) -> None:
+def _write_failures(file: Sink, header: ManifestHeader, failures: Iterable[FailureRow]) -> None:
     file.write(f"\n## Failed ({header.failed:,})\n\n".encode())
     for row in islice(failures, FAILURES_SHOWN):
         file.write(f"- {inline.autolink(row.url)}: {inline.text(row.error, limit=200)}\n".encode())
