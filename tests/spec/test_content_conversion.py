@@ -86,6 +86,7 @@ async def test_relative_url_absolutification(site: Site, out: Path) -> None:
     assert "![](http://example.com/images/logo.png)" in text
     assert "![near](http://example.com/docs/near.png)" in text
     assert "[up](http://example.com/up)" in text
+    assert "[here](#here)" in text  # within the page, wherever that is
     assert "[cdn](http://cdn.example.net/x)" in text
     assert "[other](https://other.example/)" in text
     assert "[query](http://example.com/docs/pictures?q=1)" in text

@@ -105,8 +105,15 @@ def test_internal_addresses_are_never_connected_to(site: Site, out: Path, run_cl
         assert (internal.connections, internal.requests) == (0, [])
     assert done.json["successful"] == 1
     failures = Mirrored.of(site, out).manifest["failures"]
-    assert len(failures) >= 6
-    assert all("not allowed" in failure["error"] for failure in failures)
+    assert {failure["url"]: failure["error"] for failure in failures} == {
+        f"http://127.0.0.2:{port}/secret": "address not allowed: 127.0.0.2",  # two spellings of it
+        f"http://127.0.0.2:{port}/secret?hex": "address not allowed: 127.0.0.2",
+        f"http://[::ffff:7f00:2]:{port}/secret": "address not allowed: ::ffff:7f00:2",
+        "http://169.254.169.254/latest/meta-data/": "address not allowed: 169.254.169.254",
+        "http://10.0.0.1/": "address not allowed: 10.0.0.1",
+        "http://[::1]/": "address not allowed: ::1",
+        f"{site.url}/to-secret": "address not allowed: 127.0.0.2",
+    }
 
 
 async def test_allow_subdomains(site: Site, out: Path) -> None:

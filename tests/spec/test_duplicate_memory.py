@@ -94,7 +94,10 @@ def test_process_1_million_urls(site: Site, out: Path, start_cli: StartCli, comm
         assert report["duplicates"] == REPEATS
         if command == "list":
             assert report["total_urls"] == urls
-            assert Path(report["outline"]).read_text(encoding="utf-8").count(NAME) >= urls
+            outlined = re.findall(
+                rf"\({site.url}(/section-\d/{NAME}-\d+)\)", Path(report["outline"]).read_text("utf-8")
+            )
+            assert len(set(outlined)) == len(outlined) == urls
         else:
             assert report["total_pages"] == urls
             assert (report["successful"], report["not_reached"]) == (3, urls - 3)
