@@ -22,19 +22,19 @@ HEADER = OutlineHeader(
     duplicates=12,
     complete=True,
 )
-ROWS = [
-    OutlineRow("https://example.com/"),
-    OutlineRow("https://example.com/docs/", "2026-01-02", "0.8"),
-    OutlineRow("https://example.com/docs/a_b?x=1&y=(2)", "2026-01-02T10:00:00+01:00"),
-    OutlineRow("https://example.com/docs/%E6%97%A5", None, "1.0"),
-    OutlineRow("https://api.example.com/v1"),
+ROWS: list[OutlineRow] = [
+    ("https://example.com/", None, None),
+    ("https://example.com/docs/", "2026-01-02", "0.8"),
+    ("https://example.com/docs/a_b?x=1&y=(2)", "2026-01-02T10:00:00+01:00", None),
+    ("https://example.com/docs/%E6%97%A5", None, "1.0"),
+    ("https://api.example.com/v1", None, None),
 ]
 
 
 def outline(
     rows: Iterable[OutlineRow] = ROWS, header: OutlineHeader = HEADER, sitemaps: Iterable[SitemapRow] = ()
 ) -> str:
-    ordered = sorted(rows, key=lambda row: order(row.url))
+    ordered = sorted(rows, key=lambda row: order(row[0]))
     file = io.BytesIO()
     write_outline(file, header, sitemaps=sitemaps, rows=lambda start: iter(ordered[start:]))
     return file.getvalue().decode()
@@ -94,12 +94,12 @@ def test_ten_thousand_urls_are_all_there_twice_the_same() -> None:
     """Every URL is linked exactly once, and the same rows give the same bytes."""
 
     def rows() -> Iterator[OutlineRow]:
-        return (OutlineRow(f"https://example.com/{n % 7}/{n % 101}/{n}", "2026-01-02") for n in range(10_000))
+        return ((f"https://example.com/{n % 7}/{n % 101}/{n}", "2026-01-02", None) for n in range(10_000))
 
     text = outline(rows())
     assert text == outline(rows())
     urls = [line.partition("](")[2].partition(")")[0] for line in text.partition("---")[2].splitlines() if "](" in line]
-    assert sorted(urls) == sorted(row.url for row in rows())
+    assert sorted(urls) == sorted(row[0] for row in rows())
 
 
 @settings(max_examples=50)
@@ -115,7 +115,7 @@ def test_ten_thousand_urls_are_all_there_twice_the_same() -> None:
 )
 def test_what_a_sitemap_says_cannot_break_out(pieces: list[tuple[str, str, str]]) -> None:
     """Hostile folders, dates and priorities leave one link a URL and no markup of their own."""
-    rows = [OutlineRow(f"https://example.com/{name}/{n}", date, rank) for n, (name, date, rank) in enumerate(pieces)]
+    rows = [(f"https://example.com/{name}/{n}", date, rank) for n, (name, date, rank) in enumerate(pieces)]
     text = outline(rows)
     tokens = RENDERER.parse(text)
     inner = [child.type for token in tokens for child in token.children or ()]
@@ -141,7 +141,7 @@ def test_many_are_written_as_each_alone(urls: list[str]) -> None:
     def items(rows: list[OutlineRow]) -> list[str]:
         return [line for line in outline(rows).partition("\n---\n")[2].splitlines() if line.startswith("- ")]
 
-    rows = [OutlineRow(url, "2026_01_02", "_") for url in urls]
+    rows: list[OutlineRow] = [(url, "2026_01_02", "_") for url in urls]
     assert sorted(items(rows)) == sorted(line for row in rows for line in items([row]))
-    neighbours = [OutlineRow(f"https://example.com/plain_{n}") for n in range(3)]
+    neighbours: list[OutlineRow] = [(f"https://example.com/plain_{n}", None, None) for n in range(3)]
     assert set(items(rows)) <= set(items([*rows, *neighbours]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -140,4 +140,3 @@ PEERS: Final = (
     Peer("trafilatura", "trafilatura_pages", TRAFILATURA, TRAFILATURA.version()),
     Peer("crawl4ai", "crawl4ai_http", CRAWL4AI, CRAWL4AI.version()),
 )
-Converter = Callable[[Built], Mapping[str, str]]

@@ -89,11 +89,6 @@ class Fetcher:
         self._alarms = Alarms(settings.timeout)
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    @property
-    def connections_opened(self) -> int:
-        """TCP connections made so far."""
-        return self._wires.opened
-
     async def __aenter__(self) -> Self:
         resolver = self._resolver or Lookup()
         self._guard = AddressGuard(self._start_url, resolver, proxies=self._proxies.urls, on_event=self._tell)

@@ -35,7 +35,6 @@ class Wires:
     """The connections of one session."""
 
     def __init__(self) -> None:
-        self.opened = 0
         self._known: WeakSet[Any] = WeakSet()
 
     def is_kept(self, wire: ResponseHandler) -> bool:
@@ -43,7 +42,6 @@ class Wires:
         if wire in self._known:
             return True
         self._known.add(wire)
-        self.opened += 1
         return False
 
     def response_class(self) -> type[Response]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
 from sitemirror.publish.sink import Sink
 
-_Row: TypeAlias = tuple[str, str | None, str | None]
+OutlineRow: TypeAlias = tuple[str, str | None, str | None]
+"""A URL, and the `lastmod` and `priority` that its sitemap gives it. Bare tuples, as the database gives them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,25 +39,14 @@ class SitemapRow:
     error: str = ""
 
 
-class OutlineRow(NamedTuple):
-    """A URL, with what its sitemap says of it."""
-
-    url: str
-    lastmod: str | None = None
-    priority: str | None = None
-
-
 def write_outline(
     file: Sink,
     header: OutlineHeader,
     *,
     sitemaps: Iterable[SitemapRow],
-    rows: Callable[[int], Iterable[_Row]],
+    rows: Callable[[int], Iterable[OutlineRow]],
 ) -> None:
-    """Writes the outline. `rows(n)` gives the URLs from the n-th on, always in the order of `sections.order`.
-
-    They are `OutlineRow`s, or tuples of the same as a database gives them.
-    """
+    """Writes the outline. `rows(n)` gives the URLs from the n-th on, always in the order of `sections.order`."""
     _write_head(file, header)
     file.write(b"- Sitemaps:\n")
     for sitemap in sitemaps:
@@ -80,7 +70,7 @@ def _write_head(file: Sink, header: OutlineHeader) -> None:
     file.write(("\n".join(lines) + "\n").encode())
 
 
-def _items(rows: Sequence[_Row], host: str) -> list[str]:
+def _items(rows: Sequence[OutlineRow], host: str) -> list[str]:
     """A list item for each row. Most lists are ordinary from end to end, which is seen of many rows at once."""
     first = rows[0][0]
     start = first[: first.find("/", 8)]
