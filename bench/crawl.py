@@ -23,8 +23,9 @@ from bench.kept import Saves, check
 from bench.peers import Program
 from bench.program import Ended, expect, run, run_other
 from bench.rounds import Contender, Outcome, Rounds, busy, shown, take_turns
+from bench.server import program
 from sitemirror import __version__
-from tests.manual.server import SOURCE, Manual, nginx
+from tests.manual.server import SOURCE, Manual
 
 _OURS: Final = "sitemirror"
 _GOALS: Final = {"wget": 1.0, "httrack": 3.0}
@@ -66,7 +67,7 @@ CRAWLERS: Final[dict[str, Crawler]] = {_OURS: sitemirror, "wget": wget, "httrack
 
 def outcome(who: str, manual: Manual, ended: Ended, places: dict[str, Path], home: Path) -> Outcome:
     """What it took, once it is seen that every page and asset is there and that a sample still says what it said."""
-    pages = {name: Page(name, manual.html / name) for name in manual.pages}
+    pages = {name: Page(name, manual.site / name) for name in manual.pages}
     files = {pages[name]: place for name, place in places.items()}
     kept = check(who, Saves.REWRITTEN, list(pages.values()), files)
     expect(f"assets that {who} did not save", [name for name in assets(manual) if not (home / name).is_file()], [])
@@ -75,26 +76,26 @@ def outcome(who: str, manual: Manual, ended: Ended, places: dict[str, Path], hom
 
 def assets(manual: Manual) -> list[str]:
     """What pages need beside themselves."""
-    return [path.name for ending in ("*.css", "*.svg") for path in manual.html.glob(ending)]
+    return [path.name for ending in ("*.css", "*.svg") for path in manual.site.glob(ending)]
 
 
 def trim(manual: Manual, count: int) -> None:
     """Leaves so many pages, and none that links to one that is gone. 0 = all of them."""
     if not count:
         return
-    drawn = [name for name in manual.pages if b".svg" in (manual.html / name).read_bytes()]
+    drawn = [name for name in manual.pages if b".svg" in (manual.site / name).read_bytes()]
     kept = list(dict.fromkeys(["index.html", *drawn, *manual.pages]))[:count]
     for name in set(manual.pages) - set(kept):
-        (manual.html / name).unlink()
+        (manual.site / name).unlink()
     manual.pages = sorted(kept)
     here = {name.encode() for name in kept}
     for name in kept:
-        path = manual.html / name
+        path = manual.site / name
         text = _LINK.sub(lambda link: link[0] if link[2] in here else link[1] + b"index.html", path.read_bytes())
         path.write_bytes(text)
     # The contents page reaches every page, as it does in the whole manual.
     links = b"".join(b'<a href="%s">%s</a>\n' % (name, name) for name in sorted(here))
-    start = manual.html / "index.html"
+    start = manual.site / "index.html"
     start.write_bytes(start.read_bytes().replace(b"</body>", b"<p>" + links + b"</p></body>"))
 
 
@@ -157,7 +158,7 @@ def _add_files(found: record.Record, done: Rounds, versions: dict[str, str], fil
 
 
 if __name__ == "__main__":
-    if nginx() is None or not SOURCE.is_dir():
+    if program() is None or not SOURCE.is_dir():
         record.not_run("crawl", "it needs nginx and Debian's postgresql-doc-15")
     record.main(
         measure,

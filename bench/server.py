@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final, Self
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 
 from bench.corpus import BOOKS, Book, Corpus
 from bench.processes import ending_with_us
@@ -38,7 +38,7 @@ http {{
   types {{ text/html html; text/css css; application/javascript js; application/xml xml; text/plain txt;
            image/svg+xml svg; image/png png; image/gif gif; image/jpeg jpg; font/woff woff; font/woff2 woff2; }}
   default_type application/octet-stream;
-  log_format timed '$msec $request_time $server_addr $status $request_uri';
+  log_format timed '$msec $request_time $server_addr $request_method $status $request_uri';
   {log}
   client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp; uwsgi_temp_path tmp; scgi_temp_path tmp;
   charset utf-8;
@@ -67,6 +67,7 @@ class Request:
 
     time: float
     address: str
+    method: str
     status: int
     path: str
 
@@ -141,9 +142,13 @@ class Nginx:
         return self
 
     def _answers(self) -> bool:
-        with suppress(URLError), urllib.request.urlopen(f"{self.url}/robots.txt", timeout=1):
-            return True
-        return False
+        try:
+            urllib.request.urlopen(f"{self.url}/robots.txt", timeout=1).close()
+        except HTTPError as answer:
+            answer.close()
+        except URLError:
+            return False
+        return True
 
     def __exit__(self, *_: object) -> None:
         self._server.terminate()
@@ -156,13 +161,13 @@ class Nginx:
     # --- what it saw; only with Log.ON
 
     def requests(self) -> list[Request]:
-        """All so far, in the order in which they were answered."""
+        """All so far, in the order in which they were answered. A line counts only with its newline."""
         if not self._log.exists():
             return []
-        rows = (line.split(" ", 4) for line in self._log.read_text(encoding="utf-8").splitlines())
+        rows = (line.split(" ", 5) for line in self._log.read_text(encoding="utf-8").split("\n")[:-1])
         return [
-            Request(float(ended) - float(took), address, int(status), path)
-            for ended, took, address, status, path in rows
+            Request(float(ended) - float(took), address, method, int(status), path)
+            for ended, took, address, method, status, path in rows
         ]
 
     def answered(self) -> int:

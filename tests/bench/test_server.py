@@ -87,15 +87,15 @@ def test_log_is_off_unless_it_is_asked_for(books: list[Book]) -> None:
 
 def test_the_fastest_stretch_is_found() -> None:
     """Ten requests in half the time that they should take are seen among a hundred that keep the rate."""
-    steady = [Request(number / 5, "a", 200, "/") for number in range(100)]
+    steady = [Request(number / 5, "a", "GET", 200, "/") for number in range(100)]
     assert fastest(steady) == pytest.approx(5)
-    rushed = [Request(20 + number / 10, "a", 200, "/") for number in range(12)]
+    rushed = [Request(20 + number / 10, "a", "GET", 200, "/") for number in range(12)]
     assert fastest([*steady, *rushed]) == pytest.approx(10)
 
 
 def test_growing_memory_is_told_from_flat_memory() -> None:
     """A megabyte for every thousand pages shows in the last tenth; a peak at the very end is told apart."""
-    requests = [Request(float(number) / 100, "a", 200, f"/{number}.html") for number in range(20_000)]
+    requests = [Request(float(number) / 100, "a", "GET", 200, f"/{number}.html") for number in range(20_000)]
 
     def watched(megabytes: list[float]) -> Flatness:
         memory = tuple(Sample(second + 0.5, found) for second, found in enumerate(megabytes))

@@ -22,10 +22,11 @@ from typing import Any, Final, Protocol
 
 import psutil
 
+from bench.server import program
 from tests.conftest import clean_environment
 from tests.crawl.conftest import Copy, timeless
 from tests.faults import town
-from tests.manual.server import SOURCE, Manual, nginx
+from tests.manual.server import SOURCE, Manual
 from tests.site import Site
 
 PIPELINE: Final = 32
@@ -83,7 +84,7 @@ class BehindNginx:
 
     @property
     def requests(self) -> Sequence[Asked]:
-        return [line for line in self.manual.logged() if not line.path.startswith("/mark-")]
+        return [line for line in self.manual.requests() if not line.path.startswith("/mark-")]
 
     def clear_log(self) -> None:
         self.manual.forget()
@@ -343,7 +344,7 @@ def main() -> None:
 
 
 def _against_nginx(kills: int, seed: int) -> None:
-    if nginx() is None or not SOURCE.is_dir():
+    if program() is None or not SOURCE.is_dir():
         sys.exit(f"needs nginx and {SOURCE}, which Debian's package postgresql-doc-15 has")
     for place, kind in enumerate((Kind("mirror", 16), Kind("crawl", 16))):
         with tempfile.TemporaryDirectory() as folder, Manual(Path(folder)) as manual:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.manual.server import SOURCE, Manual, nginx
+from bench.server import program
+from tests.manual.server import SOURCE, Manual
 
 SLOTS = 8
 FAST = ("--rate-limit", 0, "--concurrency", SLOTS, "--max-pages", 0)
@@ -38,7 +39,7 @@ class Mirrored:
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Manual]:
     """The PostgreSQL manual behind nginx."""
-    if nginx() is None:
+    if program() is None:
         pytest.skip("nginx is not installed")
     if not SOURCE.is_dir():
         pytest.skip(f"{SOURCE} is missing; Debian's package postgresql-doc-15 has it")

@@ -115,7 +115,7 @@ def test_links_that_led_to_a_heading_still_do(manual: Manual, linked: Mirrored) 
         for page in linked.manifest["pages"]
         for url in (page["url"], *page["aliases"])
     }
-    parsed = cache(lambda name: turbohtml.parse((manual.html / name).read_bytes()))
+    parsed = cache(lambda name: turbohtml.parse((manual.site / name).read_bytes()))
     titles = cache(lambda name, fragment: title_at(parsed(name), fragment) if name in paths else "")
     anchors = cache(lambda path: headings(without_front_matter(linked.home / path)))
     count = 0
@@ -129,7 +129,7 @@ def test_links_that_led_to_a_heading_still_do(manual: Manual, linked: Mirrored) 
             if anchor and ":" not in path:
                 there = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)) if path else source
                 led.add((there, anchors(there)[anchor]))
-        wanted = {(paths[page], title) for page, title in wanted_links((manual.html / name).read_bytes(), name, titles)}
+        wanted = {(paths[page], title) for page, title in wanted_links((manual.site / name).read_bytes(), name, titles)}
         assert wanted - led == set(), name
         count += len(wanted)
     assert count > 500
