@@ -11,6 +11,8 @@ import pytest
 
 from sitemirror import crawl
 from sitemirror.publish.report import MirrorReport
+from tests import copies
+from tests.copies import path_of
 from tests.site import Site
 
 Crawl = Callable[..., Awaitable[MirrorReport]]
@@ -19,15 +21,8 @@ _OWN = ("_manifest.json", "_index.md", "_checkpoint.json", "_processed.txt", "_f
 _OWN_FOLDERS = ("_failed/", "_skipped/", "_state.sqlite3", "mirror-index.json", ".lock", "_lock")
 
 
-class Copy:
+class Copy(copies.Copy):
     """A crawl on disk."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @property
-    def manifest(self) -> Any:
-        return json.loads((self.folder / "_manifest.json").read_text("utf-8"))
 
     @property
     def index(self) -> Any:
@@ -43,9 +38,6 @@ class Copy:
             if name not in _OWN and not name.startswith(_OWN_FOLDERS)
         }
 
-    def text(self, path: str) -> str:
-        return (self.folder / path).read_text("utf-8")
-
     @property
     def depths(self) -> dict[str, int]:
         """Path of the URL → its depth in the index."""
@@ -55,20 +47,6 @@ class Copy:
     def skipped(self) -> dict[str, tuple[str, str | None]]:
         """Skipped URL, without the site's own origin → (reason, detail)."""
         return {path_of(row["url"]): (row["reason"], row.get("detail")) for row in self.index["skipped_urls"]}
-
-    def accounted(self) -> list[str]:
-        """Every URL that the manifest names, wherever it names it."""
-        manifest = self.manifest
-        named = [name for page in manifest["pages"] for name in (page["url"], *page["aliases"])]
-        named += [row["url"] for part in ("failures", "skips", "gone") for row in manifest[part]]
-        return sorted(path_of(url) for url in [*named, *manifest["not_reached"]])
-
-
-def path_of(url: str) -> str:
-    """A URL of a test site without its origin; others as they are."""
-    if not url.startswith("http://127.0.0.1"):
-        return url
-    return "/" + url.split("/", 3)[3]
 
 
 def link(*paths: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,15 @@ import pytest
 
 from sitemirror import mirror
 from sitemirror.publish.report import MirrorReport
+from tests import copies
+from tests.copies import path_of
 from tests.site import Site
 
 Mirror = Callable[..., Awaitable[MirrorReport]]
 
 
-class Copy:
+class Copy(copies.Copy):
     """A mirror on disk, as a user finds it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @property
-    def manifest(self) -> Any:
-        return json.loads((self.folder / "_manifest.json").read_text("utf-8"))
 
     @property
     def pages(self) -> dict[str, Any]:
@@ -39,20 +33,6 @@ class Copy:
             for found in sorted(self.folder.rglob("*.md"))
             if not found.relative_to(self.folder).as_posix().startswith("_")
         }
-
-    def text(self, path: str) -> str:
-        return (self.folder / path).read_text("utf-8")
-
-    def accounted(self) -> list[str]:
-        """Every URL that the manifest names, wherever it names it."""
-        manifest = self.manifest
-        named = [name for page in manifest["pages"] for name in (page["url"], *page["aliases"])]
-        named += [row["url"] for part in ("failures", "skips", "gone") for row in manifest[part]]
-        return sorted(path_of(url) for url in [*named, *manifest["not_reached"]])
-
-
-def path_of(url: str) -> str:
-    return "/" + url.split("/", 3)[3]
 
 
 @pytest.fixture

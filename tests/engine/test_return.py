@@ -8,7 +8,8 @@ import pytest
 
 from sitemirror import SitemirrorError, crawl
 from sitemirror.settings import OnError
-from tests.engine.conftest import Copy, Mirror, path_of
+from tests.copies import path_of
+from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
 from tests.site.faults import redirect_to, status
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.engine.conftest import Copy, Mirror, path_of
+from tests.copies import path_of
+from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
 from tests.site.faults import status
 
