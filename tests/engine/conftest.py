@@ -11,7 +11,7 @@ import pytest
 from sitemirror import mirror
 from sitemirror.publish.report import MirrorReport
 from tests import copies
-from tests.copies import path_of
+from tests.copies import path_of as path_of  # for the tests as well
 from tests.site import Site
 
 Mirror = Callable[..., Awaitable[MirrorReport]]

@@ -8,8 +8,7 @@ import pytest
 
 from sitemirror import SitemirrorError, crawl
 from sitemirror.settings import OnError
-from tests.copies import path_of
-from tests.engine.conftest import Copy, Mirror
+from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
 from tests.site.faults import redirect_to, status
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.copies import path_of
-from tests.engine.conftest import Copy, Mirror
+from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
 from tests.site.faults import status
 
