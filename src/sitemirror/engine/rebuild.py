@@ -102,7 +102,8 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     if folder != home:
         folder = f"{home}/_external/{folder}"
     # No HTML file says whose it is; but the name of one that had to give way is its URL's alone, so that comes first.
-    for wanted_html in (f"{folder}/{paths.page_path(url, '.html')}", f"{folder}/{paths.asset_path(url)}"):
+    for name in (paths.page_path(url, ".html"), *paths.asset_paths(url)):
+        wanted_html = f"{folder}/{name}"
         for path in (paths.collision_path(wanted_html, url), wanted_html):
             if tree.exists(path):
                 received = None if restorer.at_path(path) else RESCUED

@@ -73,7 +73,7 @@ class Taker:
         kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
         found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())
         if kind not in ("text/html", CSS):
-            return _taken(found, Reading(), asset=self._keeper.in_place(known, path))
+            return _taken(found, Reading(), asset=self._keeper.in_place(known, path, kind))
         found = replace(found, body=self._keeper.read(path))
         try:
             found.body.decode("utf-8")
@@ -117,7 +117,7 @@ class Taker:
                 body = b"".join([begun, *[piece async for piece in chunks]])
                 return _cut_short(known.url, head, answer.error) if answer.error else self._fetched(head, body)
             digest, size = sha256(begun), len(begun)
-            with self._keeper.draft(known) as draft:
+            with self._keeper.draft(known, head.content_type) as draft:
                 draft.write(begun)
                 async for piece in chunks:
                     digest.update(piece)
