@@ -30,8 +30,8 @@ MAX_PATH_BYTES: Final = 1000
 _HOST_BYTES: Final = 240
 _PAGE_EXTENSION: Final = re.compile(r"(?<=.)\.(?:x?html|htm|php|aspx?|jsp|md|markdown)\Z", re.I | re.S)
 _INDEX_FILES: Final = ("index.md", "index.html")
-# On disk there is no Content-Type: browsers take a style sheet or a drawing for one by its ending alone. All else that a
-# page loads they know by its first bytes.
+# On disk there is no Content-Type: browsers take a style sheet or a drawing for one by its ending alone. All else that
+# a page loads they know by its first bytes.
 _ENDINGS: Final = {"text/css": ".css", "image/svg+xml": ".svg"}
 _ODD_IN_HOST: Final = re.compile(r"[^a-z0-9_.-]|\.\Z")
 _LIKE_A_PORT: Final = re.compile(r"_[0-9]*\Z")
