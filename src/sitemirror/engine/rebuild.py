@@ -214,7 +214,9 @@ def _inside(home: str, path: str) -> str | None:
 
 
 def _has_links(content_type: str | None) -> bool:
-    return content_type == "text/css" or (content_type is not None and page_kind(content_type) is PageKind.HTML)
+    if content_type is None:
+        return False
+    return content_type in ("text/css", "image/svg+xml") or page_kind(content_type) is PageKind.HTML
 
 
 def _wanted(url: str) -> str:
