@@ -8,6 +8,7 @@ from mimetypes import guess_type
 
 from sitemirror.choices import Links
 from sitemirror.convert import page_kind
+from sitemirror.convert.xhtml import XHTML, as_html
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
@@ -88,7 +89,8 @@ class Taker:
         kind = _kind(fetched.content_type)
         if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
             return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
-        source = Source(fetched.body, fetched.url, fetched.charset)
+        body = as_html(fetched.body) if fetched.content_type == XHTML else fetched.body
+        source = Source(body, fetched.url, fetched.charset)
         watch = self._session.watch
         try:
             with watch.waiting(Stage.CONVERSION):
