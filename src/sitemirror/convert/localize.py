@@ -85,10 +85,12 @@ def localize_html(html: bytes, *, url: str, charset: str | None, target: Callabl
 
     `target` answers with a relative path, percent-encoded, or an absolute URL. `url` is where the page is from,
     `charset` what its Content-Type header said. Fragments are kept, and links that are no web addresses are left alone;
-    forms and the canonical link, which mean the site itself, become absolute.
+    forms and the canonical link, which mean the site itself, become absolute. A page that names another charset than
+    its header did names that one, or a browser that opens the file would read it otherwise than the site's readers.
     """
     source = Source(html, charset, declared_by_html)
-    return source.edited(_edits(source.text, source, Localizer(url, url, target), _MAX_NESTING))
+    edits = _edits(source.text, source, Localizer(url, url, target), _MAX_NESTING)
+    return source.edited(edits.union(source.redeclared()))
 
 
 def relink_html(html: bytes, *, charset: str | None, change: Callable[[str], str | None]) -> bytes:
