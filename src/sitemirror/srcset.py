@@ -6,6 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+LAZY_SOURCES: Final = ("data-src", "data-lazy-src", "data-original")
+"""Where pages keep a picture's URL that a script puts in its place when a reader comes near."""
+
+LAZY_SRCSETS: Final = ("data-srcset", "data-lazy-srcset")
+"""The same for a `srcset`."""
+
 _CANDIDATE: Final = re.compile(
     r"[ \t\n\f\r,]*+"
     r"(?P<url>[^ \t\n\f\r]++)"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.store.backwards import url_at
+from sitemirror.store.backwards import leads_to, url_at
 from sitemirror.store.paths import asset_path, host_folder, page_path
 from sitemirror.urls import normalize
 from tests.conftest import RunCli
@@ -99,3 +99,10 @@ def test_an_asset_comes_back_as_it_went() -> None:
     url = "https://cdn.example.com/fonts/a%20b.min.css"
     path = asset_path(url)
     assert url_at(host_folder(url), path) == "https://cdn.example.com/fonts/a_b.min.css"
+
+
+def test_an_asset_that_needed_an_ending_is_found_by_it() -> None:
+    """A URL without the ending that its type has on disk leads to the file with it."""
+    url = "https://cdn.example.com/badge/passing"
+    assert leads_to(url, asset_path(url, "image/svg+xml"))
+    assert not leads_to(url, "badge/passing.png")

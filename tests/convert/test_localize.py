@@ -109,6 +109,12 @@ LINKS = {
         "<iframe srcdoc=\"<a href='x'>&eacute;</a>\"></iframe>",
         "<iframe srcdoc=\"<a href='../m/docs/x'>&#233;</a>\"></iframe>",
     ),
+    "lazy": (
+        '<img src="data:," data-src="i.png" data-srcset="i.png 1x, /j.png 2x"><img data-lazy-src=i.png>',
+        '<img src="data:," data-src="../m/docs/i.png" data-srcset="../m/docs/i.png 1x, ../m/j.png 2x">'
+        "<img data-lazy-src=../m/docs/i.png>",
+    ),
+    "lazy frame": ('<iframe data-src="f"></iframe>', '<iframe data-src="../m/docs/f"></iframe>'),
     "form": ('<form action="send?a=1">', '<form action="https://example.com/docs/send?a=1">'),
     "form to itself": ('<form action="">', f'<form action="{PAGE}">'),
     "button": ('<button formaction="/go">', '<button formaction="https://example.com/go">'),
@@ -129,7 +135,8 @@ def test_every_form_of_link_is_rewritten(name: str) -> None:
 UNTOUCHED = """
 <a href="mailto:x@y.example">|<a href="javascript:go('x.html')">|<a href="tel:1">|<a name="x">|<a href="#part">
 |<a href="#">|<img src="data:image/png;base64,AAAA">|<img src="">|<img src>|<a href="http://[bad">
-|<p href="x.html" src="x" data="x">|<!-- <a href="x.html"> -->|<script>document.write('<a href="x.html">')</script>
+|<p href="x.html" src="x" data="x">|<p data-src="x">
+|<!-- <a href="x.html"> -->|<script>document.write('<a href="x.html">')</script>
 |<textarea><a href="x.html"></textarea>|<title><a href="x.html"></title>
 |<style>/* url(x.png) */ a { b: "url(x.png)" }</style>|<style type="text/less">a{b:url(x)}</style>
 |<a title='href="x.html"'>|<svg><use href="#icon"/></svg>|<svg><path fill="url(#f)" style="fill: url(#f)"/></svg>

@@ -45,6 +45,30 @@ def test_pages_stay_in_their_charset(charset: str, declared: str) -> None:
     assert asked == [normalize(text, PAGE), normalize(f"&{text}", PAGE)]
 
 
+@pytest.mark.parametrize(
+    ("declaration", "header", "corrected"),
+    [
+        ('<meta charset="iso-8859-1">', "utf-8", '<meta charset="utf-8">'),
+        (
+            "<META http-equiv=Content-Type content='text/html;charset=UTF-8 '>",
+            "windows-1251",
+            "<META http-equiv=Content-Type content='text/html;charset=windows-1251 '>",
+        ),
+        ("<meta charset=latin1>", "windows-1252", "<meta charset=latin1>"),
+        ("<meta charset=utf-16>", "UTF-8", "<meta charset=utf-16>"),
+        ("<meta charset=latin1>", "bogus", "<meta charset=latin1>"),
+        ("<meta charset=latin1>", None, "<meta charset=latin1>"),
+        ("<meta charset=bogus>", "utf-8", "<meta charset=bogus>"),
+        ("\ufeff<meta charset=latin1>", "koi8-r", "\ufeff<meta charset=latin1>"),
+        ("<p>charset=latin1", "utf-8", "<p>charset=latin1"),
+    ],
+)
+def test_a_page_says_what_its_header_said(declaration: str, header: str | None, corrected: str) -> None:
+    """A file has no header, so where the page contradicts it the page gives way; else it stays as it is."""
+    found = localize_html(declaration.encode(), url=PAGE, charset=header, target=into_the_mirror)
+    assert found.decode() == corrected
+
+
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("declared", ["header", "mark"])
 def test_utf_16_pages_stay_utf_16(codec: str, declared: str) -> None:

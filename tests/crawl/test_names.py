@@ -29,3 +29,53 @@ async def test_a_page_below_index_html_comes_before_its_page(site: Site, run: Cr
     site.html_page("/x", "X", "<p>x</p>")
     report = await run(format=format)
     assert (report.status, report.successful) == ("ok", 4)
+
+
+async def test_style_sheets_and_drawings_have_an_ending(site: Site, run: Crawl, copy: Copy) -> None:
+    """From disk a browser knows them by nothing else; the names stay after an update, the state lost or not."""
+    site.page(
+        "/",
+        '<title>Home</title><link rel="stylesheet" href="/css2?family=Inter"><link rel="stylesheet" href="/load.php">'
+        '<img src="/badge/passing"><img src="/photo">',
+    )
+    site.page("/css2?family=Inter", "p { background: url(/badge/passing) }", type="text/css; charset=utf-8")
+    site.page("/load.php", "p { color: red }", type="text/css")
+    site.page("/badge/passing", "<svg xmlns='http://www.w3.org/2000/svg'/>", type="image/svg+xml")
+    site.page("/photo", b"\x89PNG\r\n\x1a\n", type="image/png")
+    await run()
+    sheet = next(name for name in copy.files if name.startswith("css2__q_"))
+    assert set(copy.files) == {"index.html", sheet, "load.php.css", "badge/passing.svg", "photo"}
+    assert sheet.endswith(".css")
+    assert "url(badge/passing.svg)" in copy.text(sheet)
+    assert f'href="{sheet}"' in copy.text("index.html")
+    files = copy.files
+    for part in copy.folder.glob("_state.sqlite3*"):
+        part.unlink()
+    report = await run(update=True)
+    assert copy.files == files
+    assert not [warning for warning in report.warnings if "collision" in warning]
+
+
+async def test_files_with_an_added_ending_are_found_without_a_state(site: Site, run: Crawl, copy: Copy) -> None:
+    """Where only files and the list of URLs are left, what is on disk is not asked for again."""
+    site.page("/", '<title>Home</title><link rel="stylesheet" href="/css"><img src="/badge">')
+    site.page("/css", "p { color: red }", type="text/css")
+    site.page("/badge", "<svg xmlns='http://www.w3.org/2000/svg'/>", type="image/svg+xml")
+    await run(post_process=False)
+    for part in (*copy.folder.glob("_state.sqlite3*"), *copy.folder.glob("*.json")):
+        part.unlink()
+    site.clear_log()
+    await run()
+    assert (site.count("/css"), site.count("/badge")) == (0, 0)
+    assert set(copy.files) == {"index.html", "css.css", "badge.svg"}
+
+
+async def test_an_asset_saved_without_an_ending_stays_where_it_is(site: Site, run: Crawl, copy: Copy) -> None:
+    """A path that was published never moves, though its type asks for an ending by now; and it is no collision."""
+    site.page("/", '<title>Home</title><img src="/badge">')
+    site.page("/badge", "<svg/>", type="application/octet-stream")
+    await run()
+    site.page("/badge", "<svg xmlns='http://www.w3.org/2000/svg'/>", type="image/svg+xml")
+    report = await run(re_download_all=True)
+    assert (set(copy.files), report.warnings) == ({"index.html", "badge"}, ())
+    assert b"xmlns" in copy.files["badge"]

@@ -62,12 +62,19 @@ NEEDED_BY_SRC = [
     "<style>p { background: url('x') }</style>",
     '<style>@import "x";</style>',
     '<svg><style>p { background: url("x") }</style></svg>',
+    '<img src="data:," data-src="x">',
+    '<img data-lazy-src="x">',
+    '<img data-original="x">',
+    '<img data-srcset="x 2x">',
+    '<picture><source data-srcset="x"></picture>',
+    '<video><source data-src="x"></video>',
 ]
 FRAMES = [
     '<iframe src="x"></iframe>',
     '<frameset><frame src="x"></frameset>',
     '<object type="text/html" data="x"></object>',
     '<embed type="text/html" src="x">',
+    '<iframe data-src="x"></iframe>',
 ]
 
 
@@ -85,7 +92,7 @@ def test_linked_assets_are_requisites(html: str) -> None:
 
 @pytest.mark.parametrize("html", NEEDED_BY_SRC)
 def test_embedded_assets_are_requisites(html: str) -> None:
-    """What the page shows or runs belongs to it, whatever the attribute is called."""
+    """What the page shows or runs belongs to it, whatever the attribute is called, at once or when a reader is near."""
     assert only(html) == Found(HERE + "x", LinkKind.ASSET, requisite=True, attribute="src", nofollow=False)
 
 
@@ -117,6 +124,7 @@ def test_frames_are_pages_that_the_page_needs(html: str) -> None:
         "<template><a href=x>t</a><img src=y><p style='background: url(z)'></template>",
         "<script>document.write('<a href=x>t</a>')</script>",
         "<textarea><a href=x></textarea>",
+        "<p data-src='x'><div data-srcset='x 1x'></div>",
         "<img src=''><img src=' '><img src='#x'><script src=''></script><iframe src=''></iframe>",
         "<p style='fill: url(#gradient)'><svg><use href='#icon'/></svg>",
         "<a href='#top'>t</a><a href=''>t</a><a href=' #x '>t</a><a>t</a>",
@@ -137,6 +145,17 @@ def test_a_noscript_counts_and_so_does_a_shadow_root() -> None:
         "<template><div><template shadowrootmode=open><img src=no.png></template></div></template>"
     )
     assert names(html) == ["a.css", "b.png", "c.png"]
+
+
+def test_the_page_in_a_srcdoc_counts() -> None:
+    """Its links count from where the page's own do; pages in pages in pages are read, but not without end."""
+    html = '<base href="sub/"><iframe srcdoc="<img src=a.png><p style=&quot;x: url(b.png)&quot;>"></iframe>'
+    assert names(html) == ["sub/a.png", "sub/b.png"]
+    nested = ""
+    for number in range(5):
+        inner = nested.replace("&", "&amp;").replace('"', "&quot;")
+        nested = f'<img src={number}.png><iframe srcdoc="{inner}"></iframe>'
+    assert names(nested) == ["4.png", "3.png", "2.png", "1.png"]
 
 
 def test_the_order_is_that_of_the_page() -> None:

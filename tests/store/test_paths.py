@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.store.paths import asset_path, collision_path, folders, host_folder, moved_folder, page_path
+from sitemirror.store.paths import (
+    asset_path,
+    asset_paths,
+    collision_path,
+    folders,
+    host_folder,
+    moved_folder,
+    page_path,
+)
 from sitemirror.urls import normalize
 from tests.store.naming import SITE, objections, url_for, urls
 
@@ -89,6 +97,26 @@ def test_an_html_mirror_is_the_same_map_with_html() -> None:
 def test_assets_keep_their_names(path: str, file: str) -> None:
     """Name and extension stay, with the query's hash between them."""
     assert asset_path(normalize(SITE + path)) == file
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "file"),
+    [
+        ("/css2?family=Inter", "text/css", f"css2__q_{h('family=Inter')}.css"),
+        ("/load.php?only=styles", "text/css", f"load.php__q_{h('only=styles')}.css"),
+        ("/s.CSS?v=3", "text/css", f"s__q_{h('v=3')}.CSS"),
+        ("/badge/passing", "image/svg+xml", "badge/passing.svg"),
+        ("/logo.png", "image/svg+xml", "logo.png.svg"),
+        ("/img/avatar", "image/png", "img/avatar"),
+        ("/js/app", "text/javascript", "js/app"),
+        (f"/{'x' * 300}", "text/css", f"{'x' * 187}_{h('x' * 300)}.css"),
+    ],
+)
+def test_an_asset_has_the_ending_that_browsers_know_it_by(path: str, content_type: str, file: str) -> None:
+    """On disk a style sheet and a drawing are known by their ending alone; other assets by their first bytes."""
+    url = normalize(SITE + path)
+    assert asset_path(url, content_type) == file
+    assert file in asset_paths(url)
 
 
 @pytest.mark.parametrize(

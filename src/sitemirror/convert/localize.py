@@ -26,6 +26,7 @@ from sitemirror.convert.localize_css import css_edits, rewrite_style
 from sitemirror.convert.rewriting import Localizer, Relinker
 from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
 from sitemirror.convert.tags import Attribute, Tag, read_tag
+from sitemirror.srcset import LAZY_SOURCES, LAZY_SRCSETS
 
 _Form = Callable[[str, Coding, Rewrite], str | None]
 """How a value names its URLs."""
@@ -36,6 +37,7 @@ _LOADED: Final[dict[str, tuple[str, ...]]] = {
     "poster": ("video",),
     "data": ("object",),
 }
+_LATER: Final = ("img", "source", "video", "audio", "track")  # what scripts load when a reader comes near
 _FORMS: Final[dict[tuple[str, str], _Form]] = {
     **{(tag, name): rewrite_loaded for name, tags in _LOADED.items() for tag in tags},
     ("a", "href"): rewrite_url,
@@ -43,6 +45,9 @@ _FORMS: Final[dict[tuple[str, str], _Form]] = {
     ("img", "srcset"): rewrite_srcset,
     ("source", "srcset"): rewrite_srcset,
     ("link", "imagesrcset"): rewrite_srcset,
+    **{(tag, name): rewrite_loaded for tag in _LATER for name in LAZY_SOURCES},
+    **{(tag, name): rewrite_srcset for tag in _LATER for name in LAZY_SRCSETS},
+    ("iframe", "data-src"): rewrite_loaded,
 }
 _FORMS_ANYWHERE: Final[dict[str, _Form]] = {"style": rewrite_style, "background": rewrite_loaded}
 _FORMS_IN_SVG: Final = _FORMS_ANYWHERE | dict.fromkeys(("href", "xlink:href"), rewrite_loaded)
@@ -51,7 +56,7 @@ _ACTIONS: Final = frozenset((("form", "action"), ("button", "formaction"), ("inp
 # Nearly every `style` is without a function, and nearly every http-equiv says the charset: neither holds a URL.
 _CANDIDATES: Final = (
     '[href], [src], [srcset], [style*="("], [style*="@"], [background], [poster], [data], [action], [formaction], '
-    r"[imagesrcset], [srcdoc], [xlink\:href], style, "
+    r"[imagesrcset], [srcdoc], [xlink\:href], style, [data-src], [data-srcset], [data-lazy-src], [data-original], "
     'meta[http-equiv*="refresh" i], meta[http-equiv*="security" i]'
 )
 # The bytes of a local file may have changed, and it has no origin to ask.
@@ -80,10 +85,12 @@ def localize_html(html: bytes, *, url: str, charset: str | None, target: Callabl
 
     `target` answers with a relative path, percent-encoded, or an absolute URL. `url` is where the page is from,
     `charset` what its Content-Type header said. Fragments are kept, and links that are no web addresses are left alone;
-    forms and the canonical link, which mean the site itself, become absolute.
+    forms and the canonical link, which mean the site itself, become absolute. A page that names another charset than
+    its header did names that one, or a browser that opens the file would read it otherwise than the site's readers.
     """
     source = Source(html, charset, declared_by_html)
-    return source.edited(_edits(source.text, source, Localizer(url, url, target), _MAX_NESTING))
+    edits = _edits(source.text, source, Localizer(url, url, target), _MAX_NESTING)
+    return source.edited(edits.union(source.redeclared()))
 
 
 def relink_html(html: bytes, *, charset: str | None, change: Callable[[str], str | None]) -> bytes:

@@ -19,6 +19,13 @@ Edit = tuple[int, int, str]
 """From, to, and what stands there from now on. The text is ASCII, or made of the source's own characters."""
 
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
+_UTF_8: Final = "utf-8"
+
+# Where browsers look for what a page says of its charset: in its first kilobyte.
+_LOOKED_AT: Final = 1024
+_DECLARED: Final = re.compile(
+    r"<meta[\t\n\f\r /][^>]*?\bcharset[\t\n\f\r ]*+=[\t\n\f\r ]*+[\"']?[\t\n\f\r ]*+([^\t\n\f\r \"'/>;]++)", re.I
+)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 # Two-byte characters whose second byte looks like ASCII; a backslash among them would end no CSS string.
@@ -64,7 +71,8 @@ class Source:
         self._codec = ""  # of `text` as a whole; empty where it is the bytes one by one
         self._mark = b""
         self._tail = b""
-        self._charset = _marked(body) or (_canonical(charset) if charset else None)
+        self._told = None if _marked(body) else _canonical(charset) if charset else None
+        self._charset = _marked(body) or self._told
         if self._charset is None and (b"\x1b" in body or b"\0" in body or not _is_utf8(body)):
             self._charset = declared(body).lower()
         whole = self._whole()
@@ -80,6 +88,16 @@ class Source:
     def masked(self, piece: str) -> str:
         wide = None if self._codec or self._charset is None else _WIDE.get(self._charset)
         return piece if wide is None else wide.sub(lambda found: "x" * len(found[0]), piece)
+
+    def redeclared(self) -> list[Edit]:
+        """Has the page itself say what its header said, where it says otherwise: a file has no header."""
+        if self._told is None or self._codec:
+            return []
+        found = _DECLARED.search(self.text, 0, _LOOKED_AT)
+        label = found and _canonical(found[1])
+        if found is None or label is None or (_UTF_8 if label.startswith("utf-16") else label) == self._told:
+            return []  # Who can read a declaration is not reading UTF-16: it means UTF-8.
+        return [(*found.span(1), self._told)]
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
         """The document with `edits`, which do not overlap."""

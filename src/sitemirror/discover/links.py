@@ -53,6 +53,8 @@ _PAGE_RELS: Final = _words(
 )
 _DOCUMENT: Final = _words("document frame iframe")  # values of `as`
 _PAGE_NAME: Final = re.compile(r"(?:^|/)[^/.?#]*+(?:\.(?:x?html?|php|aspx?|jsp|md|markdown))?(?:[?#]|$)", re.IGNORECASE)
+_MAX_NESTING: Final = 3  # of pages in srcdoc attributes
+_SRCSETS: Final = ("srcset", *srcset.LAZY_SRCSETS)
 _FOR_PROGRAMS: Final = re.compile(r"json|oembed", re.IGNORECASE)
 
 
@@ -65,6 +67,15 @@ def tree_links(tree: turbohtml.Document, *, url: str) -> PageLinks:
     """The same for a page that is parsed already, with its shadow roots as templates. Takes templates out of it."""
     elements, anywhere = _walk(tree)
     links = Collector(url=url, base=_base(elements, url))
+    nofollow = _read_all(elements, links, anywhere=anywhere)
+    nested, nesting = [element for element in elements if element.tag == "iframe"], _MAX_NESTING
+    while nested and nesting:
+        nested, nesting = [inner for frame in nested for inner in _read_srcdoc(frame, links)], nesting - 1
+    return links.links(nofollow=nofollow)
+
+
+def _read_all(elements: list[turbohtml.Element], links: Collector, *, anywhere: bool) -> bool:
+    """Takes all links of these. Whether they ask that none be followed."""
     nofollow = False
     for element in elements:
         tag = element.tag
@@ -75,7 +86,20 @@ def tree_links(tree: turbohtml.Document, *, url: str) -> PageLinks:
             nofollow |= _read_meta(element, links)
         if anywhere:
             _read_looks(element, links)
-    return links.links(nofollow=nofollow)
+    return nofollow
+
+
+def _read_srcdoc(frame: turbohtml.Element, links: Collector) -> list[turbohtml.Element]:
+    """Takes the links of the page that stands in a frame's attribute; its own links count from where ours do.
+
+    Gives the frames in it.
+    """
+    page = frame.attr("srcdoc")
+    if not page:
+        return []
+    elements, anywhere = _walk(turbohtml.parse(page, positions=False, allow_declarative_shadow_roots=False))
+    _read_all(elements, links, anywhere=anywhere)
+    return [element for element in elements if element.tag == "iframe"]
 
 
 def _parse(html: bytes, charset: str | None) -> turbohtml.Document:
@@ -161,12 +185,16 @@ def _read_meta(element: turbohtml.Element, links: Collector) -> bool:
 
 def _read_frame(element: turbohtml.Element, links: Collector) -> None:
     links.add_resource(element.attr("src"), FRAME)
+    links.add_resource(element.attr("data-src"), FRAME)
 
 
 def _read_media(element: turbohtml.Element, links: Collector) -> None:
     links.add_resource(element.attr("src"), ASSET)
-    if sizes := element.attr("srcset"):
-        _read_srcset(sizes, links)
+    for name in srcset.LAZY_SOURCES:
+        links.add_resource(element.attr(name), ASSET)
+    for name in _SRCSETS:
+        if sizes := element.attr(name):
+            _read_srcset(sizes, links)
     if element.tag == "video":
         links.add_resource(element.attr("poster"), ASSET)
 

@@ -107,7 +107,8 @@ class Keeper:
                 file = self._beside(known, file, taken.html)
         else:
             assert taken.html is not None
-            wanted = self.wanted(known.url, ".html") if taken.is_page else self.wanted_asset(known.url)
+            is_page = taken.is_page
+            wanted = self.wanted(known.url, ".html") if is_page else self._wanted_asset(known, taken.content_type)
             file = self._main_file(known, taken.html, wanted)
             file = file._replace(html_path=file.path, html_size=file.size, html_sha256=file.sha256)
         self._ledger.saved(known.id, known.url, self._row(file, taken), taken.fetched_at, names)
@@ -145,8 +146,11 @@ class Keeper:
         """The path that a page's URL maps to."""
         return f"{self._folder(url)}/{paths.page_path(url, extension)}"
 
-    def wanted_asset(self, url: str) -> str:
-        return f"{self._folder(url)}/{paths.asset_path(url)}"
+    def _wanted_asset(self, known: Known, content_type: str) -> str:
+        folder, url = self._folder(known.url), known.url
+        own_name = f"{folder}/{paths.asset_path(url)}"
+        # What was saved under its own name alone, as older versions did, stays there.
+        return own_name if known.path == own_name else f"{folder}/{paths.asset_path(url, content_type)}"
 
     def can_name(self, url: str) -> bool:
         """Whether this system can write the name of the URL's file."""
@@ -214,11 +218,11 @@ class Keeper:
     def read(self, path: str) -> bytes:
         return self._tree.read(path)
 
-    def in_place(self, known: Known, path: str) -> Asset:
+    def in_place(self, known: Known, path: str, content_type: str) -> Asset:
         """An asset that is on disk already."""
         with self._tree.root.joinpath(path).open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
-        return Asset(path, self.wanted_asset(known.url), self._size(path), digest)
+        return Asset(path, self._wanted_asset(known, content_type), self._size(path), digest)
 
     def _asset(self, known: Known, asset: Asset) -> _OnDisk:
         changed = asset.sha256 != (known.received or known.sha256)
@@ -226,9 +230,9 @@ class Keeper:
         return _OnDisk(asset.path, asset.wanted, fold, asset.size, asset.sha256, asset.sha256, changed=changed)
 
     @contextmanager
-    def draft(self, known: Known) -> Iterator[AssetDraft]:
+    def draft(self, known: Known, content_type: str) -> Iterator[AssetDraft]:
         """A place for an asset that is written as it comes. Nobody else gets the place meanwhile."""
-        wanted = self.wanted_asset(known.url)
+        wanted = self._wanted_asset(known, content_type)
         saved_at = known.path if known.status is Row.SAVED else None
         path = saved_at or self._place(known.url, wanted, fold_key(wanted))
         if not saved_at and self._tree.is_folder(path):  # which a draft would find out only when it is whole

@@ -21,17 +21,18 @@ _DROPPED: Final = str.maketrans("\\", "/", "\t\n\r")  # what it drops everywhere
 _LEADING: Final = frozenset(("a", "area", "iframe", "frame"))  # a fragment of theirs is a place in a page
 _ATTRIBUTES: Final = {
     **dict.fromkeys(("a", "image", "use", "feImage"), ("href", "xlink:href")),
-    **dict.fromkeys(("iframe", "frame", "embed", "audio", "track", "input"), ("src",)),
+    **dict.fromkeys(("frame", "embed", "input"), ("src",)),
+    **dict.fromkeys(("img", "source", "audio", "track"), ("src", "srcset", *srcset.LAZY_SOURCES, *srcset.LAZY_SRCSETS)),
+    "video": ("src", "poster", *srcset.LAZY_SOURCES),
+    "iframe": ("src", "data-src"),
     "area": ("href",),
     "link": ("href", "imagesrcset"),
-    "img": ("src", "srcset"),
-    "source": ("src", "srcset"),
-    "video": ("src", "poster"),
     "script": ("src", "href", "xlink:href"),
     "object": ("data",),
 }
 _TAGS: Final = (*_ATTRIBUTES, "style", "meta")
 _ANYWHERE: Final = '[style*="("],[background]'
+_MAX_NESTING: Final = 3  # of pages in srcdoc attributes
 _WITHOUT_FILES: Final = frozenset(("canonical", "dns-prefetch", "preconnect"))
 
 # Code is no place for links; what a backslash stands before means itself. The bound keeps the time linear.
@@ -64,7 +65,13 @@ class Linked:
 
 def html_links(data: bytes) -> Linked:
     """The links of a page, as a browser that opens the file takes them."""
-    tree = turbohtml.parse(data, detect_encoding=True, positions=False, allow_declarative_shadow_roots=False)
+    return _html_links(data, None, _MAX_NESTING)
+
+
+def _html_links(data: bytes, charset: str | None, nesting: int) -> Linked:
+    tree = turbohtml.parse(
+        data, encoding=charset, detect_encoding=charset is None, positions=False, allow_declarative_shadow_roots=False
+    )
     found = Linked()
     found.anchors.update(element.attr("id") or "" for element in tree.select("[id]"))
     for element in tree.iter_elements(_TAGS):
@@ -72,6 +79,11 @@ def html_links(data: bytes) -> Linked:
     for element in tree.select(_ANYWHERE):  # apart from the others, which is three times as fast
         _read_css(element.attr("style") or "", found)
         found.add(element.attr("background") or "", leads=False)
+    if nesting:
+        for frame in tree.select("iframe[srcdoc]"):
+            inner = _html_links((frame.attr("srcdoc") or "").encode("utf-8", "replace"), "utf-8", nesting - 1)
+            # A place without a path is one in that page itself.
+            found.references.update(reference for reference in inner.references if reference[0])
     return found
 
 

@@ -16,6 +16,7 @@ import orjson
 from sitemirror.convert.localize import relink_html
 from sitemirror.convert.localize_css import relink_css
 from sitemirror.convert.relative import relative_link
+from sitemirror.convert.xhtml import XHTML
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.frontier.traps import without_session
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
@@ -72,7 +73,16 @@ async def _localize(root: str, places: Localities, pool: Pool, handful: list[Pla
     targets = places.targets([place.id for place in handful])
     # Each by what it links to itself, or the result would depend on what stands beside it in a handful.
     files = [
-        Received(root, place.path, place.sha256, place.url, _charset(place), place.is_css, targets[place.id])
+        Received(
+            root,
+            place.path,
+            place.sha256,
+            place.url,
+            _charset(place),
+            is_css=place.is_css,
+            targets=targets[place.id],
+            is_xhtml=place.content_type == XHTML,
+        )
         for place in handful
     ]
     try:

@@ -102,7 +102,8 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     if folder != home:
         folder = f"{home}/_external/{folder}"
     # No HTML file says whose it is; but the name of one that had to give way is its URL's alone, so that comes first.
-    for wanted_html in (f"{folder}/{paths.page_path(url, '.html')}", f"{folder}/{paths.asset_path(url)}"):
+    for name in (paths.page_path(url, ".html"), *paths.asset_paths(url)):
+        wanted_html = f"{folder}/{name}"
         for path in (paths.collision_path(wanted_html, url), wanted_html):
             if tree.exists(path):
                 received = None if restorer.at_path(path) else RESCUED
@@ -213,7 +214,9 @@ def _inside(home: str, path: str) -> str | None:
 
 
 def _has_links(content_type: str | None) -> bool:
-    return content_type == "text/css" or (content_type is not None and page_kind(content_type) is PageKind.HTML)
+    if content_type is None:
+        return False
+    return content_type in ("text/css", "image/svg+xml") or page_kind(content_type) is PageKind.HTML
 
 
 def _wanted(url: str) -> str:

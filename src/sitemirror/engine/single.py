@@ -10,6 +10,7 @@ from typing import Final
 from sitemirror.choices import Content
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
 from sitemirror.convert.explain import Explained, explain
+from sitemirror.convert.xhtml import XHTML, as_html
 from sitemirror.engine.arrival import MAX_HOPS, unreachable
 from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
@@ -91,7 +92,7 @@ def read_file(path: Path, *, url: str = "") -> Source:
     if not name.endswith(_HTML_ENDINGS):
         return of_bytes(body, str(path), url=url)
     _refuse_other_types(body, str(path))
-    return Source(body, url, PageKind.HTML)
+    return Source(as_html(body) if name.endswith(".xhtml") else body, url, PageKind.HTML)
 
 
 def of_bytes(body: bytes, name: str, *, url: str = "") -> Source:
@@ -115,7 +116,8 @@ def _fetched(found: Fetched) -> Source:
         raise NoPage(
             f"{found.url} cannot be converted: content type {found.content_type}", hint="give a page's address"
         )
-    return Source(found.body, found.url, kind, found.charset)
+    body = as_html(found.body) if found.content_type == XHTML else found.body
+    return Source(body, found.url, kind, found.charset)
 
 
 def _is_page(head: Head) -> Skipped | None:

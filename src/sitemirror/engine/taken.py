@@ -26,7 +26,7 @@ class Taken(NamedTuple):
     charset: str | None
     fetched_at: str
     reading: Reading
-    html: bytes | None = None  # as received; also a stylesheet's bytes
+    html: bytes | None = None  # as received; also a stylesheet's or a drawing's bytes
     asset: Asset | None = None
 
     @property

@@ -8,6 +8,7 @@ from mimetypes import guess_type
 
 from sitemirror.choices import Links
 from sitemirror.convert import page_kind
+from sitemirror.convert.xhtml import XHTML, as_html
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
@@ -24,6 +25,7 @@ from sitemirror.store.restore import RESCUED
 from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
 
 CSS = "text/css"
+SVG = "image/svg+xml"
 
 
 Answer = Taken | Redirect | NotModified | Failed | Skipped
@@ -72,8 +74,8 @@ class Taker:
             return None
         kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
         found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())
-        if kind not in ("text/html", CSS):
-            return _taken(found, Reading(), asset=self._keeper.in_place(known, path))
+        if kind not in ("text/html", CSS, SVG):
+            return _taken(found, Reading(), asset=self._keeper.in_place(known, path, kind))
         found = replace(found, body=self._keeper.read(path))
         try:
             found.body.decode("utf-8")
@@ -85,9 +87,10 @@ class Taker:
         """Turns bytes into a page, here or in a worker."""
         turn.give_back()
         kind = _kind(fetched.content_type)
-        if kind is None or (kind == "text" and self._plan.html) or (kind == "css" and not self._plan.html):
+        if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
             return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
-        source = Source(fetched.body, fetched.url, fetched.charset)
+        body = as_html(fetched.body) if fetched.content_type == XHTML else fetched.body
+        source = Source(body, fetched.url, fetched.charset)
         watch = self._session.watch
         try:
             with watch.waiting(Stage.CONVERSION):
@@ -101,7 +104,7 @@ class Taker:
     # --- anything ----------------------------------------------------------------------------------------------
 
     async def _anything(self, known: Known, validators: Validators) -> Answer | Fetched:
-        """Pages and stylesheets are read whole, for their links; everything else goes to disk as it comes."""
+        """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
         stream = self._session.fetcher.stream(known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators)
         async with stream as answer:
             if not isinstance(answer, Stream):
@@ -113,11 +116,11 @@ class Taker:
             begun = await anext(chunks, b"")
             if not head.content_type:
                 head = replace(head, content_type=sniff(begun))
-            if _kind(head.content_type) in ("html", "css"):
+            if _kind(head.content_type) in ("html", "css", "svg"):
                 body = b"".join([begun, *[piece async for piece in chunks]])
                 return _cut_short(known.url, head, answer.error) if answer.error else self._fetched(head, body)
             digest, size = sha256(begun), len(begun)
-            with self._keeper.draft(known) as draft:
+            with self._keeper.draft(known, head.content_type) as draft:
                 draft.write(begun)
                 async for piece in chunks:
                     digest.update(piece)
@@ -148,9 +151,9 @@ def _taken(fetched: Fetched, reading: Reading, *, html: bytes | None = None, ass
 
 
 def _kind(content_type: str) -> str | None:
-    """How a body is read: as html, text or css. None: not at all."""
-    if content_type == CSS:
-        return "css"
+    """How a body is read: as html, text, css or svg. None: not at all."""
+    if content_type in (CSS, SVG):
+        return "css" if content_type == CSS else "svg"
     kind = page_kind(content_type)
     return None if kind is None else kind.value
 

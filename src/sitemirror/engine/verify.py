@@ -239,6 +239,8 @@ class _Check:
             read = None
         elif type == "text/css" or (not type and path.endswith(".css")):
             read = css_links
+        elif type == "image/svg+xml" or (not type and path.endswith(".svg")):
+            read = html_links
         else:
             read = html_links if path.endswith(".html") and type not in _AS_SENT else None
         by = MANIFEST if is_first or known is None else STATE_FILE
@@ -248,7 +250,7 @@ class _Check:
         data = self._files.body(path, size, digest, by)
         if data is not None:
             linked = read(data)
-            if read is html_links:
+            if path.endswith(".html"):  # A drawing has places that no id names: views of a part of it.
                 self._links.has(path, linked.anchors)
             self._follow(path, linked)
 

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from sitemirror.store.names import keep_free
-from sitemirror.store.paths import asset_path, host_folder, page_path
+from sitemirror.store.paths import asset_paths, host_folder, page_path
 from sitemirror.urls import InvalidUrl, normalize
 
 _ESCAPED: Final = re.compile(r"@([0-9a-f]{2})")
@@ -37,7 +37,7 @@ def leads_to(url: str, path: str) -> bool:
     """Whether `path` is where this URL's page or asset wants to be."""
     if path.endswith((".md", ".html")):
         return page_path(url, path[path.rindex(".") :]) == path
-    return asset_path(url) == path
+    return path in asset_paths(url)
 
 
 def _authority(folder: str) -> str:

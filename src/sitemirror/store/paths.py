@@ -24,12 +24,15 @@ from sitemirror.store.names import (
 )
 from sitemirror.urls import origin, parts
 
-__all__ = ["asset_path", "collision_path", "fold", "folders", "host_folder", "moved_folder", "page_path"]
+__all__ = ["asset_path", "asset_paths", "collision_path", "fold", "folders", "host_folder", "moved_folder", "page_path"]
 
 MAX_PATH_BYTES: Final = 1000
 _HOST_BYTES: Final = 240
 _PAGE_EXTENSION: Final = re.compile(r"(?<=.)\.(?:x?html|htm|php|aspx?|jsp|md|markdown)\Z", re.I | re.S)
 _INDEX_FILES: Final = ("index.md", "index.html")
+# On disk there is no Content-Type: browsers take a style sheet or a drawing for one by its ending alone. All else that
+# a page loads they know by its first bytes.
+_ENDINGS: Final = {"text/css": ".css", "image/svg+xml": ".svg"}
 _ODD_IN_HOST: Final = re.compile(r"[^a-z0-9_.-]|\.\Z")
 _LIKE_A_PORT: Final = re.compile(r"_[0-9]*\Z")
 
@@ -83,16 +86,24 @@ def page_path(url: str, extension: str = ".md") -> str:
     return _joined(above, _shortened(leaf, last, ending))
 
 
-def asset_path(url: str) -> str:
-    """The file of an asset, relative to its host's folder: its own name and extension."""
+def asset_path(url: str, content_type: str = "") -> str:
+    """The file of an asset, relative to its host's folder: its own name, and the ending that its type needs."""
     found = parts(url)
     above, _, last = found.path.rpartition("/")
     name = name_of(last) if last else "index"
     if not above:
         name = keep_free(name)
     stem, extension = split_extension(name)
+    needed = _ENDINGS.get(content_type, extension)
+    if extension.lower() != needed.lower():
+        stem, extension = name, needed
     ending = extension if found.query is None else f"__q_{digest(found.query)}{extension}"
     return _joined(above, _shortened(stem, last, ending))
+
+
+def asset_paths(url: str) -> list[str]:
+    """Every path that an asset may want, whatever its type; its own name first."""
+    return list(dict.fromkeys(asset_path(url, content_type) for content_type in ("", *_ENDINGS)))
 
 
 def collision_path(path: str, url: str, digits: int = HASH_DIGITS) -> str:

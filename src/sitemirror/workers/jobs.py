@@ -19,6 +19,7 @@ import orjson
 
 from sitemirror.choices import Content
 from sitemirror.convert.relative import relative_link
+from sitemirror.convert.xhtml import as_html
 from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
@@ -82,6 +83,7 @@ class Received:
     charset: str | None
     is_css: bool
     targets: Mapping[str, str]  # where the files of what it links to are, by URL
+    is_xhtml: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -111,6 +113,8 @@ def _localize(file: Received) -> Rewritten:
         from sitemirror.convert.localize import localize_html  # Not before a run's end, and only for HTML.
         from sitemirror.convert.localize_css import localize_css
 
+        if file.is_xhtml:
+            data = as_html(data)
         rewrite = localize_css if file.is_css else localize_html
         data = rewrite(data, url=file.url, charset=file.charset, target=target)
         tree.write(file.path, data)
@@ -129,7 +133,10 @@ def reading_wanted(kind: str, source: Source, wishes: Wishes) -> Message:
 
 def localizing_wanted(files: Sequence[Received]) -> Message:
     """A job that makes links local."""
-    told = [(file.root, file.path, file.sha256, file.url, file.charset, file.is_css, file.targets) for file in files]
+    told = [
+        (file.root, file.path, file.sha256, file.url, file.charset, file.is_css, file.targets, file.is_xhtml)
+        for file in files
+    ]
     return orjson.dumps((_LOCALIZE, None, None, told)), b""
 
 

@@ -61,6 +61,11 @@ def read_css(source: Source, _: Wishes) -> Reading:
     return Reading(links=css_links(source.body, url=source.url, charset=source.charset))
 
 
+def read_svg(source: Source, _: Wishes) -> Reading:
+    """What a drawing needs, and where it leads: diagrams of manuals link to their pages."""
+    return Reading(links=page_links(source.body, url=source.url, charset=source.charset))
+
+
 def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
@@ -69,4 +74,5 @@ READERS: Final[dict[str, Callable[[Source, Wishes], Reading]]] = {
     "html": read_html,
     "text": read_text,
     "css": read_css,
+    "svg": read_svg,
 }

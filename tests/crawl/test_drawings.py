@@ -1,0 +1,59 @@
+"""SVG files are pages of a kind: they load pictures and styles, and their links lead to pages."""
+
+from __future__ import annotations
+
+from tests.conftest import RunCli
+from tests.crawl.conftest import Copy, Crawl, asked
+from tests.site import Site
+
+_DRAWING = """<?xml version="1.0" encoding="UTF-8"?>\r
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd" [ <!ENTITY ns "http://www.w3.org/2000/svg"> ]>\r
+<svg xmlns="&ns;" xmlns:xlink="http://www.w3.org/1999/xlink"><style><![CDATA[ @import "more.css"; ]]></style>
+  <defs><linearGradient id="g"/></defs><rect fill="url(#g)"/><use xlink:href="#g"/>
+  <image href="/photo.png?v=1&amp;w=2" width="2"/><a xlink:href='{}'><text>Ä &lt;</text></a></svg>
+"""
+
+
+def _build(site: Site) -> None:
+    site.page("/", '<title>Home</title><object data="/img/graph.svg" type="image/svg+xml"></object>')
+    site.page("/img/graph.svg", _DRAWING.format("../api.html#send"), type="image/svg+xml")
+    site.page("/img/more.css", "rect { stroke: red }", type="text/css")
+    site.page("/photo.png?v=1&w=2", b"\x89PNG\r\n\x1a\n", type="image/png")
+    site.html_page("/api.html", "API", "<h2 id=send>Send</h2>")
+
+
+async def test_what_a_drawing_needs_and_links_to_is_saved(site: Site, run: Crawl, copy: Copy, run_cli: RunCli) -> None:
+    """Its picture, its style and its links lead to files, verify follows them, and all else stays byte for byte."""
+    _build(site)
+    await run()
+    picture = next(name for name in copy.files if name.startswith("photo__q_"))
+    assert set(copy.files) == {"index.html", "img/graph.svg", "img/more.css", picture, "api/index.html"}
+    expected = _DRAWING.format("../api/index.html#send").replace("/photo.png?v=1&amp;w=2", f"../{picture}")
+    assert copy.files["img/graph.svg"] == expected.encode()
+    assert run_cli("verify", copy.folder).json["problems_total"] == 0
+    (copy.folder / "img/graph.svg").write_text("<svg><a href='../nowhere.html'/></svg>")
+    problems = run_cli("verify", copy.folder).json["problems"]
+    assert any(problem["where"].endswith("graph.svg") and problem["kind"] == "link" for problem in problems)
+
+
+async def test_a_drawing_is_read_again_when_the_state_is_lost(site: Site, run: Crawl, copy: Copy) -> None:
+    """Nothing is asked for again, and its links are as they were."""
+    _build(site)
+    await run()
+    files = copy.files
+    for part in copy.folder.glob("_state.sqlite3*"):
+        part.unlink()
+    site.clear_log()
+    await run()
+    assert copy.files == files
+    assert asked(site) == ["/"]
+
+
+async def test_a_page_that_only_a_drawing_links_to_is_followed_by_its_depth(site: Site, run: Crawl, copy: Copy) -> None:
+    """What a drawing shows belongs to the page around it; the page that it links to is one link away."""
+    _build(site)
+    await run(link_depth=0)
+    assert "api/index.html" not in copy.files
+    assert f"{site.url}/api.html#send" in copy.text("img/graph.svg")
+    await run(link_depth=1)
+    assert "'../api/index.html#send'" in copy.text("img/graph.svg")

@@ -1,0 +1,70 @@
+"""Pages that are served as XML: their copies are read as HTML, and have to say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sitemirror.convert.xhtml import as_html
+from tests.conftest import RunCli
+from tests.crawl.conftest import Copy, Crawl
+from tests.site import Site
+
+
+async def test_a_page_of_xml_is_read_and_saved_whole(site: Site, run: Crawl, copy: Copy) -> None:
+    """`<script/>` ends where it begins: what follows is followed, shown, and becomes Markdown."""
+    page = (
+        '<?xml version="1.0"?>\r\n<html xmlns="http://www.w3.org/1999/xhtml"><head><title>X</title>'
+        '<script src="/x.js"/><link rel="icon" href="/i.png"/></head>'
+        '<body><a id="top"/><p>Text <a href="/next">after</a></p></body></html>'
+    )
+    site.page("/", page, type="application/xhtml+xml")
+    site.page("/x.js", "1", type="text/javascript")
+    site.page("/i.png", b"\x89PNG\r\n\x1a\n", type="image/png")
+    site.html_page("/next", "Next", "<p>next</p>")
+    await run(format="both")
+    assert "Text [after]" in copy.text("index.md")
+    text = (copy.folder / "index.html").read_bytes().decode()
+    assert text == (
+        page.replace('<script src="/x.js"/>', '<script src="x.js"></script>')
+        .replace('<a id="top"/>', '<a id="top"></a>')
+        .replace('"/next"', '"next/index.html"')
+        .replace('"/i.png"', '"i.png"')
+    )
+    assert "next/index.html" in copy.files
+
+
+async def test_a_page_of_xml_keeps_its_bytes_without_rewriting(site: Site, run: Crawl, copy: Copy) -> None:
+    """`--no-post-process` is about every byte; its links are followed all the same."""
+    page = b'<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><a href="/next">x</a></body></html>'
+    site.page("/", page, type="application/xhtml+xml")
+    site.html_page("/next", "Next", "<p>next</p>")
+    await run(post_process=False)
+    assert copy.files["index.html"] == page
+    assert "next/index.html" in copy.files
+
+
+def test_one_page_of_xml_is_converted_whole(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """`convert` reads it so, too, from its address and from a file."""
+    page = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>Text.</p></body></html>'
+    site.page("/x", page, type="application/xhtml+xml")
+    (tmp_path / "x.xhtml").write_text(page)
+    for source in (f"{site.url}/x", tmp_path / "x.xhtml"):
+        assert run_cli("convert", source, "--no-front-matter").stdout == "Text.\n"
+
+
+@pytest.mark.parametrize(
+    ("xml", "html"),
+    [
+        (b'<div class="a"/>', b'<div class="a"></div>'),
+        (b"<p title='/>' />", b"<p title='/>'></p>"),
+        (b"<br/><img src='x' /><hr />", b"<br/><img src='x' /><hr />"),
+        (b"<!-- <p/> --><![CDATA[<p/>]]><?x <p/> ?>", b"<!-- <p/> --><![CDATA[<p/>]]><?x <p/> ?>"),
+        (b"<svg><rect/></svg>", b"<svg><rect></rect></svg>"),
+        (b"<p>1 /> 2</p>", b"<p>1 /> 2</p>"),
+    ],
+)
+def test_what_is_closed_where_it_begins(xml: bytes, html: bytes) -> None:
+    """Elements get an end tag, those that HTML closes by itself do not; all else stays byte for byte."""
+    assert as_html(xml) == html
