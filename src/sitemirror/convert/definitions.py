@@ -18,6 +18,8 @@ _LINES: Final = ("br", "div", "p", "tr", "dd", "li")
 _BOLD: Final = ("strong", "b")
 _MARKED: Final = ("a", "code", "kbd", *_BOLD)
 _CLASSIFIERS: Final = ("classifier", "classifier-delimiter")
+_CODE: Final = ("code", "tt")
+_NAME: Final = "descname"  # of what is declared, as Sphinx before 4 marked it, and nothing around it
 _NOT_IN_A_LIST: Final = "td, th, a"
 _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
 _ROWS: Final = ":scope > tr, :scope > * > tr"
@@ -63,9 +65,10 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
 
 def shape_pairs(box: Element, names: Vocabulary) -> bool:
     """Makes definitions of a table that has a term and what it means in each row."""
-    table = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
+    inside = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
+    table = box if box.tag == "table" else inside
     rows = [] if table is None else table.select(_ROWS)
-    cells = [row.select(":scope > td") for row in rows]
+    cells = [row.select(":scope > td, :scope > th") for row in rows]
     if table is None or not rows or any(len(pair) != 2 for pair in cells):
         return False
     for row, (term, meaning) in zip(rows, cells, strict=True):
@@ -73,8 +76,9 @@ def shape_pairs(box: Element, names: Vocabulary) -> bool:
             term[-1].extract()
         term.tag, meaning.tag = "dt", "dd"
         row.unwrap()
-    for part in table.select(":scope > tbody"):
+    for part in table.select(":scope > tbody, :scope > colgroup"):
         part.unwrap()
+    table.remove("col")
     table.tag = "dl"
     shape_definitions(table, names)
     return True
@@ -189,7 +193,8 @@ def _is(part: Element | Text, tag: str) -> TypeGuard[Element]:
 
 def _shape_term(term: Element, names: Vocabulary) -> None:
     classes = term.attr("class")
-    if classes and "signature" in [names.roles.get(name) for name in classes.split()]:
+    is_signature = classes and "signature" in [names.roles.get(name) for name in classes.split()]
+    if is_signature or any(_NAME in (code.attr("class") or "") for code in term.iter_elements(_CODE)):
         shape_signature(term)
         return
     for block in list(term.iter_elements(_BLOCKS)):
