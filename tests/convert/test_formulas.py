@@ -51,3 +51,13 @@ def test_an_environment_is_a_formula_without_delimiters(html: str, said: str) ->
 def test_an_environment_within_a_line_is_part_of_what_stands_there() -> None:
     """What is between single dollars is not torn apart."""
     assert "$$" not in markdown(f"{MATHJAX}<p>It is $A = \\begin{{matrix}}a\\end{{matrix}}$.</p>")
+
+
+def test_what_katex_draws_for_pandoc_needs_no_delimiters() -> None:
+    """Pandoc's names for formulas say which they are; letters with markup are drawn already."""
+    html = (
+        '<script src="https://cdn.example.com/katex@0.15.1/dist/katex.min.js"></script><p>Be <span class="math inline">'
+        'a_1*b_1*c</span>.</p><p><span class="math display">E = mc^2</span></p>'
+        '<p><span class="math inline"><em>x</em> = 1</span></p>'
+    )
+    assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nE = mc^2\n$$\n\n*x* = 1\n"

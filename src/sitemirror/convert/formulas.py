@@ -25,6 +25,7 @@ _IN_TEXT: Final = re.compile(
     r"|(\\begin\{(?P<name>\w+\*?)\}.{1,4000}?\\end\{(?P=name)\})",
     re.S,
 )
+_UNDELIMITED: Final = {"math inline": formula, "math display": display}  # what Pandoc has KaTeX draw
 _WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
 
 _SIGNS: Final = {
@@ -87,7 +88,13 @@ def shape_delimited(element: Element) -> None:
         element.remove(".MathJax_Preview, .MathJax, .MathJax_Display")
         return
     found = _DELIMITED.fullmatch(element.text)
-    if found is None or element.find("math") is not None:
+    if found is None:
+        if (write := _UNDELIMITED.get(element.attr("class") or "")) and not any(
+            isinstance(n, Element) for n in element
+        ):
+            _replace(element, element.text.strip(), write)
+        return
+    if element.find("math") is not None:
         return
     inline = found[1] if found[1] is not None else found[4]
     if inline is not None:
