@@ -129,6 +129,15 @@ def _is_declared(link: Element) -> bool:
     return isinstance(after, Text) and after.data.lstrip()[:1] in _AFTER_NAME
 
 
+def _link_to_member(row: Element) -> str | None:
+    """Where the name of a member leads, which the last cell of its row begins with; types have links as well."""
+    cell = row.find_all("td")[-1:]
+    link = cell[0].find("a", href=True) if cell else None
+    if link is None or not link.text.strip() or not cell[0].text.lstrip().startswith(link.text.strip()):
+        return None
+    return link.attr("href")
+
+
 def shape_members(table: Element) -> bool:
     """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
     shown: list[Element] = []
@@ -149,7 +158,9 @@ def shape_members(table: Element) -> bool:
         else:
             if not shown or shown[-1].tag != "ul":
                 shown.append(Element("ul"))
-            shown[-1].append(Element("li", None, [Element("code", None, [Text(template + text)])]))
+            code = Element("code", None, [Text(template + text)])
+            link = _link_to_member(row)
+            shown[-1].append(Element("li", None, [code if link is None else Element("a", {"href": link}, [code])]))
             template = ""
     table.clear()
     table.extend(shown)
