@@ -61,3 +61,12 @@ def test_what_katex_draws_for_pandoc_needs_no_delimiters() -> None:
         '<p><span class="math inline"><em>x</em> = 1</span></p>'
     )
     assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nE = mc^2\n$$\n\n*x* = 1\n"
+
+
+def test_the_formulas_of_github_are_formulas() -> None:
+    """They stand in an element of GitHub's own, for a script to draw."""
+    html = (
+        '<p>Be <math-renderer class="js-inline-math">$a_1*b_1*c$</math-renderer>.</p>'
+        '<p><math-renderer class="js-display-math">$$x \\\\ y$$</math-renderer></p>'
+    )
+    assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nx \\\\ y\n$$\n"

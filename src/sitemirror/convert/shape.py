@@ -311,6 +311,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "plaintext": _preformatted,
     "svg": _alone(shape_drawing),
     "math": _alone(shape_math),
+    "math-renderer": _alone(shape_delimited),  # GitHub's
     "button": _button,
     **dict.fromkeys(FIELDS, _alone(shape_control)),
     "label": _alone(shape_label),
