@@ -308,3 +308,12 @@ def test_doxygen_has_members_lead_to_where_they_are_told() -> None:
     )
     said = "# geo\n\n## Classes\n\n- [`class Shape`](https://example.com/Shape.html)\n- `Size f (Size)`\n"
     assert markdown(html, content="auto") == said
+
+
+def test_a_file_of_wordpress_is_one_link() -> None:
+    """The button beside a file's name leads to the same file."""
+    html = (
+        '<meta name="generator" content="WordPress 6.6"><div class="wp-block-file"><a href="/f.pdf">f.pdf</a>'
+        '<a href="/f.pdf" class="wp-block-file__button" download>Download</a></div>'
+    )
+    assert markdown(html) == "[f.pdf](https://example.com/f.pdf)\n"
