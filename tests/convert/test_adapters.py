@@ -317,3 +317,13 @@ def test_a_file_of_wordpress_is_one_link() -> None:
         '<a href="/f.pdf" class="wp-block-file__button" download>Download</a></div>'
     )
     assert markdown(html) == "[f.pdf](https://example.com/f.pdf)\n"
+
+
+def test_typedoc_sets_its_words_apart_and_has_notes() -> None:
+    """What a parameter is stands before its name, with no blank between them but the style sheet's."""
+    html = (
+        '<script src="assets/navigation.js"></script><div class="tsd-alert tsd-alert-warning">'
+        '<div class="tsd-alert-title"><span>Warning</span></div><p>B</p></div>'
+        '<ul><li><code class="tsd-tag">Optional</code><span>size</span>: number</li></ul>'
+    )
+    assert markdown(html) == "> [!WARNING]\n> B\n\n- `Optional` size: number\n"
