@@ -58,3 +58,12 @@ def test_a_picture_for_the_dark_is_not_shown_beside_the_same_for_the_light() -> 
         '<img src="/b.png#only-dark" alt="b"></p>'
     )
     assert markdown(html) == "![a](https://example.com/a.png#only-light)\n"
+
+
+def test_the_awesome_theme_has_its_contents_beside_the_page() -> None:
+    """Its list of headings is no part of the page, not even of a notebook with few words."""
+    html = (
+        f'{SPHINX}<main><div><div id="content" role="main"><h1>T</h1><pre>x</pre><h2 id="a">After</h2></div></div>'
+        '<div><p>On this page</p><ul><li><a href="#a">After</a></li></ul></div></main>'
+    )
+    assert markdown(html, content="auto") == "# T\n\n```\nx\n```\n\n## After\n"
