@@ -293,3 +293,37 @@ def test_the_header_of_haiku_is_no_part_of_the_page() -> None:
         '<div class="content" role="main"><section id="beds"><h1>Beds</h1><p>Text.</p></section></div>'
     )
     assert markdown(html, content="auto") == "# Beds\n\nText.\n"
+
+
+def test_doxygen_has_members_lead_to_where_they_are_told() -> None:
+    """A class or a namespace in a list is a way to its page; the page's own contents and groups are the frame's."""
+    html = (
+        '<meta name="generator" content="Doxygen 1.9"><div class="header"><div class="headertitle"><div class="title">'
+        'geo<div class="ingroups"><a href="g.html">Shapes</a></div></div></div></div><div class="contents">'
+        '<div class="toc"><h3>Table of Contents</h3><ul><li><a href="#c">Classes</a></li></ul></div>'
+        '<table class="memberdecls"><tr class="heading"><td colspan="2"><h2>Classes</h2></td></tr>'
+        '<tr class="memitem:"><td class="memItemLeft">class &#160;</td><td><a href="/Shape.html">Shape</a></td></tr>'
+        '<tr class="memitem:"><td class="memItemLeft"><a href="/Size.html">Size</a> &#160;</td><td><b>f</b> '
+        '(<a href="/Size.html">Size</a>)</td></tr></table></div>'
+    )
+    said = "# geo\n\n## Classes\n\n- [`class Shape`](https://example.com/Shape.html)\n- `Size f (Size)`\n"
+    assert markdown(html, content="auto") == said
+
+
+def test_a_file_of_wordpress_is_one_link() -> None:
+    """The button beside a file's name leads to the same file."""
+    html = (
+        '<meta name="generator" content="WordPress 6.6"><div class="wp-block-file"><a href="/f.pdf">f.pdf</a>'
+        '<a href="/f.pdf" class="wp-block-file__button" download>Download</a></div>'
+    )
+    assert markdown(html) == "[f.pdf](https://example.com/f.pdf)\n"
+
+
+def test_typedoc_sets_its_words_apart_and_has_notes() -> None:
+    """What a parameter is stands before its name, with no blank between them but the style sheet's."""
+    html = (
+        '<script src="assets/navigation.js"></script><div class="tsd-alert tsd-alert-warning">'
+        '<div class="tsd-alert-title"><span>Warning</span></div><p>B</p></div>'
+        '<ul><li><code class="tsd-tag">Optional</code><span>size</span>: number</li></ul>'
+    )
+    assert markdown(html) == "> [!WARNING]\n> B\n\n- `Optional` size: number\n"

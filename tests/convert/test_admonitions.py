@@ -60,3 +60,18 @@ def test_notes_of_many_makers_are_alerts(html: str, expected: str) -> None:
 def test_what_a_note_says_is_no_title(text: str) -> None:
     """All that a note says stays in it, even if it sounds like a title."""
     assert markdown(f'<div class="note"><p>{text}</p></div>') == f"> [!NOTE]\n> {text}\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ('See <a href="/b.html">the <code>b</code></a> page', "See [the `b`](https://example.com/b.html) page"),
+        ('Use <a href="#grow"><code>grow</code></a> instead', "Use [`grow`](#grow) instead"),
+        ('<a href="/b.html">Elsewhere</a>', "[Elsewhere](https://example.com/b.html)"),
+        ('<a href="#more" data-toggle="collapse">Press me</a>', "Press me"),
+    ],
+)
+def test_links_in_the_title_of_a_note_stay(title: str, said: str) -> None:
+    """A link in a title leads where it led; one that is all of the title and stays on the page opens the note."""
+    html = f'<div class="admonition note"><p class="admonition-title">{title}</p><p id="more">B</p></div>'
+    assert f"> **{said}**\n>\n> B\n" in markdown(html)

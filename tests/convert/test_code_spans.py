@@ -69,3 +69,23 @@ def test_what_a_typewriter_writes_is_code() -> None:
         "<tt><p>all_*</p></tt>"
     )
     assert markdown(html) == ("Use `foo_X*`, `-x f`, `a b` or [l](https://example.com/x)\n\nall_*\n")
+
+
+@pytest.mark.parametrize(
+    ("html", "said"),
+    [
+        ('<code><a href="#f">f</a></code>', "[`f`](#f)"),
+        ('<code><a href="#f">f</a>, <a href="#g">g</a></code>', "[`f`](#f), [`g`](#g)"),
+        ('<code><a href="#f">f</a>(<a href="#g">g</a>)</code>', "`f(g)`"),  # a code span has no place for them
+        ('<code><a id="f">f</a></code>', "`f`"),
+    ],
+)
+def test_code_that_is_links_leads_where_they_lead(html: str, said: str) -> None:
+    """Javadoc, pydoctor and mkdocstrings write code around links, and Markdown has links around code."""
+    assert markdown(f"<p>See {html}.</p>") == f"See {said}.\n"
+
+
+def test_code_in_headings_and_blocks_stays_code() -> None:
+    """There the link is the heading's own, or part of what is to be copied."""
+    html = '<h2><code><a href="#f">f</a></code></h2><pre><code><a href="#g">g</a></code></pre>'
+    assert markdown(html) == "## `f`\n\n```\ng\n```\n"

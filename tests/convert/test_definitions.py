@@ -47,3 +47,26 @@ def test_what_a_group_begins_with_is_of_its_term() -> None:
     assert markdown(f"<dl>{groups}</dl>") == (
         "- **A**\n\n  ![A](https://example.com/A.png)\n\n  x\n\n- **B**\n\n  ![B](https://example.com/B.png)\n\n  x\n"
     )
+
+
+FIELDS = (
+    '<table class="docutils field-list"><col class="field-name"><col class="field-body"><tbody>'
+    '<tr><th class="field-name">Parameters:</th><td class="field-body"><ul><li><b>a</b> one</li><li><b>b</b></li></ul>'
+    "</td></tr>"
+    '<tr><th class="field-name">Returns:</th><td class="field-body"><p>it</p></td></tr></tbody></table>'
+)
+
+
+def test_fields_in_a_table_are_definitions() -> None:
+    """Sphinx before 2 and mkdocstrings on Read the Docs' theme write them so; a cell could not hold their lists."""
+    assert markdown(FIELDS) == "- **Parameters:**\n\n  - **a** one\n  - **b**\n\n- **Returns:**\n\n  it\n"
+
+
+@pytest.mark.parametrize("tag", ["code", "tt"])
+def test_what_old_versions_of_sphinx_declare_is_code(tag: str) -> None:
+    """Nothing but the name in it was marked as one."""
+    html = (
+        f'<dl class="function"><dt id="f"><em class="property">class </em><{tag} class="descclassname">m.</{tag}>'
+        f'<{tag} class="descname">f</{tag}><span>(</span><em>a</em>, <em>b=1</em><span>)</span></dt><dd>B</dd></dl>'
+    )
+    assert "- `class m.f(a, b=1)`\n\n  B\n" in markdown(html)

@@ -6,6 +6,8 @@ import pytest
 
 from tests.convert.pages import markdown
 
+MATHJAX = '<script src="https://cdn.example.com/mathjax/MathJax.js"></script>'
+
 
 @pytest.mark.parametrize(
     ("math", "tex"),
@@ -25,3 +27,46 @@ from tests.convert.pages import markdown
 def test_mathml_means_the_same_in_tex(math: str, tex: str) -> None:
     """Fences that are given as nothing are nothing, and scripts stand where they belong."""
     assert markdown(f"<p><math>{math}</math></p>") == f"${tex}$\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "said"),
+    [
+        (
+            '<div class="math">\n\\begin{align}\na &amp;= b \\\\\nc &amp;= d\n\\end{align}</div>',
+            "$$\n\\begin{align}\na &= b \\\\\nc &= d\n\\end{align}\n$$\n",
+        ),
+        ("<p>\\begin{equation*}x_1*y_1*z\\end{equation*}</p>", "$$\n\\begin{equation*}x_1*y_1*z\\end{equation*}\n$$\n"),
+        (
+            '<div class="math"><span class="eqno">(1)</span>\\begin{gather}x\\end{gather}</div>',
+            "(1)\n\n$$\n\\begin{gather}x\\end{gather}\n$$\n",
+        ),
+    ],
+)
+def test_an_environment_is_a_formula_without_delimiters(html: str, said: str) -> None:
+    """MathJax draws what stands between begin and end, and so it is kept as TeX, lines and all."""
+    assert markdown(f"{MATHJAX}{html}") == said
+
+
+def test_an_environment_within_a_line_is_part_of_what_stands_there() -> None:
+    """What is between single dollars is not torn apart."""
+    assert "$$" not in markdown(f"{MATHJAX}<p>It is $A = \\begin{{matrix}}a\\end{{matrix}}$.</p>")
+
+
+def test_what_katex_draws_for_pandoc_needs_no_delimiters() -> None:
+    """Pandoc's names for formulas say which they are; letters with markup are drawn already."""
+    html = (
+        '<script src="https://cdn.example.com/katex@0.15.1/dist/katex.min.js"></script><p>Be <span class="math inline">'
+        'a_1*b_1*c</span>.</p><p><span class="math display">E = mc^2</span></p>'
+        '<p><span class="math inline"><em>x</em> = 1</span></p>'
+    )
+    assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nE = mc^2\n$$\n\n*x* = 1\n"
+
+
+def test_the_formulas_of_github_are_formulas() -> None:
+    """They stand in an element of GitHub's own, for a script to draw."""
+    html = (
+        '<p>Be <math-renderer class="js-inline-math">$a_1*b_1*c$</math-renderer>.</p>'
+        '<p><math-renderer class="js-display-math">$$x \\\\ y$$</math-renderer></p>'
+    )
+    assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nx \\\\ y\n$$\n"

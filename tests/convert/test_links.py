@@ -156,3 +156,8 @@ def test_the_way_up_is_no_part_of_a_heading(way: str) -> None:
 def test_a_heading_may_be_called_top() -> None:
     """What is all of a heading stays, wherever it leads."""
     assert markdown('<h2><a href="#top">Top</a></h2><p>x</p>') == "## Top\n\nx\n"
+
+
+def test_a_permalink_may_stand_on_a_line_of_its_own() -> None:
+    """pydoctor writes the sign with blanks and lines around it."""
+    assert markdown('<div>f() <a href="#f">\n\n          ¶\n        </a></div><p>B</p>') == "f()\n\nB\n"

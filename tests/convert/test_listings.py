@@ -20,6 +20,8 @@ from tests.convert.pages import markdown
         ('<pre data-syntaxhighlighter-params="brush: java; gutter: false">x</pre>', "java"),  # Confluence
         ('<pre syntax="Python">x</pre>', "python"),
         ('<div class="highlight hl-ipython3"><pre>x</pre></div>', "ipython3"),  # nbconvert
+        ('<div class="highlight-ipynb hl-python"><pre>x</pre></div>', "python"),  # mkdocs-jupyter
+        ('<div class="highlight-myst-ansi"><pre>x</pre></div>', ""),  # what a cell of MyST-NB has printed
         ('<pre class="prettyprint linenums">x</pre>', ""),
         ('<pre class="prettyprint linenums lang-js">x</pre>', "js"),
         ('<pre class="screen">x</pre>', ""),

@@ -84,7 +84,8 @@ def test_a_template_is_declared_with_its_parameters() -> None:
         '<td class="mdescLeft">&#160;</td><td class="mdescRight">Doubles.<br></td></tr><tr class="memitem:a2">'
         '<td class="memItemLeft">int&#160;</td><td class="memItemRight"><a href="#a2">g</a> ()</td></tr></table>'
     )
-    assert markdown(f"{DOXYGEN}{html}") == "- `template<class T> T twice (T x)`\n\n  Doubles.\n\n- `int g ()`\n"
+    said = "- [`template<class T> T twice (T x)`](#a1)\n\n  Doubles.\n\n- [`int g ()`](#a2)\n"
+    assert markdown(f"{DOXYGEN}{html}") == said
 
 
 def test_emphasis_in_pieces_is_one() -> None:

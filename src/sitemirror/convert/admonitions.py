@@ -8,7 +8,7 @@ from turbohtml import Element, Text
 
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.marks import alert_above_block, alert_above_text, pins
-from sitemirror.convert.titles import words_of
+from sitemirror.convert.titles import linked_words_of
 
 _TOO_MUCH: Final = ("h1", "h2", "main", "article")  # in a box that only has the name of a note
 _KIND_ATTRIBUTES: Final = ("data-callout-type", "data-callout", "data-type")
@@ -41,7 +41,7 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
     head: list[Element] = []
     if title is not None:
         if said and said.rstrip(_END_OF_TITLE).casefold() != kind.casefold():
-            head.append(Element("p", None, [Element("strong", None, words_of(title))]))
+            head.append(Element("p", None, [Element("strong", None, linked_words_of(title))]))
         _take_title(title, box)
     _lay_open(box)
     first = head[0] if head else next(iter(_shown(box)), None)

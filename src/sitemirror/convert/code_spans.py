@@ -26,6 +26,8 @@ _WRAPPED: Final = re.compile(r"[ \t]*+\n[ \t\n]*+")
 _KEEPS_LINES: Final = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 _MORE_THAN_LETTERS: Final = ":not(b, big, br, code, em, font, i, small, span, strong, u, var)"
 _ONE_LINE: Final = "a, h1, h2, h3, h4, h5, h6, summary, dt, caption, label, button"
+_HOLDS_NO_LINK: Final = "pre, a, h1, h2, h3, h4, h5, h6"  # the last ones: a heading that leads to itself
+_SEPARATORS: Final = ", \t\n\xa0"
 _NEUTRAL: Final = ("span", "font")
 _BLOCKS: Final = frozenset(
     (
@@ -37,10 +39,14 @@ _BLOCKS: Final = frozenset(
 
 def shape_code(root: Element) -> None:
     """Shapes all code that stands in no code block."""
+    every = list(root.iter_elements("code"))
+    for code in every:
+        if len(code) and _is_link(code[0]):
+            _free_links(code)
     # Most of it is a word or two, and every question is asked of dozens on each page.
     found = [
         code
-        for code in root.iter_elements("code")
+        for code in every
         if "\n" in (text := code.text)
         or ((size := len(text)) > _SHORT and code.find("br") is not None)
         or (size > _LONG and code.find("div") is not None)
@@ -48,6 +54,22 @@ def shape_code(root: Element) -> None:
     for code in found:
         if code.closest("pre") is None and code.parent is not None:  # else it was in code that is a block now
             _shape_span(code)
+
+
+def _is_link(node: Node) -> bool:
+    return isinstance(node, Element) and node.tag == "a" and node.attr("href") is not None
+
+
+def _free_links(code: Element) -> None:
+    """Puts code into the links that it consists of: a code span would hold their words, and lose where they lead."""
+    if code.closest(_HOLDS_NO_LINK) is not None:
+        return
+    links = [node for node in code if isinstance(node, Element)]
+    between = [node.data for node in code if isinstance(node, Text)]
+    if all(map(_is_link, links)) and not "".join(between).strip(_SEPARATORS):
+        for link in links:
+            link.wrap_children(Element("code"))
+        code.tag = "span"
 
 
 def shape_output(samp: Element) -> None:

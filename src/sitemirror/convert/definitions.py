@@ -18,6 +18,8 @@ _LINES: Final = ("br", "div", "p", "tr", "dd", "li")
 _BOLD: Final = ("strong", "b")
 _MARKED: Final = ("a", "code", "kbd", *_BOLD)
 _CLASSIFIERS: Final = ("classifier", "classifier-delimiter")
+_CODE: Final = ("code", "tt")
+_NAME: Final = "descname"  # of what is declared, as Sphinx before 4 marked it, and nothing around it
 _NOT_IN_A_LIST: Final = "td, th, a"
 _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
 _ROWS: Final = ":scope > tr, :scope > * > tr"
@@ -63,9 +65,10 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
 
 def shape_pairs(box: Element, names: Vocabulary) -> bool:
     """Makes definitions of a table that has a term and what it means in each row."""
-    table = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
+    inside = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
+    table = box if box.tag == "table" else inside
     rows = [] if table is None else table.select(_ROWS)
-    cells = [row.select(":scope > td") for row in rows]
+    cells = [row.select(":scope > td, :scope > th") for row in rows]
     if table is None or not rows or any(len(pair) != 2 for pair in cells):
         return False
     for row, (term, meaning) in zip(rows, cells, strict=True):
@@ -73,8 +76,9 @@ def shape_pairs(box: Element, names: Vocabulary) -> bool:
             term[-1].extract()
         term.tag, meaning.tag = "dt", "dd"
         row.unwrap()
-    for part in table.select(":scope > tbody"):
+    for part in table.select(":scope > tbody, :scope > colgroup"):
         part.unwrap()
+    table.remove("col")
     table.tag = "dl"
     shape_definitions(table, names)
     return True
@@ -125,6 +129,15 @@ def _is_declared(link: Element) -> bool:
     return isinstance(after, Text) and after.data.lstrip()[:1] in _AFTER_NAME
 
 
+def _link_to_member(row: Element) -> str | None:
+    """Where the name of a member leads, which the last cell of its row begins with; types have links as well."""
+    cell = row.find_all("td")[-1:]
+    link = cell[0].find("a", href=True) if cell else None
+    if link is None or not link.text.strip() or not cell[0].text.lstrip().startswith(link.text.strip()):
+        return None
+    return link.attr("href")
+
+
 def shape_members(table: Element) -> bool:
     """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
     shown: list[Element] = []
@@ -145,7 +158,9 @@ def shape_members(table: Element) -> bool:
         else:
             if not shown or shown[-1].tag != "ul":
                 shown.append(Element("ul"))
-            shown[-1].append(Element("li", None, [Element("code", None, [Text(template + text)])]))
+            code = Element("code", None, [Text(template + text)])
+            link = _link_to_member(row)
+            shown[-1].append(Element("li", None, [code if link is None else Element("a", {"href": link}, [code])]))
             template = ""
     table.clear()
     table.extend(shown)
@@ -189,7 +204,8 @@ def _is(part: Element | Text, tag: str) -> TypeGuard[Element]:
 
 def _shape_term(term: Element, names: Vocabulary) -> None:
     classes = term.attr("class")
-    if classes and "signature" in [names.roles.get(name) for name in classes.split()]:
+    is_signature = classes and "signature" in [names.roles.get(name) for name in classes.split()]
+    if is_signature or any(_NAME in (code.attr("class") or "") for code in term.iter_elements(_CODE)):
         shape_signature(term)
         return
     for block in list(term.iter_elements(_BLOCKS)):

@@ -16,8 +16,16 @@ _DRAWINGS: Final = frozenset(("mjx-container", "mjx-assistive-mml"))
 _DISPLAYED: Final = re.compile(
     r"katex-display|mathjax_display|formuladsp|mwe-math-(?:mathml|element)-(?:display|block)", re.I
 )
-_DELIMITED: Final = re.compile(r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$\$(.*)\$\$|\$(.*)\$)\s*", re.S)
-_IN_TEXT: Final = re.compile(r"\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]|\$\$(.{1,4000}?)\$\$", re.S)
+# An environment of its own is delimiter enough, and part of the formula.
+_DELIMITED: Final = re.compile(
+    r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$\$(.*)\$\$|\$(.*)\$|(\\begin\{(?P<name>\w+\*?)\}.*\\end\{(?P=name)\}))\s*", re.S
+)
+_IN_TEXT: Final = re.compile(
+    r"\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]|\$\$(.{1,4000}?)\$\$"
+    r"|(\\begin\{(?P<name>\w+\*?)\}.{1,4000}?\\end\{(?P=name)\})",
+    re.S,
+)
+_UNDELIMITED: Final = {"math inline": formula, "math display": display}  # what Pandoc has KaTeX draw
 _WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
 
 _SIGNS: Final = {
@@ -80,13 +88,19 @@ def shape_delimited(element: Element) -> None:
         element.remove(".MathJax_Preview, .MathJax, .MathJax_Display")
         return
     found = _DELIMITED.fullmatch(element.text)
-    if found is None or element.find("math") is not None:
+    if found is None:
+        if (write := _UNDELIMITED.get(element.attr("class") or "")) and not any(
+            isinstance(n, Element) for n in element
+        ):
+            _replace(element, element.text.strip(), write)
+        return
+    if element.find("math") is not None:
         return
     inline = found[1] if found[1] is not None else found[4]
     if inline is not None:
         _replace(element, inline.strip(), formula)
     else:
-        _replace(element, (found[2] or found[3] or "").strip(), display)
+        _replace(element, (found[2] or found[3] or found[5] or "").strip(), display)
 
 
 def shape_drawn(element: Element) -> bool:
@@ -114,10 +128,17 @@ def shape_text(page: Element) -> None:
             continue
         here = 0
         for found in _IN_TEXT.finditer(text.data):
-            tex = (found[1] or found[2] or found[3]).strip()
+            if found[4] and not _has_lines_of_its_own(found):
+                continue  # part of a formula between single dollars, which may be money as well
+            tex = (found[1] or found[2] or found[3] or found[4]).strip()
             text.insert_before(Text(text.data[here : found.start()]), formula(tex) if found[1] else display(tex))
             here = found.end()
         text.data = text.data[here:]
+
+
+def _has_lines_of_its_own(found: re.Match[str]) -> bool:
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    return not before.rpartition("\n")[2].strip() and not after.partition("\n")[0].strip()
 
 
 def _replace(element: Element, tex: str, write: Callable[[str], Element]) -> None:

@@ -64,6 +64,12 @@ def shape_above(element: Element) -> bool:
     return True
 
 
+def set_apart(element: Element) -> bool:
+    """Puts a blank after a word that only a style sheet keeps away from the next one."""
+    element.insert_after(Text(" "))
+    return True
+
+
 def leave_out(element: Element) -> bool:
     """Takes out what is there to be pressed, by a name that nothing else has."""
     element.decompose()

@@ -36,11 +36,14 @@ _KNOWN: Final = frozenset(
 _CODE: Final = ("code", "pre")
 _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
 _NO_LANGUAGE: Final = frozenset(
-    ("text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic")
-)
+    (
+        "text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic",
+        "myst-ansi",
+    )
+)  # fmt: skip
 # What code is wrapped in by names that begin like those: `highlight-wrapper`, `lang-switcher`.
 _ARRANGES: Final = re.compile(
-    r"(?:^|[-_])(?:area|block|body|box|button|container|content|copy|frame|group|header|inner|menu|outer|panel|picker|"
+    r"(?:^|[-_])(?:area|block|body|box|button|container|content|copy|frame|group|header|inner|ipynb|menu|outer|panel|picker|"
     r"select|selector|switch|switcher|tabs?|title|toggle|toolbar|view|viewer|wrap|wrapper)$",
     re.I,
 )

@@ -131,6 +131,7 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
             if not text and not len(anchor):
                 anchor.decompose()  # A target, not a link.
             continue
+        text = text.strip()  # pydoctor has the sign of a permalink on a line of its own.
         if len(text) > _MAX_PERMALINK and "#" in href and href[0] not in "#/\\ " and ":" not in href:
             continue  # To a place on another page, called more than a permalink ever is: most of them.
         if href[:1] == "#" and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):

@@ -25,7 +25,7 @@ from sitemirror.convert.definitions import (
 from sitemirror.convert.footnotes import shape_footnotes, split_headed, split_list
 from sitemirror.convert.formulas import shape_delimited, shape_drawn, shape_math, shape_script, shape_text
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.keys import leave_out, shape_above, shape_bold, shape_key, shape_raised, shape_step
+from sitemirror.convert.keys import leave_out, set_apart, shape_above, shape_bold, shape_key, shape_raised, shape_step
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import (
     shape_callouts,
@@ -311,6 +311,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "plaintext": _preformatted,
     "svg": _alone(shape_drawing),
     "math": _alone(shape_math),
+    "math-renderer": _alone(shape_delimited),  # GitHub's
     "button": _button,
     **dict.fromkeys(FIELDS, _alone(shape_control)),
     "label": _alone(shape_label),
@@ -347,6 +348,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "card": _alone(shape_card),
     "raised": _alone(shape_above),
     "unsaid": _alone(leave_out),
+    "apart": _alone(set_apart),
     "headline": _headline,
     "listing": _lines,
     "source": _source,
