@@ -69,3 +69,12 @@ def test_what_a_typewriter_writes_is_code() -> None:
         "<tt><p>all_*</p></tt>"
     )
     assert markdown(html) == ("Use `foo_X*`, `-x f`, `a b` or [l](https://example.com/x)\n\nall_*\n")
+
+
+def test_code_that_is_a_link_is_a_link_with_code() -> None:
+    """Code holds no links, but a link may hold code; keys that are links or pictures stay so, without the keys."""
+    html = '<p><code><a href="/m">MAX</a></code>, <samp><a href="/o">out</a></samp>, <code>a <a href="/b">b</a></code>'
+    assert markdown(html) == "[`MAX`](https://example.com/m), [`out`](https://example.com/o), `a b`\n"
+    assert markdown('<pre><code><a href="/m">x = 1</a></code></pre>') == "```\nx = 1\n```\n"
+    keys = '<p><kbd><a href="/k">k</a></kbd> <kbd><img src="/i" alt="Ctrl"></kbd></p>'
+    assert markdown(keys) == "[k](https://example.com/k) ![Ctrl](https://example.com/i)\n"

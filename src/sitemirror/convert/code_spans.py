@@ -42,6 +42,8 @@ def shape_code(root: Element) -> None:
         code
         for code in root.iter_elements("code")
         if "\n" in (text := code.text)
+        or text[:1] == " " == text[-1:]
+        or (len(code) == 1 and type(code[0]) is Element and code[0].tag == "a")
         or ((size := len(text)) > _SHORT and code.find("br") is not None)
         or (size > _LONG and code.find("div") is not None)
     ]
@@ -65,6 +67,12 @@ def shape_typed(tt: Element) -> None:
 
 def _shape_span(code: Element) -> None:
     """Gives code the lines that it is seen to have, and no others."""
+    if len(code) == 1 and isinstance(link := code[0], Element) and link.tag == "a" and link.attr("href") is not None:
+        # Code has no links in it, but a link may have code.
+        link.unwrap()
+        link = Element("a", dict(link.attrs))
+        code.insert_before(link)
+        link.append(code)
     if code.find("pre") is None:
         _shape_lines(code, code.text)
     else:
@@ -85,8 +93,8 @@ def _shape_lines(code: Element, text: str) -> None:
         if len(lines) > 1 and code.closest(_ONE_LINE) is None:
             _place(code, lines)
             return
-    if "\n" in text:
-        # Source is wrapped where it pleases; a code span would show every blank.
+    if "\n" in text or (text[:1] == " " == text[-1:] and text.strip() and code.closest("td, th") is not None):
+        # Source is wrapped where it pleases, and a cell has no blanks of its own; a code span would show every one.
         code.text = " ".join(text.split())
 
 

@@ -232,7 +232,8 @@ def _details(details: Element, page: _Page) -> None:
     summary = details.find("summary")
     if summary is None or summary.parent is not details or not summary.text.strip():
         return
-    if next(summary.iter_elements(_HEADINGS), None) is not None or details.closest("td, th, a") is not None:
+    has_more = summary.select_one("h1, h2, h3, h4, h5, h6, a[href]") is not None  # than the line of a summary can hold
+    if has_more or details.closest("td, th, a") is not None:
         details.tag = summary.tag = "div"
         return
     begin = folded if details.attr("open") is None else unfolded
@@ -291,6 +292,13 @@ def _reading(rt: Element, _: _Page) -> None:
     rt.append(Text(")"))
 
 
+def _quotation(q: Element, _: _Page) -> None:
+    """The renderer would write the marks without seeing them when it escapes what is beside them."""
+    q.insert(0, Text('"'))
+    q.append(Text('"'))
+    q.unwrap()
+
+
 def _block(element: Element, _: _Page) -> None:
     element.tag = "div"  # The renderer takes these for inline.
 
@@ -319,6 +327,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "sup": _alone(shape_raised),
     "kbd": _alone(shape_raised),
     "rt": _reading,
+    "q": _quotation,
     "dl": _definitions,
     "details": _details,
     "script": _alone(shape_script),
