@@ -66,6 +66,10 @@ MONSTERS: Final = {
     "code in pieces": "<p>" + "<code>a</code>" * 50_000 + "end",
     "escapes and breaks": "<p>" + "a_b*[c]<br>" * 50_000 + "end",
     "backticks": "<p>" + "".join("`" * (number % 700) + " _a_ " for number in range(2_000)) + "end",
+    "line breaks in a row": "<p>" + "<BR>" * 100_000 + "end",
+    "emphasis of line breaks": "<p>" + "<b><br></b>" * 40_000 + "end",
+    "nested notes and warnings": "<div class='admonition note'>" * 30_000 + "end",
+    "nested boxes of notes": "<div class=note><p>x" * 30_000 + "end",
     "cells of spaces": "<table><tr>" + "<td>&nbsp;" * 20_000 + "</table>end",
 }
 

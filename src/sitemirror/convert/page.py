@@ -20,12 +20,13 @@ from sitemirror.convert.one_line import one_line
 from sitemirror.convert.refresh import declared_refresh, refresh_target
 from sitemirror.convert.shape import shape
 from sitemirror.convert.tables import square
-from sitemirror.convert.white_space import STYLED, settle_white_space
+from sitemirror.convert.white_space import STYLED, settle_white_space, thin_breaks
 from sitemirror.model import Link, Page
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
 _SETEXT: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+_MANY_BREAKS: Final = 2000
 _LINES_WITH_A_TITLE: Final = 200
 
 
@@ -66,6 +67,9 @@ def _converted(
     metadata = read_metadata(document)
     if body is None:
         return _frameset(document, metadata)
+    has_many_breaks = _breaks(html) > _MANY_BREAKS
+    if has_many_breaks:
+        thin_breaks(body)
     generators = recognise(metadata.signature, body)
     metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
@@ -75,7 +79,8 @@ def _converted(
     markdown = _markdown(parts.choose(body, content, generators, document), urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
-        markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
+        body = parse(html, url=document.url, charset=charset).body
+        markdown = "" if body is None else _whole_body(body, urls, names, has_many_breaks=has_many_breaks)
     return _page(document, metadata, title, markdown, links, refresh, hidden_texts)
 
 
@@ -124,11 +129,17 @@ def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) ->
     return text
 
 
-def _whole_body(document: Document, urls: Resolver, names: Vocabulary) -> str:
-    body = document.body
-    if body is None:
-        return ""
+def _breaks(html: bytes | str) -> int:
+    """How many line breaks a page has, near enough."""
+    if isinstance(html, str):
+        return html.count("<br") + html.count("<BR")
+    return html.count(b"<br") + html.count(b"<BR")
+
+
+def _whole_body(body: Element, urls: Resolver, names: Vocabulary, *, has_many_breaks: bool) -> str:
     parts.drop_no_content(body)
+    if has_many_breaks:
+        thin_breaks(body)
     settle_white_space(body.select(STYLED))
     return _markdown([body], urls, names)
 

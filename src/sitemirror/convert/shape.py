@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, TypeVar
 
 from turbohtml import Element, Node, Text
@@ -44,6 +45,8 @@ from sitemirror.convert.verse import shape_verse
 
 T = TypeVar("T")
 
+_MOST_BOXES: Final = 10  # around a note; more are the traces of tags that were never closed
+_NEAR: Final = 50  # elements around a box that are looked at
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -71,7 +74,14 @@ class _Page:
     urls: Resolver
     names: Vocabulary
     notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
+    boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings, with the number of those around them
     places: dict[str, Element] = field(default_factory=dict)  # by id, as soon as somebody asks
+
+    def boxes_around(self, box: Element) -> int:
+        """In how many other boxes a box stands; each is read to its end to find out what it is."""
+        around = next((self.boxes[found] + 1 for found in islice(box.ancestors, _NEAR) if found in self.boxes), 0)
+        self.boxes[box] = around
+        return around
 
     def named(self, name: str) -> Element | None:
         """What has the id `name`."""
@@ -121,7 +131,7 @@ def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Page], T]:
 
 
 def _admonition(box: Element, page: _Page) -> bool:
-    return shape_admonition(box, page.names)
+    return page.boxes_around(box) < _MOST_BOXES and shape_admonition(box, page.names)
 
 
 def _tab_set(box: Element, page: _Page) -> bool:
