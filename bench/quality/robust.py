@@ -70,6 +70,7 @@ MONSTERS: Final = {
     "emphasis of line breaks": "<p>" + "<b><br></b>" * 40_000 + "end",
     "nested notes and warnings": "<div class='admonition note'>" * 30_000 + "end",
     "nested boxes of notes": "<div class=note><p>x" * 30_000 + "end",
+    "hidden tables between texts": "<table hidden>x</table>" * 20_000 + "end",
     "cells of spaces": "<table><tr>" + "<td>&nbsp;" * 20_000 + "</table>end",
 }
 
