@@ -25,6 +25,7 @@ from sitemirror.convert.judge import model
 from sitemirror.convert.keep import keep, prune
 from sitemirror.convert.listings import drop_colours
 from sitemirror.convert.parts import Parts
+from sitemirror.convert.sheets import Rule, hidden_by
 from sitemirror.convert.white_space import settle_white_space
 
 
@@ -100,7 +101,7 @@ def drop_no_content(body: Element) -> None:
     drop_colours(body)
 
 
-def drop_chrome(body: Element) -> list[Cut]:
+def drop_chrome(body: Element, rules: Sequence[Rule]) -> list[Cut]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
     cut: list[Cut] = []
     beside = list(body.iter_elements(_BESIDE))
@@ -111,7 +112,8 @@ def drop_chrome(body: Element) -> list[Cut]:
     for element in (*beside, *named):
         if (reason := _chrome(element)) is not None:
             _cut(element, reason, cut)
-    for element in hidden.unseen(body, named, [element for element, _ in cut]):
+    by_rules = hidden_by(body, rules) if rules else ()
+    for element in hidden.unseen(body, named, [element for element, _ in cut], by_rules):
         _cut(element, Reason.HIDDEN, cut)
     settle_white_space(named)
     return cut

@@ -59,6 +59,7 @@ _HOLDER: Final = re.compile(r"(?:^|[\s_-])(?:accordion|collapsible|faq|spoiler|t
 _FOLDS: Final = re.compile("display|height|visibility", re.I)  # how a section is folded; nobody unfolds a colour
 _TITLES: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "p", "span")  # may hold a button that unfolds what follows
 _CHOICES: Final = ("listbox", "menu", "dialog", "tooltip")  # to be used, or gone again at once
+_MOST_OF_PAGE: Final = 2  # times what rules hide; where they hide more, something shows the page
 _NEAR: Final = 10  # texts and comments between them
 _HOLDERS: Final = 2  # levels around what is hidden
 # A style that takes a picture's or a list's place with nothing is no reason to lose what is in it: these mark the page.
@@ -66,12 +67,16 @@ _PAGE: Final = ("main", "article", "h1", "math")
 _SECTION: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "main", "article")
 
 
-def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -> Iterator[Element]:
+def unseen(
+    body: Element, marked: Iterable[Element], menus: Sequence[Element], by_rules: Sequence[Element] = ()
+) -> Iterator[Element]:
     """Whatever nobody sees, and nothing on the page shows, nor in its menus; skips what has gone meanwhile.
 
-    `marked` is what `WAYS_AND_ROLES` has found, `menus` what was taken out since.
+    `marked` is what `WAYS_AND_ROLES` has found, `menus` what was taken out since, `by_rules` what a style sheet hides.
     """
     found = _hidden([one for one in marked if one.closest("body") is not None] if menus else marked)
+    if by_rules and sum(len(one.text) for one in by_rules) * _MOST_OF_PAGE < len(body.text):
+        found += by_rules
     if not found:
         return
     # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.

@@ -19,6 +19,7 @@ from sitemirror.convert.metadata import Metadata, read_metadata, with_neighbours
 from sitemirror.convert.one_line import one_line
 from sitemirror.convert.refresh import declared_refresh, refresh_target
 from sitemirror.convert.shape import shape
+from sitemirror.convert.sheets import Rule, hiding_rules
 from sitemirror.convert.tables import square
 from sitemirror.convert.white_space import STYLED, settle_white_space, thin_breaks
 from sitemirror.model import Link, Page
@@ -38,10 +39,11 @@ def convert_html(
     body = document.body
     links: tuple[Link, ...] = ()
     urls = Resolver(document.base)
+    rules = hiding_rules(document)
     if body is not None:
         parts.drop_no_content(body)
         links = read_links(body, urls)
-    return _converted(document, body, html, Content(content), charset, urls, links)
+    return _converted(document, body, html, Content(content), charset, urls, links, rules)
 
 
 def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:
@@ -50,9 +52,10 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     Whoever wants the page's links reads them before: most of them are no part of its content.
     """
     body = document.body
+    rules = hiding_rules(document)
     if body is not None:
         parts.drop_no_content(body)
-    return _converted(document, body, html, content, charset, Resolver(document.base), ())
+    return _converted(document, body, html, content, charset, Resolver(document.base), (), rules)
 
 
 def _converted(
@@ -63,6 +66,7 @@ def _converted(
     charset: str | None,
     urls: Resolver,
     links: tuple[Link, ...],
+    rules: Sequence[Rule],
 ) -> Page:
     metadata = read_metadata(document)
     if body is None:
@@ -74,7 +78,7 @@ def _converted(
     metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    hidden_texts = parts.hidden_texts(parts.drop_chrome(body))
+    hidden_texts = parts.hidden_texts(parts.drop_chrome(body, rules))
     names = vocabulary(generators)
     markdown = _markdown(parts.choose(body, content, generators, document), urls, names)
     if not markdown:
