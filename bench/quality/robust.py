@@ -71,6 +71,12 @@ MONSTERS: Final = {
     "nested notes and warnings": "<div class='admonition note'>" * 30_000 + "end",
     "nested boxes of notes": "<div class=note><p>x" * 30_000 + "end",
     "hidden tables between texts": "<table hidden>x</table>" * 20_000 + "end",
+    "rules that hide": "<style>"
+    + "".join(f".a{number}{{display:none}}" for number in range(30_000))
+    + "/* " * 100_000
+    + "</style>"
+    + "<p class=a1>x<p>y" * 10_000
+    + "end",
     "cells of spaces": "<table><tr>" + "<td>&nbsp;" * 20_000 + "</table>end",
 }
 

@@ -42,7 +42,6 @@ from sitemirror.convert.keep import keep
 from sitemirror.convert.lexicon import Lexicon, first_words, name_words
 from sitemirror.convert.metadata import read_metadata
 from sitemirror.convert.parts import Parts
-from sitemirror.convert.sheets import hiding_rules
 
 FOLDS: Final = 5
 NEWS: Final = "article-extraction-benchmark"  # a kind of page of its own: its score is another one
@@ -99,9 +98,8 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     if body is None:
         return None
     generators = recognise(read_metadata(document).signature, body)
-    rules = hiding_rules(document)
     parts.drop_no_content(body)
-    parts.drop_chrome(body, rules)
+    parts.drop_chrome(body, ())
     reading = Reading(body)
     is_main = [element.tag == "main" or element.attr("role") == "main" for element in reading.elements]
     for place, parent in enumerate(reading.parents):

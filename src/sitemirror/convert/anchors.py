@@ -102,9 +102,10 @@ def fragment_map(
     generators = recognise(read_metadata(document).signature, body)
     rules = hiding_rules(document)
     parts.drop_no_content(body)
-    parts.drop_chrome(body, rules)
+    cut, unseen = parts.drop_chrome(body, rules)
     names = vocabulary(generators)
     elements = parts.choose(body, Content(content), generators, document)
+    parts.drop_unseen(unseen, cut)
     slugs = _numbered(elements, urls, names)
     if slugs is None:
         # As the conversion does with a page that is all navigation.

@@ -101,8 +101,11 @@ def drop_no_content(body: Element) -> None:
     drop_colours(body)
 
 
-def drop_chrome(body: Element, rules: Sequence[Rule]) -> list[Cut]:
-    """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
+def drop_chrome(body: Element, rules: Sequence[Rule]) -> tuple[list[Cut], list[Element]]:
+    """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took.
+
+    And what is yet to be taken out by `drop_unseen`: what style sheets hide, since blocks are judged with it.
+    """
     cut: list[Cut] = []
     beside = list(body.iter_elements(_BESIDE))
     if any(element.tag == "noscript" for element in beside) and _open_noscript(body):
@@ -112,11 +115,17 @@ def drop_chrome(body: Element, rules: Sequence[Rule]) -> list[Cut]:
     for element in (*beside, *named):
         if (reason := _chrome(element)) is not None:
             _cut(element, reason, cut)
-    by_rules = hidden_by(body, rules) if rules else ()
-    for element in hidden.unseen(body, named, [element for element, _ in cut], by_rules):
+    menus = [element for element, _ in cut]
+    for element in hidden.unseen(body, named, menus):
         _cut(element, Reason.HIDDEN, cut)
     settle_white_space(named)
-    return cut
+    return cut, hidden.unseen_by_rules(body, hidden_by(body, rules), menus) if rules else []
+
+
+def drop_unseen(elements: Iterable[Element], cut: list[Cut]) -> None:
+    """Takes out what is still there of what style sheets hide."""
+    for element in elements:
+        _cut(element, Reason.HIDDEN, cut)
 
 
 def _cut(element: Element, reason: Reason, cut: list[Cut]) -> None:

@@ -41,8 +41,10 @@ def explain(
     parts.drop_no_content(body)
     reading = Reading(body)
     blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
-    cut = dict(parts.drop_chrome(body, rules))
+    taken, unseen = parts.drop_chrome(body, rules)
     kept = parts.choose(body, Content(content), generators, document)
+    parts.drop_unseen(unseen, taken)
+    cut = dict(taken)
     if not any(element.text.strip() for element in kept):
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []

@@ -67,16 +67,12 @@ _PAGE: Final = ("main", "article", "h1", "math")
 _SECTION: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "main", "article")
 
 
-def unseen(
-    body: Element, marked: Iterable[Element], menus: Sequence[Element], by_rules: Sequence[Element] = ()
-) -> Iterator[Element]:
+def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -> Iterator[Element]:
     """Whatever nobody sees, and nothing on the page shows, nor in its menus; skips what has gone meanwhile.
 
-    `marked` is what `WAYS_AND_ROLES` has found, `menus` what was taken out since, `by_rules` what a style sheet hides.
+    `marked` is what `WAYS_AND_ROLES` has found, `menus` what was taken out since.
     """
     found = _hidden([one for one in marked if one.closest("body") is not None] if menus else marked)
-    if by_rules and sum(len(one.text) for one in by_rules) * _MOST_OF_PAGE < len(body.text):
-        found += by_rules
     if not found:
         return
     # Most of them have no name or nothing to show, and then it does not matter what the page's controls show.
@@ -85,6 +81,14 @@ def unseen(
     for one in found:
         if one.closest("body") is not None and not _is_revealed(one, controlled):
             yield one
+
+
+def unseen_by_rules(body: Element, found: Sequence[Element], menus: Sequence[Element]) -> list[Element]:
+    """The same for what rules of style sheets hide."""
+    if not found or sum(len(one.text) for one in found) * _MOST_OF_PAGE >= len(body.text):
+        return []
+    controlled = _controlled((body, *menus))
+    return [one for one in found if not _is_revealed(one, controlled)]
 
 
 def _has_name(element: Element) -> bool:

@@ -78,9 +78,12 @@ def _converted(
     metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    hidden_texts = parts.hidden_texts(parts.drop_chrome(body, rules))
+    cut, unseen = parts.drop_chrome(body, rules)
     names = vocabulary(generators)
-    markdown = _markdown(parts.choose(body, content, generators, document), urls, names)
+    chosen = parts.choose(body, content, generators, document)
+    parts.drop_unseen(unseen, cut)
+    hidden_texts = parts.hidden_texts(cut)
+    markdown = _markdown(chosen, urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
         body = parse(html, url=document.url, charset=charset).body

@@ -16,17 +16,15 @@ from sitemirror.convert.document import Document
 from sitemirror.convert.styles import declarations, hides
 
 # How it is written, by machines and by people: what is not there is found out faster than by any pattern.
-_SIGNS: Final = (
-    *("display:none", "display: none", "visibility:hidden", "visibility: hidden", "font-size:0", "font-size: 0"),
-    *("-999", "rect(0", "rect(1px"),
-)
-_COMMENT: Final = re.compile(r"/\*.*?\*/", re.S)
+# Neither `visibility` nor `opacity` is among them: makers of pages hide with those what fades in.
+_SIGNS: Final = ("display:none", "display: none", "font-size:0", "font-size: 0", "-999", "rect(0", "rect(1px")
+_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 _SELECTOR: Final = re.compile(r"[a-z][a-z0-9]*+[.#]|[.#]").match
 _NAME: Final = re.compile(r"-?[A-Za-z_][\w-]*+").fullmatch
 _MEDIA: Final = frozenset(("", "all", "screen"))
 _AWAY: Final = ("position", "left", "top", "right", "bottom", "clip", "clip-path")
 _ABSENT: Final = ("absolute", "fixed")
-_MOST: Final = 2_000  # rules that are looked at
+_MOST: Final = 500  # rules that are looked at, and selectors of one that are
 _MOST_PLACES: Final = 50  # of a name in the sheets
 
 
@@ -48,15 +46,15 @@ def hiding_rules(document: Document) -> list[Rule]:
     found: dict[str, Rule] = {}
     for selectors, declared in _blocks(css):
         names = _hidden_by(declared)
-        if not names:
+        if not names or len(found) >= _MOST:
             continue
-        for selector in map(str.strip, selectors.split(",")):
+        for selector in map(str.strip, selectors.split(",", _MOST)[:_MOST]):
             start = _SELECTOR(selector)
             if start is None or selector in found or not _NAME(selector, start.end()):
                 continue
             name = selector[start.end() - 1 :]
             if not _is_shown(css, name, names) and not _speaks_of(scripts, name[1:]):
-                found[selector] = Rule(selector, names[0] in ("visibility", "font-size"))
+                found[selector] = Rule(selector, names[0] == "font-size")
     return list(found.values())
 
 
@@ -104,10 +102,7 @@ def _hidden_by(declared: Mapping[str, str]) -> tuple[str, ...]:
         return ("display",)
     if declared.get("position") in _ABSENT and hides({name: declared[name] for name in _AWAY if name in declared}):
         return _AWAY
-    for name in ("visibility", "font-size"):
-        if name in declared and hides({name: declared[name]}):
-            return (name,)
-    return ()
+    return ("font-size",) if "font-size" in declared and hides({"font-size": declared["font-size"]}) else ()
 
 
 def _is_shown(css: str, name: str, names: tuple[str, ...]) -> bool:
