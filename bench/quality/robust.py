@@ -66,6 +66,17 @@ MONSTERS: Final = {
     "code in pieces": "<p>" + "<code>a</code>" * 50_000 + "end",
     "escapes and breaks": "<p>" + "a_b*[c]<br>" * 50_000 + "end",
     "backticks": "<p>" + "".join("`" * (number % 700) + " _a_ " for number in range(2_000)) + "end",
+    "line breaks in a row": "<p>" + "<BR>" * 100_000 + "end",
+    "emphasis of line breaks": "<p>" + "<b><br></b>" * 40_000 + "end",
+    "nested notes and warnings": "<div class='admonition note'>" * 30_000 + "end",
+    "nested boxes of notes": "<div class=note><p>x" * 30_000 + "end",
+    "hidden tables between texts": "<table hidden>x</table>" * 20_000 + "end",
+    "rules that hide": "<style>"
+    + "".join(f".a{number}{{display:none}}" for number in range(30_000))
+    + "/* " * 100_000
+    + "</style>"
+    + "<p class=a1>x<p>y" * 10_000
+    + "end",
     "cells of spaces": "<table><tr>" + "<td>&nbsp;" * 20_000 + "</table>end",
 }
 

@@ -99,7 +99,7 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
         return None
     generators = recognise(read_metadata(document).signature, body)
     parts.drop_no_content(body)
-    parts.drop_chrome(body)
+    parts.drop_chrome(body, ())
     reading = Reading(body)
     is_main = [element.tag == "main" or element.attr("role") == "main" for element in reading.elements]
     for place, parent in enumerate(reading.parents):

@@ -89,3 +89,12 @@ def test_code_in_headings_and_blocks_stays_code() -> None:
     """There the link is the heading's own, or part of what is to be copied."""
     html = '<h2><code><a href="#f">f</a></code></h2><pre><code><a href="#g">g</a></code></pre>'
     assert markdown(html) == "## `f`\n\n```\ng\n```\n"
+
+
+def test_code_that_is_a_link_is_a_link_with_code() -> None:
+    """Code holds no links, but a link may hold code; keys that are links or pictures stay so, without the keys."""
+    html = '<p><code><a href="/m">MAX</a></code>, <samp><a href="/o">out</a></samp>, <code>a <a href="/b">b</a></code>'
+    assert markdown(html) == "[`MAX`](https://example.com/m), [`out`](https://example.com/o), `a b`\n"
+    assert markdown('<pre><code><a href="/m">x = 1</a></code></pre>') == "```\nx = 1\n```\n"
+    keys = '<p><kbd><a href="/k">k</a></kbd> <kbd><img src="/i" alt="Ctrl"></kbd></p>'
+    assert markdown(keys) == "[k](https://example.com/k) ![Ctrl](https://example.com/i)\n"

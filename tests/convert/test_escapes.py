@@ -64,14 +64,60 @@ def test_escaping_is_needed_and_no_more(text: str, expected: str) -> None:
         ("2 * 3 <em>für</em> 4 * 5", "2 * 3 *für* 4 * 5"),
         ("<em>a <code>&lt;em>é&lt;/em></code> ü</em> z", "*a `<em>é</em>` ü* z"),
         ("a<em>„ü“</em>b", "a<em>„ü“</em>b"),
-        ("<strong>é <em>ü</em></strong> x", "<strong>é *ü*</strong> x"),
-        ("<em>é</em><strong>ü</strong> x", "*é*<strong>ü</strong> x"),
+        ("<strong>é <em>ü</em></strong> x", "**é *ü*** x"),
+        ("<strong><em>é</em></strong> x", "**_é_** x"),
+        ("<em><strong>é</strong> ü</em>x", "***é** ü*x"),
+        ("<strong><s>é</s></strong> x", "**~~é~~** x"),
+        ("<em>é</em><strong>ü</strong> x", "*é*__ü__ x"),
+        ("<em>é</em><strong>ü</strong>x", "*é*<strong>ü</strong>x"),
+        ("x<strong><em>é</em></strong>x", "x<strong>_é_</strong>x"),
     ],
 )
 def test_emphasis_in_every_language(html: str, expected: str) -> None:
     """Stars stand for emphasis whatever letters are in it, and tags only where stars would mean something else."""
     assert markdown(f"<p>{html}") == expected + "\n"
     assert tree(to_html(markdown(f"<p>{html}"))) == tree(f"<p>{html.replace('b>', 'strong>')}")
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("说<b><span>“重要”</span></b>吗", "说<strong>“重要”</strong>吗"),
+        ("w<s><u>؟</u></s>", "w<s>؟</s>"),
+        ("the <i>x<sub>i</sub></i>th", "the <em>x<sub>i</sub></em>th"),
+        ("w<em><span><kbd>F1</kbd></span></em>", "w<em><kbd>F1</kbd></em>"),
+        ("<b>°</b><wbr>w", "<strong>°</strong>w"),
+        ("the <i>x<sub>i</sub></i> of", "the *x<sub>i</sub>* of"),
+    ],
+)
+def test_stars_mark_what_begins_or_ends_with_a_sign(html: str, expected: str) -> None:
+    """Beside a letter they mark nothing there: a tag does, whatever elements the sign stands in."""
+    assert markdown(f"<p>{html}") == expected + "\n"
+    assert "*" not in words(to_html(expected))
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<b>w</b><em>x</em><cite></cite>", "**w**_x_"),
+        ("<b>w</b><span><em>x</em></span>", "**w**_x_"),
+        ("<b>0&nbsp; </b>x", "**0**\xa0 x"),
+        ("<strong><em>9 </em>w</strong>", "**_9_ w**"),
+        ("x<i>a<br>’b</i>", "x*a*\\\n*’b*"),
+        ("<q>#</q> <s><q>\\</q></s><b>w</b>", '"#" ~~"\\\\"~~**w**'),
+        ("<samp>a</samp><code>b</code><u><kbd>cd ef gh ij kl mn op qr</kbd></u>", "`abcd ef gh ij kl mn op qr`"),
+    ],
+)
+def test_what_shows_nothing_changes_no_signs(html: str, expected: str) -> None:
+    """Elements that Markdown has no sign for, blanks and line breaks at the ends of emphasis do not make tags of it."""
+    first = markdown(f"<p>{html}")
+    assert first == expected + "\n"
+    assert markdown(to_html(first)) == first
+
+
+def test_a_line_break_above_the_line() -> None:
+    """What is raised may have two lines, and stays in one piece."""
+    assert markdown("<p>a<i><sup>b<br>c</sup></i>") == "a<em><sup>b<br>c</sup></em>\n"
 
 
 def test_boxes_that_are_no_boxes() -> None:
@@ -182,6 +228,7 @@ def test_any_text_comes_back(block: str, inline: str) -> None:
 @example("<p>{}</p>", "<b><b><b>(x) y</b></b> z</b>")
 @example("<p>{}</p>", "<em><em><em><em><em>(x) y</em></em></em></em> z</em>")
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", "<span><br></span>")
+@example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", '<a href="/x"><br></a><a href="/x"><br></a>')
 def test_a_second_time_changes_nothing(block: str, inline: str) -> None:
     """Markdown, rendered and converted again, is the same Markdown."""
     first = markdown(block.replace("{}", inline))

@@ -179,11 +179,16 @@ def test_no_formula_or_summary_is_markup() -> None:
 
 
 def test_folded_sections_stay_folded() -> None:
-    """Summary and state are kept; a summary with a heading is that heading, and a cell has no sections."""
+    """Summary and state are kept; a summary with a heading is that heading, one with a link a line, and a cell has
+    no sections.
+    """
     assert markdown("<details open><summary>a &amp; b</summary>x</details>") == (
         "<details open><summary>a &amp; b</summary>\n\nx\n\n</details>\n"
     )
     assert markdown("<details><summary><h2>H</h2></summary><p>x</p></details>") == "## H\n\nx\n"
+    assert markdown('<details><summary>s <a href="/l">l</a></summary><p>x</p></details>') == (
+        "s [l](https://example.com/l)\n\nx\n"
+    )
     assert "<details" not in markdown("<table><tr><th>h<tr><td><details><summary>s</summary>x</details></table>")
 
 

@@ -200,3 +200,14 @@ def test_sums_stand_below_what_they_sum_up(order: tuple[str, ...]) -> None:
 def test_a_line_break_at_the_end_of_a_cell_breaks_nothing() -> None:
     """Only what stands between lines is kept."""
     assert rows("<table><tr><th>a<th>b<tr><td>c<br>d<br> <td>e</table>") == [["a", "b"], ["c<br>d", "e"]]
+
+
+def test_empty_blocks_in_a_cell_leave_no_line() -> None:
+    """Line breaks at either end of a cell break nothing, and one alone is nothing."""
+    html = "<table><tr><th>4<p></p></th><th><div></div><p> </p></th></tr><tr><td>a<br>|<br>b</td><td>c<p>d</table>"
+    assert markdown(html) == "| 4 |  |\n| --- | --- |\n| a<br>\\|<br>b | c<br>d |\n"
+
+
+def test_code_in_a_cell_has_no_blanks_at_its_ends() -> None:
+    """A cell has no blanks of its own, and a renderer takes those of code away."""
+    assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a`b c` |\n| --- |\n"

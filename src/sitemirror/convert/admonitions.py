@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeGuard
 
-from turbohtml import Element, Text
+from turbohtml import Element, Node, Text
 
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.marks import alert_above_block, alert_above_text, pins
@@ -18,6 +18,7 @@ _CELLS: Final = ":scope > tr > td, :scope > * > tr > td"
 _KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
 _DISMISSED: Final = "alert-dismiss"  # begins what Bootstrap calls messages that go when they are read
 _LINES: Final = ("p", "h3", "h4", "h5", "h6")
+_DEEPEST: Final = 10  # boxes within each other that are looked into
 _MAX_KIND: Final = 40  # characters
 _END_OF_TITLE: Final = ":!：. "
 
@@ -44,7 +45,7 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
             head.append(Element("p", None, [Element("strong", None, linked_words_of(title))]))
         _take_title(title, box)
     _lay_open(box)
-    first = head[0] if head else next(iter(_shown(box)), None)
+    first = head[0] if head else _shown(box)
     follows = box.find("img") is not None if first is None else isinstance(first, Text) or first.tag in _TEXT
     head.insert(0, alert_above_text(kind) if follows else alert_above_block(kind))
     if box.tag == "p":
@@ -88,7 +89,7 @@ def _title(box: Element, names: Vocabulary) -> Element | None:
 
 def _named_title(box: Element, names: Vocabulary) -> Element | None:
     """The first line of a box where that is only what kind of note it is, whatever it is marked up as."""
-    first = next(iter(_shown(box)), None)
+    first = _shown(box)
     if not isinstance(first, Element) or first.tag not in _LINES or len(first.text) > _MAX_KIND:
         return None
     said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
@@ -120,11 +121,17 @@ def _lay_open(box: Element) -> None:
             table.decompose()
 
 
-def _shown(box: Element) -> list[Element | Text]:
+def _shown(box: Element) -> Element | Text | None:
     """What a reader sees first. A plain div is as good as what is in it."""
-    for child in box:
-        if isinstance(child, Text) and child.data.strip():
-            return [child]
-        if isinstance(child, Element) and (child.text.strip() or child.find("img") is not None or child.tag == "hr"):
-            return _shown(child) if child.tag in ("div", "section") else [child]
-    return []
+    found: Element | Text | None = box
+    for _level in range(_DEEPEST):
+        if not isinstance(found, Element) or (found is not box and found.tag not in ("div", "section")):
+            return found
+        found = next(filter(_is_seen, found), None)
+    return found
+
+
+def _is_seen(node: Node) -> TypeGuard[Element | Text]:
+    if isinstance(node, Text):
+        return bool(node.data.strip())
+    return isinstance(node, Element) and (bool(node.text.strip()) or node.find("img") is not None or node.tag == "hr")

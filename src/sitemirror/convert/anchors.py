@@ -24,6 +24,7 @@ from sitemirror.convert.markdown_inline import Inline
 from sitemirror.convert.markdown_text import MarkdownText
 from sitemirror.convert.metadata import read_metadata
 from sitemirror.convert.shape import shape
+from sitemirror.convert.sheets import hiding_rules
 from sitemirror.convert.tables import square
 
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
@@ -99,10 +100,12 @@ def fragment_map(
         return {}
     urls = Resolver(document.base)
     generators = recognise(read_metadata(document).signature, body)
+    rules = hiding_rules(document)
     parts.drop_no_content(body)
-    parts.drop_chrome(body)
+    cut, unseen = parts.drop_chrome(body, rules)
     names = vocabulary(generators)
     elements = parts.choose(body, Content(content), generators, document)
+    parts.drop_unseen(unseen, cut)
     slugs = _numbered(elements, urls, names)
     if slugs is None:
         # As the conversion does with a page that is all navigation.

@@ -26,6 +26,7 @@ _WRAPPED: Final = re.compile(r"[ \t]*+\n[ \t\n]*+")
 _KEEPS_LINES: Final = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 _MORE_THAN_LETTERS: Final = ":not(b, big, br, code, em, font, i, small, span, strong, u, var)"
 _ONE_LINE: Final = "a, h1, h2, h3, h4, h5, h6, summary, dt, caption, label, button"
+_LINK_IN_CODE: Final = "code > a[href]:first-child"
 _HOLDS_NO_LINK: Final = "pre, a, h1, h2, h3, h4, h5, h6"  # the last ones: a heading that leads to itself
 _SEPARATORS: Final = ", \t\n\xa0"
 _NEUTRAL: Final = ("span", "font")
@@ -39,15 +40,15 @@ _BLOCKS: Final = frozenset(
 
 def shape_code(root: Element) -> None:
     """Shapes all code that stands in no code block."""
-    every = list(root.iter_elements("code"))
-    for code in every:
-        if len(code) and _is_link(code[0]):
+    for link in root.select(_LINK_IN_CODE):
+        if isinstance(code := link.parent, Element):
             _free_links(code)
     # Most of it is a word or two, and every question is asked of dozens on each page.
     found = [
         code
-        for code in every
+        for code in root.iter_elements("code")
         if "\n" in (text := code.text)
+        or text[:1] == " " == text[-1:]
         or ((size := len(text)) > _SHORT and code.find("br") is not None)
         or (size > _LONG and code.find("div") is not None)
     ]
@@ -60,21 +61,23 @@ def _is_link(node: Node) -> bool:
     return isinstance(node, Element) and node.tag == "a" and node.attr("href") is not None
 
 
-def _free_links(code: Element) -> None:
+def _free_links(code: Element) -> bool:
     """Puts code into the links that it consists of: a code span would hold their words, and lose where they lead."""
     if code.closest(_HOLDS_NO_LINK) is not None:
-        return
+        return False
     links = [node for node in code if isinstance(node, Element)]
     between = [node.data for node in code if isinstance(node, Text)]
-    if all(map(_is_link, links)) and not "".join(between).strip(_SEPARATORS):
-        for link in links:
-            link.wrap_children(Element("code"))
-        code.tag = "span"
+    if not links or not all(map(_is_link, links)) or "".join(between).strip(_SEPARATORS):
+        return False
+    for link in links:
+        link.wrap_children(Element("code"))
+    code.tag = "span"
+    return True
 
 
 def shape_output(samp: Element) -> None:
     """The same for what a program writes."""
-    if samp.closest("pre") is None:
+    if samp.closest("pre") is None and not _free_links(samp):
         _shape_span(samp)
 
 
@@ -107,8 +110,8 @@ def _shape_lines(code: Element, text: str) -> None:
         if len(lines) > 1 and code.closest(_ONE_LINE) is None:
             _place(code, lines)
             return
-    if "\n" in text:
-        # Source is wrapped where it pleases; a code span would show every blank.
+    if "\n" in text or (text[:1] == " " == text[-1:] and text.strip() and code.closest("td, th") is not None):
+        # Source is wrapped where it pleases, and a cell has no blanks of its own; a code span would show every one.
         code.text = " ".join(text.split())
 
 

@@ -25,6 +25,7 @@ from sitemirror.convert.judge import model
 from sitemirror.convert.keep import keep, prune
 from sitemirror.convert.listings import drop_colours
 from sitemirror.convert.parts import Parts
+from sitemirror.convert.sheets import Rule, hidden_by
 from sitemirror.convert.white_space import settle_white_space
 
 
@@ -100,8 +101,11 @@ def drop_no_content(body: Element) -> None:
     drop_colours(body)
 
 
-def drop_chrome(body: Element) -> list[Cut]:
-    """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took."""
+def drop_chrome(body: Element, rules: Sequence[Rule]) -> tuple[list[Cut], list[Element]]:
+    """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took.
+
+    And what is yet to be taken out by `drop_unseen`: what style sheets hide, since blocks are judged with it.
+    """
     cut: list[Cut] = []
     beside = list(body.iter_elements(_BESIDE))
     if any(element.tag == "noscript" for element in beside) and _open_noscript(body):
@@ -111,10 +115,17 @@ def drop_chrome(body: Element) -> list[Cut]:
     for element in (*beside, *named):
         if (reason := _chrome(element)) is not None:
             _cut(element, reason, cut)
-    for element in hidden.unseen(body, named, [element for element, _ in cut]):
+    menus = [element for element, _ in cut]
+    for element in hidden.unseen(body, named, menus):
         _cut(element, Reason.HIDDEN, cut)
     settle_white_space(named)
-    return cut
+    return cut, hidden.unseen_by_rules(body, hidden_by(body, rules), menus) if rules else []
+
+
+def drop_unseen(elements: Iterable[Element], cut: list[Cut]) -> None:
+    """Takes out what is still there of what style sheets hide."""
+    for element in elements:
+        _cut(element, Reason.HIDDEN, cut)
 
 
 def _cut(element: Element, reason: Reason, cut: list[Cut]) -> None:

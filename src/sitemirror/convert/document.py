@@ -14,7 +14,7 @@ from sitemirror.urls import InvalidUrl, normalize
 _UTF8: Final = ("utf-8", "utf8")
 _HEAD: Final = ("base", "title", "meta", "link", "script")
 _LISTS: Final = ("nav", "ol", "ul")
-_LOOKED_FOR: Final = (*_HEAD, *_LISTS)
+_LOOKED_FOR: Final = (*_HEAD, "style", *_LISTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Document:
     url: str
     base: str  # what relative URLs count from: the page's `<base href>`, else its own URL
     head: tuple[turbohtml.Element, ...]  # what belongs in a head, wherever a broken page has put it
+    styles: tuple[turbohtml.Element, ...]  # its own style sheets
     lists: tuple[turbohtml.Element, ...]  # and navigation, as parsed: what a later step took out is still among them
 
     @property
@@ -46,6 +47,7 @@ def parse(html: bytes | str, *, url: str, charset: str | None = None) -> Documen
     """Parses `html` as a browser does: the BOM decides the charset, then `charset` (the header's), meta, detection."""
     tree = _tree(html, charset)
     head: list[turbohtml.Element] = []
+    styles: list[turbohtml.Element] = []
     lists: list[turbohtml.Element] = []
     href: str | None = None
     for element in tree.iter_elements(_LOOKED_FOR):  # Walking the tree once takes longer than all that is done here.
@@ -53,10 +55,13 @@ def parse(html: bytes | str, *, url: str, charset: str | None = None) -> Documen
         if tag in _LISTS:
             lists.append(element)
             continue
+        if tag == "style":
+            styles.append(element)
+            continue
         head.append(element)
         if tag == "base" and not href:
             href = element.attr("href")
-    return Document(tree, url, _base(href, url), tuple(head), tuple(lists))
+    return Document(tree, url, _base(href, url), tuple(head), tuple(styles), tuple(lists))
 
 
 def decode(body: bytes, charset: str | None = None) -> str:

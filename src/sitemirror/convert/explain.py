@@ -15,6 +15,7 @@ from sitemirror.convert.controls import says_nothing
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import recognise
 from sitemirror.convert.metadata import read_metadata
+from sitemirror.convert.sheets import hiding_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,14 @@ def explain(
     if body is None:
         return []
     generators = recognise(read_metadata(document).signature, body)
+    rules = hiding_rules(document)
     parts.drop_no_content(body)
     reading = Reading(body)
     blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
-    cut = dict(parts.drop_chrome(body))
+    taken, unseen = parts.drop_chrome(body, rules)
     kept = parts.choose(body, Content(content), generators, document)
+    parts.drop_unseen(unseen, taken)
+    cut = dict(taken)
     if not any(element.text.strip() for element in kept):
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []

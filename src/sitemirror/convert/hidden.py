@@ -59,6 +59,8 @@ _HOLDER: Final = re.compile(r"(?:^|[\s_-])(?:accordion|collapsible|faq|spoiler|t
 _FOLDS: Final = re.compile("display|height|visibility", re.I)  # how a section is folded; nobody unfolds a colour
 _TITLES: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "p", "span")  # may hold a button that unfolds what follows
 _CHOICES: Final = ("listbox", "menu", "dialog", "tooltip")  # to be used, or gone again at once
+_MOST_OF_PAGE: Final = 2  # times what rules hide; where they hide more, something shows the page
+_NEAR: Final = 10  # texts and comments between them
 _HOLDERS: Final = 2  # levels around what is hidden
 # A style that takes a picture's or a list's place with nothing is no reason to lose what is in it: these mark the page.
 _PAGE: Final = ("main", "article", "h1", "math")
@@ -79,6 +81,14 @@ def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -
     for one in found:
         if one.closest("body") is not None and not _is_revealed(one, controlled):
             yield one
+
+
+def unseen_by_rules(body: Element, found: Sequence[Element], menus: Sequence[Element]) -> list[Element]:
+    """The same for what rules of style sheets hide."""
+    if not found or sum(len(one.text) for one in found) * _MOST_OF_PAGE >= len(body.text):
+        return []
+    controlled = _controlled((body, *menus))
+    return [one for one in found if not _is_revealed(one, controlled)]
 
 
 def _has_name(element: Element) -> bool:
@@ -231,9 +241,8 @@ def _is_folded(element: Element) -> bool:
         return False
     if element.attr("role") in _CHOICES:
         return False
-    before = element.previous_sibling
-    while before is not None and not isinstance(before, Element):
-        before = before.previous_sibling
+    near = islice(element.previous_siblings, _NEAR)
+    before = next((node for node in near if isinstance(node, Element)), None)
     if before is not None:
         control = next(before.iter_elements(), None) if before.tag in _TITLES else None
         if any(one is not None and one.attr("aria-expanded") is not None for one in (before, control)):

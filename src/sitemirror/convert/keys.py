@@ -6,19 +6,24 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.convert.marks import MARKS
+from sitemirror.convert.marks import LINE_BREAK, MARKS
 
 _MAX_KEY: Final = 20  # characters
 
 
 def shape_raised(element: Element) -> None:
     """Marks keys, and what stands above or below the line: 10<sup>5</sup> must not become 105."""
+    if element.tag == "kbd" and (not element.text.strip() or element.find("a", href=True) is not None):
+        element.tag = "span"  # A picture of a key, or a link: code shows neither.
+        return
     if element.tag == "kbd" and not _is_key(element):
         if element.find("kbd") is not None:
             element.tag = "span"  # Keys that are pressed together, each marked up by itself.
         return
     # A footnote's link is its own mark, and code has no markup.
     if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:
+        for br in element.find_all("br"):
+            br.replace_with(Text(LINE_BREAK))
         opening, closing = MARKS[element.tag]
         element.insert(0, Text(opening))
         element.append(Text(closing))

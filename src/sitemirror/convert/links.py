@@ -9,6 +9,7 @@ from typing import Final
 import ada_url
 import turbohtml
 
+from sitemirror.convert.marks import LINE_BREAK
 from sitemirror.model import Link
 from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin
 
@@ -164,7 +165,7 @@ def drop_empty_links(element: turbohtml.Element) -> int:
         anchor
         for anchor in element.iter_elements("a")
         if anchor.attr("href") is not None
-        and not anchor.text.strip()
+        and not anchor.text.replace(LINE_BREAK, "").strip()
         and next(anchor.iter_elements(_SHOWN), None) is None
     ]
     for anchor in empty:

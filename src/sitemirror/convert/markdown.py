@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from turbohtml import Element, Markdown, Text
+from turbohtml import Element, Markdown
 
+from sitemirror.convert.apart import drop_spacing, set_apart
 from sitemirror.convert.characters import has_controls, without_controls
+from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, unnest
 from sitemirror.convert.links import drop_empty_links, strip_targets
-from sitemirror.convert.markdown_code import with_plain_spaces, without_blank_lines
+from sitemirror.convert.markdown_code import outside_code, with_plain_spaces, without_blank_lines
 from sitemirror.convert.markdown_escapes import unescaped
 from sitemirror.convert.markdown_stars import starred
-from sitemirror.convert.marks import marks_in, resolve
+from sitemirror.convert.marks import LINE_BREAK, marks_in, resolve
 
 
 class _Options(Markdown):
@@ -35,116 +37,81 @@ _OPTIONS: Final = _Options(
     # A backslash survives editors that strip trailing blanks.
     document=Markdown.Document(line_break="backslash"),
 )
-_EMPHASIS: Final = ("em", "i", "strong", "b")
-_SLANTED: Final = ("em", "i")
 # Each begins with one character that others stand around: that is found twice as fast as a text of several.
 _TAGS: Final = re.compile(r"<(?:code|em|strong)>").findall
 _POINTED_TARGET: Final = re.compile(r"<(?<=\]\(<)").search
-_EMPTY_LINK: Final = re.compile(r"\[(?=\]\()").search
+_EMPTY_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\()").search
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
 _MINGLED: Final = re.compile(r"(?:\*__?|<(?:em|strong)>)\*\*?(?=[^\w\s*])").search
-_BLANK_PARAGRAPHS: Final = re.compile(r"\n\n&#160;(?:&#160;|[ \xa0]|\n\n)*(?=\n\n|\Z)")
+# A quote, a table or a rule in an item.
+_IN_ITEM: Final = re.compile(r"\n[ >]* (?:> |\| --- |---(?:\n|\Z))").search
+_SET_IN: Final = ("  > ", "> > ", "  | --- ", "> | --- ", "  ---", "> ---")  # what each of them begins with, at least
+# Stars that mark nothing, for the renderer sees no more than letters in signs beyond ASCII that stand in an element.
+_UNREAD_STARS, _UNREAD_TILDES = (
+    re.compile(rf"{sign}(?:(?<=[^\W_]{sign}){sign}*+(?=[^\w\s!-~])|(?<=[^\w\s!-~]{sign}){sign}*+(?=[^\W_]))").search
+    for sign in (r"\*", "~")
+)
+# Paragraphs with nothing but a no-break space: in an item, and anywhere.
+_SPACING: Final = re.compile(r"\n[ >]*+\n[ >]*+(?<= )&#160;(?:&#160;|[ \xa0])*+(?:\n|\Z)").search
+_BLANK_PARAGRAPHS: Final = re.compile(r"\n[ >]*+\n[ >]*+&#160;(?:&#160;|[ \xa0])*+(?=\n[ >]*+(?:\n|\Z)|\Z)")
 
 
 def render(elements: Sequence[Element]) -> str:
     """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters."""
     raw = _raw(elements)
     shows_nothing = _EMPTY_LINK(raw) is not None
-    if shows_nothing and "<" not in raw and "*_" not in raw and not marks_in(raw.encode("utf-8", "replace")):
+    has_unread = _has_unread(raw)
+    has_blocks = any(map(raw.__contains__, _SET_IN)) and _IN_ITEM(raw) is not None
+    has_spacing = "&#160;" in raw and _SPACING(raw) is not None
+    if (
+        shows_nothing
+        and not has_unread
+        and not has_blocks
+        and not has_spacing
+        and "<" not in raw
+        and "*_" not in raw
+        and not marks_in(raw.encode("utf-8", "replace"))
+    ):
         # Nothing else can be amiss here, so the text need not be finished to find out.
         return _finished(_raw(elements) if _mended(elements, [drop_empty_links]) else raw, elements)[0]
     text, has_marks = _finished(raw, elements)
     # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be mended.
     mends: list[Callable[[Element], int]] = []
+    if "<" in raw and "<br>" in raw:
+        mends.append(end_lines)
     if "<" in text:  # One character is found ten times faster than several, and most pages do not have it.
         if _POINTED_TARGET(text):
             mends.append(strip_targets)
         tags = set(_TAGS(text))
         mends += [mend for tag, mend in _MENDS.items() if tag in tags]
+    if has_blocks:
+        mends.append(set_apart)
+    if has_spacing:
+        mends.append(drop_spacing)
+    if has_unread and mend_emphasis not in mends:
+        mends.append(mend_emphasis)
     if "*_" in text and _MINGLED(text):
-        mends.append(_unnest)
+        mends.append(unnest)
     if shows_nothing or (has_marks and _EMPTY_LINK(text)):
         mends.append(drop_empty_links)
     return _finished(_raw(elements), elements)[0] if mends and _mended(elements, mends) else text
+
+
+def _has_unread(raw: str) -> bool:
+    """Whether signs may stand where they mark nothing."""
+    if raw.isascii():
+        return False
+    return _UNREAD_STARS(raw) is not None or ("~" in raw and _UNREAD_TILDES(raw) is not None)
 
 
 def _mended(elements: Sequence[Element], mends: Sequence[Callable[[Element], int]]) -> int:
     return sum([mend(element) for mend in mends for element in elements])
 
 
-def _join_code(element: Element) -> int:
-    return _join(element, ("code", "tt", "samp"))
-
-
-def _join_emphasis(element: Element) -> int:
-    return _join(element, _EMPHASIS)
-
-
-def _join(element: Element, tags: tuple[str, ...]) -> int:
-    """Makes one of what is cut in pieces of one tag without anything between them. The number of cuts."""
-    joined = 0
-    for part in list(element.iter_elements(tags)):
-        if not isinstance(part.next_sibling, Element) or _has_break(part):
-            continue  # What ends a line ends its emphasis as well.
-        while part.parent is not None and isinstance(after := part.next_sibling, Element) and after.tag == part.tag:
-            if _has_break(after):
-                break
-            part.extend(list(after.children))
-            after.decompose()
-            joined += 1
-    return joined
-
-
-def _has_break(part: Element) -> bool:
-    return any(isinstance(child, Element) and child.tag == "br" for child in part)
-
-
-def _mend_emphasis(element: Element) -> int:
-    return _join_emphasis(element) + _free_spaces(element)
-
-
-def _free_spaces(element: Element) -> int:
-    """Takes no-break spaces out of the ends of emphasis, which can neither begin nor end with one. Their number."""
-    freed = 0
-    for part in list(element.iter_elements(_EMPHASIS)):
-        if not len(part):
-            continue
-        first, last = part[0], part[-1]
-        if isinstance(first, Text) and (spaces := _leading_spaces(first.data)):
-            first.data = first.data[spaces:]
-            part.insert_before(Text("\xa0" * spaces))
-            freed += spaces
-        if isinstance(last, Text) and (spaces := _leading_spaces(last.data[::-1])):
-            last.data = last.data[:-spaces]
-            part.insert_after(Text("\xa0" * spaces))
-            freed += spaces
-    return freed
-
-
-def _unnest(element: Element) -> int:
-    """Takes emphasis out that is the third around its text, and shows no more than the first does. The number."""
-    inner = [part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)]
-    for part in inner:
-        part.unwrap()
-    return len(inner)
-
-
-def _is_nested(part: Element) -> bool:
-    between = part.parent
-    around = between.parent if isinstance(between, Element) and between.tag in _EMPHASIS else None
-    return (
-        isinstance(around, Element) and around.tag in _EMPHASIS and (around.tag in _SLANTED) == (part.tag in _SLANTED)
-    )
-
-
-def _leading_spaces(text: str) -> int:
-    return len(text) - len(text.lstrip("\xa0"))
-
-
 _MENDS: Final[dict[str, Callable[[Element], int]]] = {
-    "<code>": _join_code,
-    "<em>": _mend_emphasis,
-    "<strong>": _mend_emphasis,
+    "<code>": join_code,
+    "<em>": mend_emphasis,
+    "<strong>": mend_emphasis,
 }
 
 
@@ -159,9 +126,9 @@ def _finished(raw: str, elements: Sequence[Element]) -> tuple[str, bool]:
     """What the renderer has made of `elements`, with what it needs besides. And whether there were marks in it."""
     text = raw.strip("\n")
     has_entity = "&" in text and text.rfind("&#160;") >= 0
-    if has_entity and ("\n\n&#160;" in text or text.startswith("&#160;")):
+    if has_entity and _BLANK_PARAGRAPHS.search("\n\n" + text):
         # Paragraphs with nothing but a no-break space are spacing.
-        text = _BLANK_PARAGRAPHS.sub("", "\n\n" + text).strip("\n")
+        text = outside_code("\n\n" + text, lambda piece: _BLANK_PARAGRAPHS.sub("", piece)).strip("\n")
     if has_entity or ("|" in text and "\xa0" in text and "\xa0 |" in text):
         text = with_plain_spaces(text)
     if text.rfind("\n\n\n") >= 0:  # twice as fast as from the beginning

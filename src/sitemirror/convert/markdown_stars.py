@@ -11,6 +11,7 @@ from typing import Final
 from unicodedata import category
 
 from sitemirror.convert.markdown_code import CodeSpans, outside_code
+from sitemirror.convert.marks import is_mark
 
 _STARS: Final = {"em": "*", "strong": "**", "s": "~~", "del": "~~", "strike": "~~"}
 _OPENING: Final = re.compile(r"<(?:em|strong|s|del|strike)>").search
@@ -47,7 +48,8 @@ def _starred_line(text: str) -> str:
     code = CodeSpans(text)
     open_tags: list[tuple[str, int, int]] = []  # name, where it begins and ends
     edits: list[tuple[int, int, str]] = []
-    starred_up_to: set[int] = set()  # the ends of what has got stars: others right after them would mingle
+    begun: dict[int, str] = {}  # the signs that stand for opening tags, by where those begin
+    ended: dict[int, str] = {}  # and for closing ones, by where those end
     here = 0
     while (token := _TOKEN(text, here)) is not None:
         start, here = token.span()
@@ -59,9 +61,16 @@ def _starred_line(text: str) -> str:
             open_tags.append((name, start, here))
         elif open_tags and open_tags[-1][0] == name:
             _, opening, inside = open_tags.pop()
-            if opening not in starred_up_to and _can_mark(text, _STARS[name][0], opening, inside, start, here):
-                edits += ((opening, inside, _STARS[name]), (start, here, _STARS[name]))
-                starred_up_to.add(here)
+            sign = _STARS[name]
+            # Right behind others stars would mingle with them; underscores do not.
+            beside = ended.get(opening, "")
+            if beside[-1:] == "*" or (name == "em" and open_tags and open_tags[-1][::2] == ("strong", opening)):
+                sign = sign.replace("*", "_")
+            within = (begun.get(inside, ""), ended.get(start, ""))
+            before = beside[-1:] or text[max(opening - 1, 0) : opening]
+            if _can_mark(text, sign, before, inside, start, here, within):
+                edits += ((opening, inside, sign), (start, here, sign))
+                begun[opening], ended[here] = sign + within[0], within[1] + sign
     pieces: list[str] = []
     done = 0
     for start, end, stars in sorted(edits):
@@ -78,22 +87,38 @@ def _starred_pairs(text: str, found: Iterable[re.Match[str]]) -> str:
         opening, end = pair.span()
         inside, closing = pair.span(2)
         stars = _STARS[pair[1]]
-        if (opening != starred_up_to or not opening) and _can_mark(text, stars[0], opening, inside, closing, end):
+        before = text[max(opening - 1, 0) : opening]
+        if opening == starred_up_to and opening:
+            before = pieces[-1][-1]
+            stars = stars.replace("*", "_") if before == "*" else stars
+        if _can_mark(text, stars, before, inside, closing, end):
             pieces += (text[done:opening], stars, pair[2], stars)
             done = starred_up_to = end
     pieces.append(text[done:])
     return "".join(pieces)
 
 
-def _can_mark(text: str, mark: str, opening: int, inside: int, closing: int, end: int) -> bool:
-    """Whether stars in place of two tags would open and close, with no other mark so near that they would mingle."""
-    before, first = text[max(opening - 1, 0) : opening], text[inside : inside + 1]
-    last, after = text[closing - 1 : closing], text[end : end + 1]
-    if first.isalnum() and last.isalnum():
-        return mark not in (before, after)
-    if inside >= closing or mark in (before, first, last, after) or first == "<":
+def _can_mark(
+    text: str, sign: str, before: str, inside: int, closing: int, end: int, within: tuple[str, str] = ("", "")
+) -> bool:
+    """Whether signs in place of two tags would open and close, with no other so near that they would mingle.
+
+    `within` are the signs of emphasis that begins or ends with it.
+    """
+    mark = sign[0]
+    first, last = within[0][:1] or text[inside : inside + 1], within[1][-1:] or text[closing - 1 : closing]
+    after = text[end : end + 1]
+    if inside >= closing or mark in (before, after) or first == "<":
         return False
-    if last == ">" and _ends_with_tag(text, inside, closing):
+    if mark == "_" and (before.isalnum() or after.isalnum()):
+        return False
+    if first.isalnum() and last.isalnum():
+        return True
+    if (mark == first and (sign, within[0]) != ("*", "**")) or (
+        mark == last and len(within[1]) + len(sign) != len("***")
+    ):
+        return False
+    if not within[1] and last == ">" and _ends_with_tag(text, inside, closing):
         return False
     return _flanks(before, first) and _flanks(after, last)
 
@@ -116,4 +141,5 @@ def _is_blank(char: str) -> bool:
 
 
 def _is_mark(char: str) -> bool:
-    return char != "" and category(char)[0] in "PS"
+    # A mark of our own will be a tag, or begin with another sign.
+    return char != "" and (category(char)[0] in "PS" or is_mark(char))

@@ -33,6 +33,7 @@ _OPEN_SUMMARY: Final = "\ufddd"
 _END_OF_DETAILS: Final = "\ufdde"
 _NOTE: Final = "\ufddf"
 _COLUMNS: Final = "\ufde2"
+_APART: Final = "\ufde5"
 
 _SIMPLE: Final = {
     "\ufdd0": "<sub>",
@@ -46,7 +47,7 @@ _SIMPLE: Final = {
     _END_OF_DETAILS: "</details>",
 }
 _LEAD: Final = "\ufdd0".encode()[:2]  # which all marks have in common in UTF-8
-_EVERY: Final = {chr(code).encode()[2:]: chr(code) for code in range(0xFDD0, 0xFDE5) if code not in (0xFDD5, 0xFDD6)}
+_EVERY: Final = {chr(code).encode()[2:]: chr(code) for code in range(0xFDD0, 0xFDE6) if code not in (0xFDD5, 0xFDD6)}
 _ALERT_KIND: Final = re.compile(f"{_ALERT}([A-Z]+)(?:{_ALERT_END}|{_ALERT_GOES_ON}(?:\n[ \t>]*(?=\n))?)").match
 # It begins with a backtick apart from the others, since only what begins with one character is found fast.
 _CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2`\\1")
@@ -60,6 +61,9 @@ _TABLE: Final = re.compile(
 )
 _DASHES: Final = {"r": "| ---: ", "c": "| :---: "}
 _NO_TABLE: Final = re.compile(f"{_COLUMNS}[rc-]*{_COLUMNS} ?")
+_LINE_APART: Final = re.compile(f"^[ \\t>]*{_APART}\n[ \\t>]*\n", re.M)
+# At the end of a cell they break nothing. Found by their own character, which is the fastest.
+_OUTER_BREAKS: Final = re.compile(f"{LINE_BREAK}(?: *{LINE_BREAK})*+ *+(?=\\|)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 
 FIRST_NOTE: Final = "10"
@@ -121,6 +125,16 @@ def pins(nodes: Sequence[Node]) -> list[Node]:
     return [node for node in nodes if isinstance(node, Comment)]
 
 
+def apart() -> Element:
+    """Between two blocks of an item: a blank line, where the renderer would leave none."""
+    return Element("p", None, [Text(_APART)])
+
+
+def is_mark(char: str) -> bool:
+    """Whether a character is a mark."""
+    return "\ufdd0" <= char <= "\ufdef"
+
+
 def marks_in(data: bytes) -> list[str]:
     """The marks that a text in UTF-8 has."""
     found: set[bytes] = set()
@@ -143,12 +157,16 @@ def resolve(markdown: str, marks: Sequence[str]) -> str:
         markdown = _BLOCK.sub(lambda found: f"{found[1]}$$\n{_TAG.sub('< ', found[3])}{found[4]}$$", markdown)
     if _FORMULA in markdown or _SUMMARY in markdown or _OPEN_SUMMARY in markdown:
         markdown = _CODE.sub(_said, markdown)
+    if _APART in markdown:
+        markdown = _LINE_APART.sub("", markdown)
     if _ALERT in markdown:
         markdown = _with_alerts(markdown)
     if _COLUMNS in markdown:
         markdown = _NO_TABLE.sub("", _TABLE.sub(_aligned, markdown))
     if _NOTE in markdown:
         markdown = _with_notes(markdown)
+    if LINE_BREAK in markdown:
+        markdown = _OUTER_BREAKS.sub(_end_of_cell, markdown)
     if LINE_BREAK in markdown:
         first, *others = markdown.split(LINE_BREAK)
         *middle, last = others
@@ -157,6 +175,13 @@ def resolve(markdown: str, marks: Sequence[str]) -> str:
         if mark in markdown:  # Most are gone by now, and replacing what is not there takes ten times as long.
             markdown = markdown.replace(mark, _SIMPLE.get(mark, ""))
     return markdown
+
+
+def _end_of_cell(found: re.Match[str]) -> str:
+    """One blank before the bar, two in a cell that has nothing else."""
+    start = found.start()
+    before = found.string[max(start - 2, 0) : start]
+    return "" if before[-1:] == " " and before != "| " else " "
 
 
 def _with_alerts(markdown: str) -> str:

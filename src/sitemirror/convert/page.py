@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from turbohtml import Element, Text
@@ -19,13 +20,15 @@ from sitemirror.convert.metadata import Metadata, read_metadata, with_neighbours
 from sitemirror.convert.one_line import one_line
 from sitemirror.convert.refresh import declared_refresh, refresh_target
 from sitemirror.convert.shape import shape
+from sitemirror.convert.sheets import Rule, hiding_rules
 from sitemirror.convert.tables import square
-from sitemirror.convert.white_space import STYLED, settle_white_space
+from sitemirror.convert.white_space import STYLED, settle_white_space, thin_breaks
 from sitemirror.model import Link, Page
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
 _SETEXT: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
+_MANY_BREAKS: Final = 2000
 _LINES_WITH_A_TITLE: Final = 200
 
 
@@ -37,10 +40,11 @@ def convert_html(
     body = document.body
     links: tuple[Link, ...] = ()
     urls = Resolver(document.base)
+    rules = hiding_rules(document)
     if body is not None:
         parts.drop_no_content(body)
         links = read_links(body, urls)
-    return _converted(document, body, html, Content(content), charset, urls, links)
+    return _converted(document, body, html, Content(content), charset, urls, links, rules)
 
 
 def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:
@@ -49,9 +53,10 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     Whoever wants the page's links reads them before: most of them are no part of its content.
     """
     body = document.body
+    rules = hiding_rules(document)
     if body is not None:
         parts.drop_no_content(body)
-    return _converted(document, body, html, content, charset, Resolver(document.base), ())
+    return _converted(document, body, html, content, charset, Resolver(document.base), (), rules)
 
 
 def _converted(
@@ -62,20 +67,28 @@ def _converted(
     charset: str | None,
     urls: Resolver,
     links: tuple[Link, ...],
+    rules: Sequence[Rule],
 ) -> Page:
     metadata = read_metadata(document)
     if body is None:
         return _frameset(document, metadata)
+    has_many_breaks = next(islice(body.iter_elements("br"), _MANY_BREAKS, None), None) is not None
+    if has_many_breaks:
+        thin_breaks(body)
     generators = recognise(metadata.signature, body)
     metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    hidden_texts = parts.hidden_texts(parts.drop_chrome(body))
+    cut, unseen = parts.drop_chrome(body, rules)
     names = vocabulary(generators)
-    markdown = _markdown(parts.choose(body, content, generators, document), urls, names)
+    chosen = parts.choose(body, content, generators, document)
+    parts.drop_unseen(unseen, cut)
+    hidden_texts = parts.hidden_texts(cut)
+    markdown = _markdown(chosen, urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
-        markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
+        body = parse(html, url=document.url, charset=charset).body
+        markdown = "" if body is None else _whole_body(body, urls, names, has_many_breaks=has_many_breaks)
     return _page(document, metadata, title, markdown, links, refresh, hidden_texts)
 
 
@@ -124,11 +137,10 @@ def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) ->
     return text
 
 
-def _whole_body(document: Document, urls: Resolver, names: Vocabulary) -> str:
-    body = document.body
-    if body is None:
-        return ""
+def _whole_body(body: Element, urls: Resolver, names: Vocabulary, *, has_many_breaks: bool) -> str:
     parts.drop_no_content(body)
+    if has_many_breaks:
+        thin_breaks(body)
     settle_white_space(body.select(STYLED))
     return _markdown([body], urls, names)
 

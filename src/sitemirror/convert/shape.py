@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, TypeVar
 
 from turbohtml import Element, Node, Text
@@ -44,6 +45,8 @@ from sitemirror.convert.verse import shape_verse
 
 T = TypeVar("T")
 
+_MOST_BOXES: Final = 10  # around a note; more are the traces of tags that were never closed
+_NEAR: Final = 50  # elements around a box that are looked at
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -71,7 +74,14 @@ class _Page:
     urls: Resolver
     names: Vocabulary
     notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
+    boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings, with the number of those around them
     places: dict[str, Element] = field(default_factory=dict)  # by id, as soon as somebody asks
+
+    def boxes_around(self, box: Element) -> int:
+        """In how many other boxes a box stands; each is read to its end to find out what it is."""
+        around = next((self.boxes[found] + 1 for found in islice(box.ancestors, _NEAR) if found in self.boxes), 0)
+        self.boxes[box] = around
+        return around
 
     def named(self, name: str) -> Element | None:
         """What has the id `name`."""
@@ -121,7 +131,7 @@ def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Page], T]:
 
 
 def _admonition(box: Element, page: _Page) -> bool:
-    return shape_admonition(box, page.names)
+    return page.boxes_around(box) < _MOST_BOXES and shape_admonition(box, page.names)
 
 
 def _tab_set(box: Element, page: _Page) -> bool:
@@ -232,7 +242,8 @@ def _details(details: Element, page: _Page) -> None:
     summary = details.find("summary")
     if summary is None or summary.parent is not details or not summary.text.strip():
         return
-    if next(summary.iter_elements(_HEADINGS), None) is not None or details.closest("td, th, a") is not None:
+    has_more = summary.select_one("h1, h2, h3, h4, h5, h6, a[href]") is not None  # than the line of a summary can hold
+    if has_more or details.closest("td, th, a") is not None:
         details.tag = summary.tag = "div"
         return
     begin = folded if details.attr("open") is None else unfolded
@@ -291,6 +302,13 @@ def _reading(rt: Element, _: _Page) -> None:
     rt.append(Text(")"))
 
 
+def _quotation(q: Element, _: _Page) -> None:
+    """The renderer would write the marks without seeing them when it escapes what is beside them."""
+    q.insert(0, Text('"'))
+    q.append(Text('"'))
+    q.unwrap()
+
+
 def _block(element: Element, _: _Page) -> None:
     element.tag = "div"  # The renderer takes these for inline.
 
@@ -320,6 +338,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "sup": _alone(shape_raised),
     "kbd": _alone(shape_raised),
     "rt": _reading,
+    "q": _quotation,
     "dl": _definitions,
     "details": _details,
     "script": _alone(shape_script),

@@ -1,6 +1,6 @@
 """What an element's own style does to its text: whether anybody sees it.
 
-Only what the style itself says; style sheets are not read.
+Only what the style itself says; what style sheets say is in `sheets`.
 """
 
 from __future__ import annotations

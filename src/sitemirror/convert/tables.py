@@ -21,8 +21,6 @@ _IN_CELLS: Final = frozenset(("pre", "ul", "ol", "blockquote"))  # what a table 
 _MAX_NAME: Final = 60  # characters, of what a row tells of
 _MAX_CELL: Final = 1500  # characters; more are a page or a listing beside something
 _GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .lntd:first-child:not(:only-child))"
-_ROWS: Final = ":scope > tr, :scope > * > tr"
-_OWN_HEADER: Final = ":scope > caption, :scope > thead, :scope > tr > th, :scope > * > tr > th"
 _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
 _BETWEEN_CELLS: Final = " | "  # of a row of a table in a cell, which has but lines
 _AROUND: Final = 5  # elements that are looked at between a line break and its cell
@@ -90,7 +88,7 @@ def shape_menu(table: Element) -> bool:
     if table.tag != "table":
         return False
     shown: list[Element] = []
-    for row in table.select(_ROWS):
+    for row in _rows(table):
         link = row.find("a", href=True)
         if link is None:
             if text := " ".join(row.text.split()):
@@ -111,7 +109,7 @@ def shape_menu(table: Element) -> bool:
 
 def square(table: Element) -> None:
     """Gives every row the same number of cells: a span becomes its cell and empty ones."""
-    rows = table.select(_ROWS)
+    rows = _rows(table)
     covered: dict[int, int] = {}  # column → rows that a cell further up still reaches into
     widths = [_fill_row(row, covered, left=len(rows) - number) for number, row in enumerate(rows, 1)]
     width = max(widths, default=0)
@@ -166,13 +164,13 @@ def _put_in_lines(table: Element) -> None:
         flatten(table)
         return
     _put_foot_last(table)
-    rows = table.select(_ROWS)
+    rows = _rows(table)
     for cells in map(_cells, rows):
         for number, cell in enumerate(cells):
             if number:
                 cell.insert_before(Text(_BETWEEN_CELLS))
             cell.tag = "span"
-    for part in (*table.select(":scope > *"), *rows, table):
+    for part in (*_parts(table), *rows, table):
         part.tag = "div"
 
 
@@ -259,6 +257,22 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
     return column
 
 
+def _parts(table: Element) -> list[Element]:
+    return [child for child in table.children if isinstance(child, Element)]
+
+
+def _rows(table: Element) -> list[Element]:
+    """The rows of a table, without those of tables in its cells."""
+    found: list[Element] = []
+    for child in table.children:
+        if isinstance(child, Element):
+            if child.tag == "tr":
+                found.append(child)
+            else:
+                found += [row for row in child.children if isinstance(row, Element) and row.tag == "tr"]
+    return found
+
+
 def _cells(row: Element) -> list[Element]:
     return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in ("td", "th")]
 
@@ -290,16 +304,22 @@ def _is_layout(table: Element) -> bool:
     """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
-    if next(table.iter_elements(_BLOCKS), None) is None or table.select_one(_OWN_HEADER) is not None:
+    if next(table.iter_elements(_BLOCKS), None) is None or _has_own_header(table):
         return False
     return not _is_data(table)
+
+
+def _has_own_header(table: Element) -> bool:
+    if any(isinstance(child, Element) and child.tag in ("caption", "thead") for child in table):
+        return True
+    return any(isinstance(cell, Element) and cell.tag == "th" for row in _rows(table) for cell in row)
 
 
 def _is_data(table: Element) -> bool:
     """Whether each row tells of what its first cell names, though some cells hold a list or code."""
     if any(block.tag not in _IN_CELLS for block in table.iter_elements(_BLOCKS)):
         return False
-    rows = [_cells(row) for row in table.select(_ROWS)]
+    rows = [_cells(row) for row in _rows(table)]
     if len(rows) < 2 or len(rows[0]) < 2 or any(len(cells) != len(rows[0]) for cells in rows):
         return False
     names = [" ".join(cells[0].text.split()) for cells in rows]
@@ -314,9 +334,9 @@ def _is_data(table: Element) -> bool:
 def flatten(table: Element) -> None:
     """Leaves what is in the cells, one after the other, without the line numbers of code."""
     table.remove(_GUTTERS)
-    rows = table.select(_ROWS)
+    rows = _rows(table)
     # One number in each of many rows is data.
     fewest = 1 if len(rows) == 1 else 2
     cells = [cell for row in rows for cell in _without_numbers(_cells(row), fewest)]
-    for part in (*table.select(":scope > *"), *rows, *cells, table):
+    for part in (*_parts(table), *rows, *cells, table):
         part.tag = "div"

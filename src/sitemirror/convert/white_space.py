@@ -22,6 +22,8 @@ _PIECES: Final = ":not(div, span, br, b, i, em, strong, font, code)"  # what a l
 _LINE_ENDS: Final = re.compile(r"[ \t]*+\n\s*+")
 _BOXES: Final = frozenset(("div", "p", "li", "td", "section", "article"))
 _INLINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "span", "strong", "u"))
+_SHOWN: Final = frozenset(("img", "picture", "video", "audio", "svg", "iframe", "object", "hr", "input"))
+_MOST_BREAKS: Final = 100  # in a row
 _LEAST_LINES: Final = 2
 
 
@@ -36,6 +38,22 @@ def settle_white_space(elements: Iterable[Element]) -> None:
     for element, style in found:
         if declared := _DECLARED.search(style):
             _settle(element, style, declared)
+
+
+def thin_breaks(body: Element) -> None:
+    """Leaves but some of many line breaks in a row: the renderer looks at all of a row for each one in it."""
+    row = 0
+    spare: list[Element] = []
+    for node in body.descendants:
+        if isinstance(node, Text):
+            row = 0 if node.data.strip() else row
+        elif isinstance(node, Element):
+            row = row + 1 if node.tag == "br" else 0 if node.tag in _SHOWN else row
+            if row > _MOST_BREAKS and node.tag == "br":
+                spare.append(node)
+    for br in spare:
+        if br.closest("pre") is None:
+            br.decompose()
 
 
 def _settle(element: Element, style: str, found: re.Match[str]) -> None:

@@ -1,0 +1,143 @@
+"""Reshapes emphasis and code that the renderer could say with tags only: most of it needs none.
+
+For the same words in another tree it writes other signs: what shows nothing is taken out, so that Markdown which is
+rendered and converted again is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeGuard
+
+from turbohtml import Element, Node, Text
+
+_SLANTED: Final = ("em", "i")
+_STRONG: Final = ("strong", "b")
+_EMPHASIS: Final = (*_SLANTED, *_STRONG)
+_STRUCK: Final = ("del", "s", "strike")
+_SPLIT: Final = (*_EMPHASIS, *_STRUCK)
+_CODE: Final = ("code", "kbd", "samp", "tt")
+# What Markdown has no sign for.
+_NEUTRAL: Final = frozenset(
+    (
+        "abbr", "acronym", "bdi", "bdo", "big", "cite", "data", "dfn", "font", "ins", "mark", "small", "span", "sub",
+        "sup", "time", "u", "var", "wbr",
+    )
+)  # fmt: skip
+_BLOCKS: Final = ("blockquote", "div", "dl", "li", "ol", "p", "pre", "section", "table", "ul")
+_MOST: Final = 20  # elements around emphasis that are looked at
+
+
+def join_code(element: Element) -> int:
+    """Makes one of code that is cut in pieces without anything between them. The number of cuts."""
+    return _bare(element, _CODE) + _join(element, _CODE)
+
+
+def mend_emphasis(element: Element) -> int:
+    """Leaves nothing beside emphasis or in it that keeps its signs from being read. The number of changes."""
+    bared = _bare(element, _SPLIT)
+    return bared + _join(element, _SLANTED) + _join(element, _STRONG) + _free_spaces(element)
+
+
+def end_lines(element: Element) -> int:
+    """Ends emphasis with its line, and lets it begin again on the next one. The number of line breaks."""
+    breaks = [(br, top) for br in element.iter_elements("br") if (top := _emphasis_around(br)) is not None]
+    for br, top in breaks:
+        end = top.parent
+        while end is not None and isinstance(around := br.parent, Element) and around is not end:
+            after = Element(around.tag, None, list(br.next_siblings))
+            around.insert_after(br)
+            if len(after):
+                br.insert_after(after)
+            if not len(around):
+                around.decompose()
+    return len(breaks)
+
+
+def _emphasis_around(br: Element) -> Element | None:
+    """The outermost emphasis that a line break stands in, with nothing else between them that would be split."""
+    found = None
+    here = br.parent
+    for _level in range(_MOST):
+        if not isinstance(here, Element) or (here.tag not in _SPLIT and here.tag not in _NEUTRAL):
+            break
+        found = here if here.tag in _SPLIT else found
+        here = here.parent
+    return found
+
+
+def unnest(element: Element) -> int:
+    """Takes emphasis out that is the third around its text, and shows no more than the first does. The number."""
+    inner = [part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)]
+    for part in inner:
+        part.unwrap()
+    return len(inner)
+
+
+def _bare(element: Element, tags: tuple[str, ...]) -> int:
+    """Takes elements away that stand between what has one of `tags` and the text beside it or in it. Their number."""
+    taken = 0
+    for part in list(element.iter_elements(tags)):
+        for _time in range(_MOST):
+            near = [part.previous_sibling, part.next_sibling, part.parent]
+            near += (part[0], part[-1]) if len(part) else ()
+            neutral = [node for node in near if _is_neutral(node)]
+            if not neutral:
+                break
+            for node in dict.fromkeys(neutral):
+                node.unwrap()
+            taken += len(neutral)
+    return taken
+
+
+def _is_neutral(node: Node | None) -> TypeGuard[Element]:
+    return (
+        isinstance(node, Element)
+        and node.tag in _NEUTRAL
+        and node.parent is not None
+        and next(node.iter_elements(_BLOCKS), None) is None
+    )
+
+
+def _join(element: Element, tags: tuple[str, ...]) -> int:
+    """Makes one of what is cut in pieces that mean the same, without anything between them. The number of cuts."""
+    joined = 0
+    for part in list(element.iter_elements(tags)):
+        if not isinstance(part.next_sibling, Element) or _has_break(part):
+            continue  # What ends a line ends its emphasis as well.
+        while part.parent is not None and isinstance(after := part.next_sibling, Element) and after.tag in tags:
+            if _has_break(after):
+                break
+            part.extend(list(after.children))
+            after.decompose()
+            joined += 1
+    return joined
+
+
+def _has_break(part: Element) -> bool:
+    return any(isinstance(child, Element) and child.tag == "br" for child in part)
+
+
+def _free_spaces(element: Element) -> int:
+    """Takes blanks out of the ends of emphasis, which can neither begin nor end with one. The number of ends."""
+    freed = 0
+    for part in list(element.iter_elements(_EMPHASIS)):
+        if not len(part):
+            continue
+        first, last = part[0], part[-1]
+        if isinstance(first, Text) and (size := len(first.data) - len(first.data.lstrip())):
+            part.insert_before(Text(first.data[:size]))
+            first.data = first.data[size:]
+            freed += 1
+        if isinstance(last, Text) and (size := len(last.data.rstrip())) < len(last.data):
+            part.insert_after(Text(last.data[size:]))
+            last.data = last.data[:size]
+            freed += 1
+    return freed
+
+
+def _is_nested(part: Element) -> bool:
+    between = part.parent
+    around = between.parent if isinstance(between, Element) and between.tag in _EMPHASIS else None
+    return (
+        isinstance(around, Element) and around.tag in _EMPHASIS and (around.tag in _SLANTED) == (part.tag in _SLANTED)
+    )

@@ -1,0 +1,128 @@
+"""Finds the rules of a page's own style sheets that hide text for good, so far as that can be told without a browser.
+
+A rule counts that holds always and is for one name, if no other rule shows what has that name and no script of the page
+speaks of it: whoever hides what somebody is to see later has to say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from turbohtml import Element
+
+from sitemirror.convert.document import Document
+from sitemirror.convert.styles import declarations, hides
+
+# How it is written, by machines and by people: what is not there is found out faster than by any pattern.
+# Neither `visibility` nor `opacity` is among them: makers of pages hide with those what fades in.
+_SIGNS: Final = ("display:none", "display: none", "font-size:0", "font-size: 0", "-999", "rect(0", "rect(1px")
+_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
+_SELECTOR: Final = re.compile(r"[a-z][a-z0-9]*+[.#]|[.#]").match
+_NAME: Final = re.compile(r"-?[A-Za-z_][\w-]*+").fullmatch
+_MEDIA: Final = frozenset(("", "all", "screen"))
+_AWAY: Final = ("position", "left", "top", "right", "bottom", "clip", "clip-path")
+_ABSENT: Final = ("absolute", "fixed")
+_MOST: Final = 500  # rules that are looked at, and selectors of one that are
+_MOST_PLACES: Final = 50  # of a name in the sheets
+
+
+class Rule(NamedTuple):
+    """A rule that hides what its selector finds; `inherits` if what is in that may show itself all the same."""
+
+    selector: str
+    inherits: bool
+
+
+def hiding_rules(document: Document) -> list[Rule]:
+    """The rules of a document that hide something. To be asked before its scripts are taken out."""
+    css = "\n".join([style.text for style in document.styles if _applies(style)])
+    if not css or not any(sign in css for sign in _SIGNS):
+        return []
+    if "/*" in css:
+        css = _COMMENT.sub("", css)
+    scripts = "\n".join([element.text for element in document.head if element.tag == "script"])
+    found: dict[str, Rule] = {}
+    for selectors, declared in _blocks(css):
+        names = _hidden_by(declared)
+        if not names or len(found) >= _MOST:
+            continue
+        for selector in map(str.strip, selectors.split(",", _MOST)[:_MOST]):
+            start = _SELECTOR(selector)
+            if start is None or selector in found or not _NAME(selector, start.end()):
+                continue
+            name = selector[start.end() - 1 :]
+            if not _is_shown(css, name, names) and not _speaks_of(scripts, name[1:]):
+                found[selector] = Rule(selector, names[0] == "font-size")
+    return list(found.values())
+
+
+def hidden_by(body: Element, rules: Iterable[Rule]) -> list[Element]:
+    """What the rules hide, but for what its own style shows."""
+    inherits = {rule.selector: rule.inherits for rule in rules}
+    found: dict[Element, None] = {}
+    for is_loose in (False, True):
+        if selectors := [selector for selector, inherited in inherits.items() if inherited is is_loose]:
+            for element in body.select(", ".join(selectors)):
+                style = element.attr("style")
+                if style is not None and not declarations(style).keys().isdisjoint(("display", *_AWAY, "font-size")):
+                    continue
+                if not is_loose or element.find() is None:
+                    found[element] = None
+    return list(found)
+
+
+def _applies(style: Element) -> bool:
+    return (style.attr("media") or "").strip().lower() in _MEDIA and style.closest("noscript") is None
+
+
+def _blocks(css: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The blocks that may hide something and hold always: what stands before them, and what they declare."""
+    left = _MOST
+    for sign in _SIGNS:
+        done = depth = 0
+        here = css.find(sign)
+        while here >= 0 and left:
+            left -= 1
+            opening, closing = css.rfind("{", done, here), css.find("}", here)
+            closing = len(css) if closing < 0 else closing
+            if opening >= 0:
+                depth += css.count("{", done, opening) - css.count("}", done, opening)
+                if depth == 0:
+                    start = max(css.rfind(end, 0, opening) for end in "{};") + 1
+                    yield css[start:opening], declarations(css[opening + 1 : closing])
+                done = opening
+            here = css.find(sign, closing)
+
+
+def _hidden_by(declared: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of what hides, if it does."""
+    if declared.get("display") == "none":
+        return ("display",)
+    if declared.get("position") in _ABSENT and hides({name: declared[name] for name in _AWAY if name in declared}):
+        return _AWAY
+    return ("font-size",) if "font-size" in declared and hides({"font-size": declared["font-size"]}) else ()
+
+
+def _is_shown(css: str, name: str, names: tuple[str, ...]) -> bool:
+    """Whether any rule for `name` declares otherwise what hides it."""
+    here = css.find(name)
+    for _place in range(_MOST_PLACES):
+        if here < 0:
+            return False
+        end = here + len(name)
+        opening = css.find("{", end)
+        closing = css.find("}", opening)
+        if opening < 0 or closing < 0:
+            return False
+        if not (css[end].isalnum() or css[end] in "-_"):
+            declared = declarations(css[opening + 1 : closing])
+            if any(one in declared for one in names) and not _hidden_by(declared):
+                return True
+        here = css.find(name, end)
+    return True
+
+
+def _speaks_of(scripts: str, name: str) -> bool:
+    return name in scripts and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", scripts) is not None
