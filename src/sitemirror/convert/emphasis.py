@@ -29,12 +29,12 @@ _MOST: Final = 20  # elements around emphasis that are looked at
 
 def join_code(element: Element) -> int:
     """Makes one of code that is cut in pieces without anything between them. The number of cuts."""
-    return _bare(element, _CODE) + _join(element, _CODE)
+    return _join(element, _CODE)
 
 
 def mend_emphasis(element: Element) -> int:
     """Leaves nothing beside emphasis or in it that keeps its signs from being read. The number of changes."""
-    bared = _bare(element, _SPLIT)
+    bared = _bare(element)
     return bared + _join(element, _SLANTED) + _join(element, _STRONG) + _free_spaces(element)
 
 
@@ -73,10 +73,10 @@ def unnest(element: Element) -> int:
     return len(inner)
 
 
-def _bare(element: Element, tags: tuple[str, ...]) -> int:
-    """Takes elements away that stand between what has one of `tags` and the text beside it or in it. Their number."""
+def _bare(element: Element) -> int:
+    """Takes elements away that stand between emphasis and the text beside it or in it. Their number."""
     taken = 0
-    for part in list(element.iter_elements(tags)):
+    for part in list(element.iter_elements(_SPLIT)):
         for _time in range(_MOST):
             near = [part.previous_sibling, part.next_sibling, part.parent]
             near += (part[0], part[-1]) if len(part) else ()

@@ -64,7 +64,8 @@ def _starred_line(text: str) -> str:
             sign = _STARS[name]
             # Right behind others stars would mingle with them; underscores do not.
             beside = ended.get(opening, "")
-            if beside[-1:] == "*" or (name == "em" and open_tags and open_tags[-1][::2] == ("strong", opening)):
+            outer = open_tags[-1][0] if open_tags and open_tags[-1][2] == opening else ""
+            if beside[-1:] == "*" or outer == "strong":
                 sign = sign.replace("*", "_")
             within = (begun.get(inside, ""), ended.get(start, ""))
             before = beside[-1:] or text[max(opening - 1, 0) : opening]

@@ -116,7 +116,7 @@ def _is_shown(css: str, name: str, names: tuple[str, ...]) -> bool:
         closing = css.find("}", opening)
         if opening < 0 or closing < 0:
             return False
-        if not (css[end].isalnum() or css[end] in "-_"):
+        if not _in_name(css[end]):
             declared = declarations(css[opening + 1 : closing])
             if any(one in declared for one in names) and not _hidden_by(declared):
                 return True
@@ -125,4 +125,16 @@ def _is_shown(css: str, name: str, names: tuple[str, ...]) -> bool:
 
 
 def _speaks_of(scripts: str, name: str) -> bool:
-    return name in scripts and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", scripts) is not None
+    here = scripts.find(name)
+    for _place in range(_MOST_PLACES):
+        if here < 0:
+            return False
+        end = here + len(name)
+        if not (_in_name(scripts[here - 1 : here]) or _in_name(scripts[end : end + 1])):
+            return True
+        here = scripts.find(name, end)
+    return True
+
+
+def _in_name(char: str) -> bool:
+    return char.isalnum() or (char != "" and char in "-_")

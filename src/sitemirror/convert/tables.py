@@ -203,7 +203,7 @@ def _ends_cell(br: Element) -> bool:
     here: Node = br
     for _level in range(_AROUND):
         for node in here.next_siblings:
-            if isinstance(node, Element) or (isinstance(node, Text) and node.data.strip()):
+            if (isinstance(node, Element) and node.tag != "br") or (isinstance(node, Text) and node.data.strip()):
                 return False
         parent = here.parent
         if not isinstance(parent, Element):
