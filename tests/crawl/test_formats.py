@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sitemirror import mirror
+from sitemirror import mirror, verify
 from sitemirror.publish.index_check import validate_index
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site
@@ -180,6 +180,18 @@ async def test_mirror_with_an_index(site: Site, out: Path, copy: Copy) -> None:
     files = {item["path"] for item in copy.index["items"] if item["type"] == "file"}
     assert files == set(copy.files) == {"index.md", "a/index.md", "b/index.md", "orphan/index.md"}
     assert next(item for item in copy.index["items"] if item["path"] == "index.md")["page_meta"]["title"] == "Home"
+
+
+async def test_an_index_is_kept_by_runs_that_do_not_ask_for_it(site: Site, out: Path, copy: Copy) -> None:
+    """A mirror that has an index has a true one after every run, with --index or without."""
+    site.html_page("/a", "A", "<p>old</p>", etag='"1"')
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await mirror(site.url, output=out, rate_limit=0, index=True)
+    site.html_page("/a", "A", "<p>a good deal newer</p>", etag='"2"')
+    report = await mirror(site.url, output=out, rate_limit=0, update=True)
+    assert report.mirror_index == str(copy.folder / "mirror-index.json")
+    assert verify(copy.folder).problems == ()
 
 
 def test_the_older_door(site: Site, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.taker import Taker
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Visitor
-from sitemirror.engine.workspace import STATE_FILE, Workspace, open_ledger, open_workspace
+from sitemirror.engine.workspace import INDEX_FILE, STATE_FILE, Workspace, open_ledger, open_workspace
 from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
@@ -76,6 +76,9 @@ class Mirror:
         self._settings = session.settings
         self._space = space
         self._arrival = arrival
+        if space.tree.exists(space.file(INDEX_FILE)):
+            # Whether or not this command asks for it: an index that nobody keeps tells of files that are not there.
+            plan = replace(plan, index=True)
         self._plan = plan
         if plan.command == "crawl":
             self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url, asked=arrival.asked)
