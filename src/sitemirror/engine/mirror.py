@@ -24,6 +24,7 @@ from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.stopwatch import Phase
+from sitemirror.store.gone import forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
@@ -87,6 +88,7 @@ class Mirror:
         self._run, self._resumed = self._begin()
         if space.stayed_up:
             session.pool.be_careful()
+        forget_deleted(space.state, space.tree)
         self._listing = Listing(space.state, self._run)
         self._ledger: Ledger = open_ledger(session, space, self._run)
         if self._resumed:

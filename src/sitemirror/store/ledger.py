@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
+from sitemirror.store.gone import forget_replaced
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.schema import Row
 from sitemirror.store.selection import Selection
@@ -108,9 +109,11 @@ WITH RECURSIVE name (id) AS (
 SELECT url.id, url.url, url.run FROM name JOIN url USING (id)
 """
 
+# A page that is gone gives way to one with its very name, not to one whose name only some systems take for it.
 _TAKEN: Final = f"""
-SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND url.status = {Row.SAVED})
-    OR EXISTS (SELECT 1 FROM page WHERE path = ? AND path != wanted)
+SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ?1 AND (url.status = {Row.SAVED}
+      OR (url.status = {Row.GONE} AND path = wanted AND path != ?2)))
+    OR EXISTS (SELECT 1 FROM page WHERE path = ?2 AND path != wanted)
 """
 
 _ROWS: Final = tuple(Row)  # by their values: to look one up in the class costs ten times as much
@@ -245,6 +248,7 @@ class Ledger:
             self._saved_again(id, page)
         self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
         self._db.execute(_SAVED, (at, self._run.number, 1 if page.body else 2, id))
+        forget_replaced(self._db, page.path, page.fold)
         self._count()
 
     def _saved_again(self, id: int, page: SavedPage) -> None:

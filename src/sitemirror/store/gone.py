@@ -1,0 +1,29 @@
+"""What is left of pages that no sitemap or link names any more: their files, until somebody else has or deletes those.
+
+A page that is named again counts as saved if its row says where its file is. So a row goes when the file does.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from sitemirror.store.files import Tree
+from sitemirror.store.schema import Row
+from sitemirror.store.state import State
+
+_GONE: Final = f"id IN (SELECT id FROM url WHERE status = {Row.GONE})"
+
+
+def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> None:
+    """The file of a page has become another page's: a site that drops `.html` from its URLs has all its pages so."""
+    db.execute(f"DELETE FROM page WHERE fold = ? AND path = ? AND {_GONE}", (bytearray(fold), path))
+
+
+def forget_deleted(state: State, tree: Tree) -> None:
+    """People may delete the files of pages that are gone."""
+    rows = state.db.execute(f"SELECT id, path FROM page WHERE {_GONE}").fetchall()
+    deleted = [(id,) for id, path in rows if not tree.exists(path)]
+    if deleted:
+        with state.transaction() as db:
+            db.executemany("DELETE FROM page WHERE id = ?", deleted)
