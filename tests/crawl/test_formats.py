@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sitemirror import mirror, verify
+from sitemirror import crawl, mirror, verify
 from sitemirror.publish.index_check import validate_index
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site
@@ -192,6 +192,44 @@ async def test_an_index_is_kept_by_runs_that_do_not_ask_for_it(site: Site, out: 
     report = await mirror(site.url, output=out, rate_limit=0, update=True)
     assert report.mirror_index == str(copy.folder / "mirror-index.json")
     assert verify(copy.folder).problems == ()
+
+
+@pytest.mark.parametrize("dated", [True, False])
+async def test_later_runs_keep_what_listed_pages_need(site: Site, out: Path, copy: Copy, dated: bool) -> None:
+    """A mirror to HTML has its pictures and styles after every run, and brings them up to date with its pages."""
+    site.html_page("/a", "A", '<link rel="stylesheet" href="/s.css"><p>a</p>' + link("/not-listed"))
+    site.page("/s.css", "p { background: url(i.png) }", type="text/css", etag='"1"')
+    site.page("/i.png", b"old", type="image/png", etag='"1"')
+    site.sitemap(urls=[("/a", "2020-01-01" if dated else None)])
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "format": "html"}
+    for update in (False, False, True):
+        report = await mirror(site.url, **options, update=update)
+        assert (report.successful, report.skipped, copy.manifest["gone"]) == (3, 1, [])
+    site.page("/i.png", b"new", type="image/png", etag='"2"')
+    report = await mirror(site.url, **options, update=True)
+    assert (report.successful, report.changed, copy.files["i.png"]) == (3, 1, b"new")
+
+
+async def test_a_crawl_reads_links_of_pages_that_a_sitemap_dated(site: Site, out: Path, copy: Copy) -> None:
+    """The dates of a sitemap that was read once say nothing about a crawl's pages: none is gone for being fresh."""
+    _site(site)
+    site.sitemap(urls=[(path, "2020-01-01") for path in ("/", "/a", "/b")])
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "format": "html", "update": True}
+    await mirror(site.url, **options)
+    for _ in range(2):
+        report = await crawl(site.url, **options)
+        assert (report.successful, copy.manifest["gone"]) == (4, [])
+
+
+async def test_what_pages_out_of_scope_link_to_stays_as_they_do(site: Site, run: Crawl, copy: Copy) -> None:
+    """An update with a narrower scope leaves saved pages alone, with their pictures and the pages they lead to."""
+    site.html_page("/", "Home", link("/a"))
+    site.html_page("/a", "A", '<img src="/i.png">' + link("/b"))
+    site.html_page("/b", "B", "<p>b</p>")
+    site.page("/i.png", b"i", type="image/png")
+    await run()
+    report = await run(update=True, exclude_path=("/a",))
+    assert (report.successful, copy.manifest["gone"]) == (4, [])
 
 
 def test_the_older_door(site: Site, tmp_path: Path) -> None:

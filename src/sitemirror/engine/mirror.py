@@ -214,6 +214,8 @@ class Mirror:
         await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
         check_reachable(self._session)
         self._listing.revive()
+        if self._plan.html:
+            self._listing.keep_linked()
         if not self._listing.unsound_sitemaps:  # What a sitemap lists that was not read whole is not gone.
             self._listing.mark_gone(self._session.now())
 

@@ -84,6 +84,8 @@ class Visitor:
         dates = [known.lastmod] if known.lastmod else []
         if known.status is Row.SAVED:
             dates += self._ledger.lastmods_of_aliases(known.id)
+        if self._plan.follows_links:
+            dates.clear()  # A sitemap's, of long ago: this run has read none.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1
@@ -96,6 +98,11 @@ class Visitor:
         # elsewhere, or was no page: it may be one by now.
         is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
         return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
+
+    def leave(self, known: Known) -> None:
+        """A page that this run does not ask for stays, with what it links to."""
+        self._ledger.checked(known.id)
+        self._follow.unchanged(known)
 
     def tell_unread_dates(self) -> None:
         """Says once for the run that pages were asked for because nobody can tell how old they are."""
