@@ -351,7 +351,7 @@ class Keeper:
 
     def forget_placeholders(self, known: Known, names: Iterable[str] = ()) -> None:
         """It is no failure and no file of another kind any more, nor are those that lead to it."""
-        if known.attempts or known.size is not None:
+        if known.attempts or known.status is Row.SKIPPED or known.size is not None:
             self._absences.forget(known.url)
         for name in names:
             self._absences.forget(name)
