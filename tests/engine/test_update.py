@@ -215,6 +215,18 @@ async def test_other_sites_in_one_folder_do_not_make_each_other_gone(
     assert copy.manifest["gone"] == []
 
 
+async def test_a_run_over_a_part_does_not_hide_that_a_page_is_gone(site: Site, run: Mirror, copy: Copy) -> None:
+    """The whole site, then a part of it, then the whole again: what has left the sitemap meanwhile is gone."""
+    for path in ("/a", "/part/b"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.sitemap(urls=["/a", "/part/b"])
+    await run()
+    await run(f"{site.url}/part/", update=True)
+    site.sitemap(urls=["/part/b"])
+    await run(update=True)
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/a"]
+
+
 async def test_what_is_gone_has_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
     """Nobody tries it again, and nothing says so: neither of a URL that left the sitemap nor of one left out since."""
     site.fill(1)
