@@ -210,6 +210,46 @@ async def test_later_runs_keep_what_listed_pages_need(site: Site, out: Path, cop
     assert (report.successful, report.changed, copy.files["i.png"]) == (3, 1, b"new")
 
 
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_a_page_that_becomes_a_file_has_a_files_name(site: Site, run: Crawl, copy: Copy, format: str) -> None:
+    """A page turns into a PDF and back: each time the copy is as a new one would be, and links lead there."""
+    site.html_page("/", "Home", link("/doc", "/two.pdf"))
+
+    async def twice(one: str, two: str) -> None:
+        for path, kind in (("/doc", one), ("/two.pdf", two)):
+            if kind == "page":
+                site.html_page(path, path, f"<p>A page at {path}.</p>")
+            else:
+                site.page(path, b"%PDF-1.4", type="application/pdf")
+        await run(format=format, update=True)
+        endings = ("html", "md") if format == "both" else ("html",)
+        expected = {f"index.{ending}" for ending in endings}
+        for path, kind in (("doc", one), ("two.pdf", two)):
+            expected |= {f"{path}/index.{ending}" for ending in endings} if kind == "page" else {path}
+        assert set(copy.files) == expected
+        assert verify(copy.folder).problems == ()
+        places = {"page": "/index.html", "file": ""}
+        for place in (f"doc{places[one]}", f"two.pdf{places[two]}"):
+            assert f'href="{place}"' in copy.text("index.html")
+
+    await twice("page", "file")
+    await twice("file", "page")
+    await twice("page", "file")
+
+
+async def test_html_that_is_missing_beside_markdown_is_fetched_again(site: Site, out: Path, copy: Copy) -> None:
+    """Of a page in both formats, an update misses either file, although the sitemap says that nothing is newer."""
+    for path in ("/a", "/b"):
+        site.html_page(path, path, f"<p>{path}</p>", etag='"1"')
+    site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2020-01-01")])
+    await mirror(site.url, output=out, rate_limit=0, format="both")
+    before = copy.files
+    (copy.folder / "a/index.html").unlink()
+    (copy.folder / "b/index.html").write_bytes(b"<p>")
+    await mirror(site.url, output=out, rate_limit=0, format="both", update=True)
+    assert copy.files == before
+
+
 async def test_a_crawl_reads_links_of_pages_that_a_sitemap_dated(site: Site, out: Path, copy: Copy) -> None:
     """The dates of a sitemap that was read once say nothing about a crawl's pages: none is gone for being fresh."""
     _site(site)

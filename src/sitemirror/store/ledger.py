@@ -49,6 +49,7 @@ class Known(NamedTuple):
     local_at: str | None
     file_size: int | None
     html_sha256: str | None
+    html_size: int | None
 
     @property
     def validators(self) -> Validators:
@@ -93,10 +94,9 @@ UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?
 
 _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
-       coalesce(url.transient, 0), url.size,
-       page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
+       coalesce(url.transient, 0), url.size, page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
        url.depth, url.chain, url.kind, page.html_path, page.received, page.local_at, page.size,
-       page.html_sha256
+       page.html_sha256, page.html_size
 FROM url LEFT JOIN page ON page.id = url.id
 """
 
