@@ -77,10 +77,8 @@ async def publish(
         from sitemirror.engine.localization import localize
 
         await localize(tree, Localities(space.state), session.pool, session.watch)
-    if plan.markdown and session.settings.links is Links.LOCAL and complete:  # before that, paths may move yet
-        from sitemirror.engine.local_links import link_locally
-
-        await link_locally(tree, PagesByUrl(space.state), session.watch)
+    if plan.markdown and complete:  # before that, paths may move yet
+        await _link(session, PagesByUrl(space.state), tree)
     failpoint.reached("linked")
     try:
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
@@ -107,6 +105,18 @@ async def publish(
             writer.mirror_index() if plan.index else None,
             incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
         )
+
+
+async def _link(session: Session, pages: PagesByUrl, tree: Tree) -> None:
+    """Leads the links of Markdown where --links says: back to the site, too, if an earlier run made them local."""
+    if session.settings.links is Links.LOCAL:
+        from sitemirror.engine.local_links import link_locally
+
+        await link_locally(tree, pages, session.watch)
+    elif pages.has_local_links():
+        from sitemirror.engine.local_links import link_to_the_site
+
+        await link_to_the_site(tree, pages, session.watch)
 
 
 def _settle(session: Session, state: State, tree: Tree) -> None:
