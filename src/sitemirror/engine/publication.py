@@ -21,6 +21,7 @@ from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage
 from sitemirror.store.files import Tree
+from sitemirror.store.gone import forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.listing import Listing
 from sitemirror.store.localities import Localities, is_unfinished
@@ -72,6 +73,7 @@ async def publish(
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
         failpoint.reached("settled")
+    forget_deleted(space.state, tree)  # of what has been gone since this run
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
         from sitemirror.engine.localization import localize

@@ -137,7 +137,7 @@ class Visitor:
             if isinstance(following, Result):
                 return following
             chain.append(following)
-            ask = following.path is not None and following.status is Row.SAVED
+            ask = _has_copy(following) and self._keeper.mtime(following) is not None  # Somebody may have deleted it.
 
     async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
         await turn.take()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
@@ -143,8 +143,7 @@ class Ledger:
         return [_known(row) for row in self._db.execute(query, (after, *which.values, limit))]
 
     def count(self, which: Selection) -> int:
-        row = self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()
-        return int(row[0])
+        return int(self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()[0])
 
     def saved_among(self, ids: Sequence[int]) -> int:
         """How many of these are pages of their own: some may have turned out to be one page with another."""
@@ -158,13 +157,15 @@ class Ledger:
 
     def least_depth(self, which: Selection) -> int | None:
         """The least depth of a selection; None when it is empty."""
-        query = f"SELECT min(depth) FROM url WHERE {which.condition}"
-        found = self._db.execute(query, which.values).fetchone()[0]
-        return None if found is None else int(found)
+        rows = self._db.execute(f"SELECT min(depth) FROM url WHERE {which.condition}", which.values)
+        return cast("int | None", rows.fetchone()[0])
 
     def find_or_add(self, url: str, source: Known) -> Known:
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
         found, depth = self.find(url), source.depth
+        if found is not None and found.status is Row.GONE and found.path is not None:  # which it no longer is
+            self._set(found.id, status=Row.SAVED)
+            found = found._replace(status=Row.SAVED)
         if found is not None and (depth is None or (found.depth is not None and found.depth <= depth)):
             return found
         self._begin()
@@ -383,8 +384,7 @@ class Ledger:
 
     def last_not_durable(self) -> int:
         """The highest id among those pages; -1 if there are none."""
-        row = self._db.execute("SELECT max(id) FROM page WHERE durable = 0").fetchone()
-        return -1 if row[0] is None else int(row[0])
+        return int(self._db.execute("SELECT coalesce(max(id), -1) FROM page WHERE durable = 0").fetchone()[0])
 
     def durable(self, files: Iterable[tuple[int, str, str | None]], but: Container[int] = ()) -> None:
         """These files are on the disk itself, `but` for those of some pages, and for what was written since."""

@@ -184,8 +184,16 @@ class LinkBook:
         return self._db.execute(query, (reason,)).fetchall() if before < limit else []
 
     def still_linked(self, src: int) -> None:
-        """A page has not changed: what it links to is linked in this run too."""
+        """A page has not changed: what it links to is linked in this run too. If a run by sitemaps has called that gone, a
+        run by links takes it back."""
         self._db.execute(
-            "UPDATE url SET run = ? WHERE id IN (SELECT dst FROM edge WHERE src = ?)",
-            (self._run.number, src),
+            f"""
+            UPDATE url SET run = ?, status = CASE
+              WHEN status != {Row.GONE} OR NOT ? THEN status
+              WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+              WHEN reason IS NULL OR attempts > 0 OR content_type IS NOT NULL THEN {Row.QUEUED}
+              ELSE {Row.OUTSIDE} END
+            WHERE id IN (SELECT dst FROM edge WHERE src = ?)
+            """,
+            (self._run.number, self._by_links, src),
         )
