@@ -184,8 +184,8 @@ class LinkBook:
         return self._db.execute(query, (reason,)).fetchall() if before < limit else []
 
     def still_linked(self, src: int) -> None:
-        """A page has not changed: what it links to is linked in this run too. If a run by sitemaps has called that gone, a
-        run by links takes it back."""
+        """A page has not changed: what it links to is linked in this run too. Where a run by sitemaps has called that
+        gone, a run by links takes it back."""
         self._db.execute(
             f"""
             UPDATE url SET run = ?, status = CASE
