@@ -46,7 +46,7 @@ class Published:
     manifest: str | None
     index: str | None
     mirror_index: str | None
-    incomplete: bool  # a sitemap could not be read, or an old copy had to stay
+    incomplete: bool  # a sitemap or a page's links could not be read, or an old copy had to stay
 
 
 async def publish(
@@ -62,7 +62,8 @@ async def publish(
     tree = space.reserve  # The manifest is written even when no page may be.
     survey = Survey(space.state)
     survey.fail_loops(session.now())
-    complete = status is RunStatus.OK and not survey.counts().not_reached
+    unread = survey.unread() if plan.follows_links else 0
+    complete = status is RunStatus.OK and not survey.counts().not_reached and not unread
     if plan.html and is_unfinished(space.state):
         from sitemirror.engine.localization import localize
 
@@ -105,7 +106,7 @@ async def publish(
             writer.manifest(),
             writer.index(),
             writer.mirror_index() if plan.index else None,
-            incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
+            incomplete=bool(listing.failed_sitemaps or counts.refresh_failed or unread),
         )
 
 

@@ -23,7 +23,7 @@ from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known, Ledger
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import UNREAD, Row
 from sitemirror.text import counted
 
 MAX_REDIRECTS: Final = 10
@@ -77,7 +77,7 @@ class Visitor:
 
     def freshness(self, known: Known) -> Freshness:
         """Whether `--update` has to ask for a URL that an earlier run settled."""
-        if known.status in (Row.QUEUED, Row.FAILED) or not self._session.settings.update:
+        if known.status in (Row.QUEUED, Row.FAILED) or known.seen == UNREAD or not self._session.settings.update:
             return Freshness.FETCH
         if self._session.settings.re_download_all:
             return Freshness.FETCH
@@ -137,7 +137,8 @@ class Visitor:
             if isinstance(following, Result):
                 return following
             chain.append(following)
-            ask = _has_copy(following) and self._keeper.mtime(following) is not None  # Somebody may have deleted it.
+            # Somebody may have deleted it; and where the links are to be read, no 304 will do.
+            ask = _has_copy(following) and following.seen != UNREAD and self._keeper.mtime(following) is not None
 
     async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
         await turn.take()

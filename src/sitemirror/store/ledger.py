@@ -15,7 +15,7 @@ from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
 from sitemirror.store.gone import forget_replaced
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import UNREAD, Row
 from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo, State
 
@@ -171,9 +171,9 @@ class Ledger:
         self._begin()
         if found is not None:  # A redirect is no step: its end is as deep as it is itself.
             unread = found.depth is None and found.status is Row.SAVED  # by a crawl, which has to follow its links
-            status = Row.QUEUED if unread else found.status
-            self._db.execute("UPDATE url SET depth = ?, status = ? WHERE id = ?", (depth, status, found.id))
-            return found._replace(depth=depth, status=status)
+            seen = UNREAD if unread else found.seen
+            self._db.execute("UPDATE url SET depth = ?, seen = ? WHERE id = ?", (depth, seen, found.id))
+            return found._replace(depth=depth, seen=seen)
         self._db.execute(
             "INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, found_on)"
             " VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?)",

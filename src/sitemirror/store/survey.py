@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import Row, in_order
+from sitemirror.store.schema import UNREAD, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -115,6 +115,10 @@ class Survey:
                 f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
             ),
         )
+
+    def unread(self) -> int:
+        """Saved pages whose links a crawl has yet to read."""
+        return self.one(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND seen = {UNREAD}")
 
     def pages(self) -> Iterator[dict[str, Any]]:
         """Pages on disk, by URL, each with its other names."""
