@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sitemirror import mirror
+from sitemirror import crawl, mirror, verify
 from sitemirror.publish.index_check import validate_index
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site
@@ -180,6 +180,96 @@ async def test_mirror_with_an_index(site: Site, out: Path, copy: Copy) -> None:
     files = {item["path"] for item in copy.index["items"] if item["type"] == "file"}
     assert files == set(copy.files) == {"index.md", "a/index.md", "b/index.md", "orphan/index.md"}
     assert next(item for item in copy.index["items"] if item["path"] == "index.md")["page_meta"]["title"] == "Home"
+
+
+async def test_an_index_is_kept_by_runs_that_do_not_ask_for_it(site: Site, out: Path, copy: Copy) -> None:
+    """A mirror that has an index has a true one after every run, with --index or without."""
+    site.html_page("/a", "A", "<p>old</p>", etag='"1"')
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await mirror(site.url, output=out, rate_limit=0, index=True)
+    site.html_page("/a", "A", "<p>a good deal newer</p>", etag='"2"')
+    report = await mirror(site.url, output=out, rate_limit=0, update=True)
+    assert report.mirror_index == str(copy.folder / "mirror-index.json")
+    assert verify(copy.folder).problems == ()
+
+
+@pytest.mark.parametrize("dated", [True, False])
+async def test_later_runs_keep_what_listed_pages_need(site: Site, out: Path, copy: Copy, dated: bool) -> None:
+    """A mirror to HTML has its pictures and styles after every run, and brings them up to date with its pages."""
+    site.html_page("/a", "A", '<link rel="stylesheet" href="/s.css"><p>a</p>' + link("/not-listed"))
+    site.page("/s.css", "p { background: url(i.png) }", type="text/css", etag='"1"')
+    site.page("/i.png", b"old", type="image/png", etag='"1"')
+    site.sitemap(urls=[("/a", "2020-01-01" if dated else None)])
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "format": "html"}
+    for update in (False, False, True):
+        report = await mirror(site.url, **options, update=update)
+        assert (report.successful, report.skipped, copy.manifest["gone"]) == (3, 1, [])
+    site.page("/i.png", b"new", type="image/png", etag='"2"')
+    report = await mirror(site.url, **options, update=True)
+    assert (report.successful, report.changed, copy.files["i.png"]) == (3, 1, b"new")
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_a_page_that_becomes_a_file_has_a_files_name(site: Site, run: Crawl, copy: Copy, format: str) -> None:
+    """A page turns into a PDF and back: each time the copy is as a new one would be, and links lead there."""
+    site.html_page("/", "Home", link("/doc", "/two.pdf"))
+
+    async def twice(one: str, two: str) -> None:
+        for path, kind in (("/doc", one), ("/two.pdf", two)):
+            if kind == "page":
+                site.html_page(path, path, f"<p>A page at {path}.</p>")
+            else:
+                site.page(path, b"%PDF-1.4", type="application/pdf")
+        await run(format=format, update=True)
+        endings = ("html", "md") if format == "both" else ("html",)
+        expected = {f"index.{ending}" for ending in endings}
+        for path, kind in (("doc", one), ("two.pdf", two)):
+            expected |= {f"{path}/index.{ending}" for ending in endings} if kind == "page" else {path}
+        assert set(copy.files) == expected
+        assert verify(copy.folder).problems == ()
+        places = {"page": "/index.html", "file": ""}
+        for place in (f"doc{places[one]}", f"two.pdf{places[two]}"):
+            assert f'href="{place}"' in copy.text("index.html")
+
+    await twice("page", "file")
+    await twice("file", "page")
+    await twice("page", "file")
+
+
+async def test_html_that_is_missing_beside_markdown_is_fetched_again(site: Site, out: Path, copy: Copy) -> None:
+    """Of a page in both formats, an update misses either file, although the sitemap says that nothing is newer."""
+    for path in ("/a", "/b"):
+        site.html_page(path, path, f"<p>{path}</p>", etag='"1"')
+    site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2020-01-01")])
+    await mirror(site.url, output=out, rate_limit=0, format="both")
+    before = copy.files
+    (copy.folder / "a/index.html").unlink()
+    (copy.folder / "b/index.html").write_bytes(b"<p>")
+    await mirror(site.url, output=out, rate_limit=0, format="both", update=True)
+    assert copy.files == before
+
+
+async def test_a_crawl_reads_links_of_pages_that_a_sitemap_dated(site: Site, out: Path, copy: Copy) -> None:
+    """The dates of a sitemap that was read once say nothing about a crawl's pages: none is gone for being fresh."""
+    _site(site)
+    site.sitemap(urls=[(path, "2020-01-01") for path in ("/", "/a", "/b")])
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "format": "html", "update": True}
+    await mirror(site.url, **options)
+    for _ in range(2):
+        report = await crawl(site.url, **options)
+        assert (report.successful, copy.manifest["gone"]) == (4, [])
+
+
+async def test_what_pages_out_of_scope_link_to_stays_as_they_do(site: Site, run: Crawl, copy: Copy) -> None:
+    """An update with a narrower scope leaves saved pages alone, with their pictures and the pages they lead to."""
+    site.html_page("/", "Home", link("/a"))
+    site.html_page("/a", "A", '<img src="/i.png">' + link("/b"))
+    site.html_page("/b", "B", "<p>b</p>")
+    site.page("/i.png", b"i", type="image/png")
+    await run()
+    report = await run(update=True, exclude_path=("/a",))
+    assert (report.successful, copy.manifest["gone"]) == (4, [])
 
 
 def test_the_older_door(site: Site, tmp_path: Path) -> None:

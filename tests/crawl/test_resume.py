@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sitemirror import mirror, verify
 from tests.conftest import RunCli, StartCli
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site, faults
@@ -218,3 +219,40 @@ def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_cli: Run
     assert timeless(killed.index["graph"]) == timeless(whole.index["graph"])
     fetched = {seen.path for seen in site.requests if seen.method == "GET"} - {"/robots.txt", "/missing"}
     assert len(fetched) <= count - processed + 3
+
+
+async def test_a_crawl_takes_back_what_a_sitemap_called_gone(site: Site, run: Crawl, copy: Copy, out: Path) -> None:
+    """What no sitemap lists is gone for a mirror; a crawl finds it linked, though the linking page is as it was."""
+    site.html_page("/", "Home", link("/a", "/bad", "/x.zip"), etag='"1"')
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.page("/x.zip", b"PK", type="application/zip")
+    site.sitemap(urls=["/"])
+    first = await run(format="markdown")
+    await mirror(site.url, output=out, rate_limit=0, update=True)
+    assert len(copy.manifest["gone"]) == 3
+    report = await run(format="markdown", update=True)
+    assert copy.manifest["gone"] == []
+    assert (report.successful, report.failed, report.skipped) == (first.successful, first.failed, first.skipped)
+
+
+async def test_a_crawl_over_a_mirror_loses_none_of_its_pages(site: Site, run: Crawl, copy: Copy, out: Path) -> None:
+    """Pages that a sitemap gave stay pages while a crawl reads their links: when it stops early, and when one fails."""
+    site.html_page("/", "Home", link("/a", "/b", "/c"), etag='"1"')
+    site.html_page("/a", "A", link("/new"), etag='"1"')
+    site.html_page("/b", "B", link("/moved"), etag='"1"')
+    site.html_page("/c", "C", link("/newer"), etag='"1"')
+    site.html_page("/new", "New", "<p>new</p>")
+    site.html_page("/newer", "Newer", "<p>newer</p>")
+    site.redirect("/moved", "/c")
+    site.sitemap(urls=["/", "/a", "/b", "/c"])
+    await mirror(site.url, output=out, rate_limit=0)
+    site.fault("/b", faults.status(500))
+    report = await run(format="markdown", max_pages=1)
+    assert (report.status, report.successful) == ("partial", 5)
+    assert verify(copy.folder).problems == ()
+    await run(format="markdown")
+    site.heal("/b")
+    report = await run(format="markdown", update=True)
+    assert (report.status, report.successful, copy.manifest["gone"]) == ("ok", 6, [])
+    assert [page["aliases"] for page in copy.manifest["pages"] if page["aliases"]] == [[f"{site.url}/moved"]]
+    assert verify(copy.folder).problems == ()

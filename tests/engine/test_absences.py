@@ -110,3 +110,35 @@ def test_what_robots_txt_keeps_behind_a_redirect_has_a_placeholder(site: Site, o
     assert [row["url"] for row in manifest["skips"]] == [site.url + "/one"]
     assert names_in(folder / "_skipped") == {placeholder(site.url + "/one")}
     assert f"skipped: {site.url}/one (" in done.stderr
+
+
+def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(site: Site, out: Path, run_cli: RunCli) -> None:
+    """A page that failed behind a redirect, and that is linked on a page read after that, says why under both names."""
+    site.html_page("/", "Home", '<a href="/moved">m</a><a href="/file">f</a><a href="/b">b</a>')
+    site.html_page("/b", "B", '<a href="/missing">m</a><a href="/x.zip">z</a>')
+    site.redirect("/moved", "/missing")
+    site.redirect("/file", "/x.zip")
+    site.page("/x.zip", b"PK", type="application/zip")
+
+    done = run_cli("crawl", site.url, "--rate-limit", 0, "--format", "markdown", "--output", out)
+
+    folder = Path(done.json["output_dir"])
+    assert names_in(folder / "_failed") == {placeholder(site.url + path) for path in ("/moved", "/missing")}
+    assert names_in(folder / "_skipped") == {placeholder(site.url + path) for path in ("/file", "/x.zip")}
+    assert run_cli("verify", folder).json["problems"] == []
+
+
+def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
+    site: Site, out: Path, run_cli: RunCli
+) -> None:
+    """What was skipped without a word of its size, and is a page now, is said to be nothing else."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.page("/b", b"PK" * 9000, type="application/zip")
+    site.fault("/b", faults.chunked())
+    site.sitemap(urls=["/a", "/b"])
+    _, manifest, folder = mirrored(site, out, run_cli)
+    assert (len(manifest["skips"]), len(names_in(folder / "_skipped"))) == (1, 1)
+    site.heal("/b")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    _, manifest, folder = mirrored(site, out, run_cli, "--update")
+    assert (len(manifest["pages"]), len(names_in(folder / "_skipped"))) == (2, 0)

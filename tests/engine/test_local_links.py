@@ -86,6 +86,24 @@ async def test_absolute_links_are_the_default(site: Site, run: Mirror, copy: Cop
     assert f"[b]({site.url}/b)" in copy.text("a/index.md")
 
 
+async def test_a_run_without_the_option_leads_links_back(site: Site, run: Mirror, copy: Copy) -> None:
+    """Every file is then as if links had never been local, with nothing fetched for it; and local again when asked."""
+    site.html_page("/a", "A", '<p><a href="/b#place">b</a> <a href="#here">h</a></p><h2 id="here">There</h2>')
+    site.html_page("/b", "B", '<h1>B</h1><p>b</p><h2 id="place">A place</h2>')
+    site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2020-01-01")])
+    await run()
+    absolute = copy.files
+    await run(links="local", re_download_all=True)
+    local = copy.files
+    assert links(copy.text("a/index.md")) == {"b": "../b/index.md#a-place", "h": "#there"}
+    site.clear_log()
+    for option, files in (("absolute", absolute), ("local", local), ("absolute", absolute)):
+        await run(links=option, update=True)
+        assert copy.files == files
+        assert sound(copy)
+    assert (site.count("/a"), site.count("/b")) == (0, 0)
+
+
 async def test_fragments_lead_to_the_heading_their_place_belongs_to(site: Site, run: Mirror, copy: Copy) -> None:
     """An id on a section, in a text or before a heading becomes that heading's anchor, or else the file is meant."""
     fragments = ["sec-17", "opt", "old", "x.y", "%25C3%25A9t%25C3%25A9", "intro", "Create-A-User", "gone", "top"]

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from sitemirror import verify
 from sitemirror.errors import NoSitemap, OutputError
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
@@ -188,3 +189,29 @@ async def test_every_processed_page_has_its_line_also_at_the_edge_of_a_batch(
     await run(concurrency=16)
     lines = (copy.folder / "_processed.txt").read_text("utf-8").split()
     assert sorted(lines) == sorted(f"{site.url}{path}" for path in paths)
+
+
+async def test_a_redirect_to_a_gone_page_that_redirects_leaves_no_file(site: Site, run: Mirror, copy: Copy) -> None:
+    """/a has left the sitemap; /b redirects there, and /a on to /c: its old file goes when it is a name of /c."""
+    for path in ("/a", "/b", "/c"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    site.redirect("/b", "/a")
+    site.redirect("/a", "/c")
+    site.sitemap(urls=[("/b", "2999-01-01"), "/c"])
+    report = await run(update=True)
+    assert (report.successful, set(copy.files)) == (1, {"c/index.md"})
+    assert verify(copy.folder).problems == ()
+
+
+async def test_a_redirect_to_a_page_whose_file_was_deleted_fetches_it(site: Site, run: Mirror, copy: Copy) -> None:
+    """What is not there is not asked for conditionally: a 304 would be no help, and must not end the run."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.redirect("/r", "/a")
+    site.sitemap(urls=["/r"])
+    await run()
+    (copy.folder / "a/index.md").unlink()
+    site.sitemap(urls=[("/r", "2999-01-01")])
+    report = await run(update=True)
+    assert (str(report.status), set(copy.files)) == ("ok", {"a/index.md"})

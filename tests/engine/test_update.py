@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sitemirror import verify
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
 from tests.site.faults import status
@@ -96,6 +97,38 @@ async def test_unlisted_pages_are_gone_but_stay_on_disk(site: Site, run: Mirror,
     assert (report.successful, copy.manifest["gone"]) == (3, [])
 
 
+async def test_the_file_of_a_gone_page_is_another_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """A site drops `.html` from its URLs and goes back: each time the file is that of the URL which is listed."""
+    for path in ("/a.html", "/a"):
+        site.html_page(path, path, f"<p>This is {path}.</p>")
+    for listed, before in (("/a.html", None), ("/a", "/a.html"), ("/a.html", "/a"), ("/a", "/a.html")):
+        site.sitemap(urls=[listed])
+        report = await run(update=True, index=True)
+        assert (str(report.status), report.successful) == ("ok", 1)
+        assert f"This is {listed}." in copy.text("a/index.md")
+        assert [(path_of(row["url"]), row["path"]) for row in copy.manifest["gone"]] == [(before, None)][
+            : before is not None
+        ]
+        assert verify(copy.folder).problems == ()
+
+
+async def test_a_gone_page_whose_file_was_deleted_is_fetched_when_it_is_back(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """People may delete what is gone: the index does not name it, and a page that is listed again is not missing."""
+    paths = site.fill(2)
+    site.sitemap(urls=paths)
+    await run(index=True)
+    site.sitemap(urls=paths[:1])
+    await run(update=True)
+    (copy.folder / "page/0002/index.md").unlink()
+    await run(update=True)
+    assert verify(copy.folder).problems == ()
+    site.sitemap(urls=paths)
+    assert (await run()).successful == 2
+    assert verify(copy.folder).problems == ()
+
+
 async def test_a_sitemap_that_cannot_be_read_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
     """An update that meets a broken child sitemap keeps what that child listed."""
     paths = site.fill(4)
@@ -180,6 +213,18 @@ async def test_other_sites_in_one_folder_do_not_make_each_other_gone(
     report = await run(f"{site.url}/two.xml")
     assert report.successful == 4
     assert copy.manifest["gone"] == []
+
+
+async def test_a_run_over_a_part_does_not_hide_that_a_page_is_gone(site: Site, run: Mirror, copy: Copy) -> None:
+    """The whole site, then a part of it, then the whole again: what has left the sitemap meanwhile is gone."""
+    for path in ("/a", "/part/b"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.sitemap(urls=["/a", "/part/b"])
+    await run()
+    await run(f"{site.url}/part/", update=True)
+    site.sitemap(urls=["/part/b"])
+    await run(update=True)
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/a"]
 
 
 async def test_what_is_gone_has_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sitemirror import mirror
+from sitemirror.engine.turns import BEYOND
 from sitemirror.events import Event, Progress
 from tests.conftest import RunCli
 from tests.fetch.clocks import JumpingClock
@@ -56,10 +57,13 @@ async def test_progress_file_updates(site: Site, out: Path) -> None:
 
     assert sorted(seen) == [101, 201]
     for number, written in seen.items():
-        assert 100 * (number // 100) <= written["processed"] <= number
+        done = written["processed"]
+        assert 100 * (number // 100) <= done <= number
         assert written["total"] == 230
-        assert written["eta_sec"] == pytest.approx((230 - written["processed"]) / 50, abs=0.1)
-        assert written["elapsed_sec"] == pytest.approx(written["processed"] / 50, abs=0.2)
+        # Pages that were fetched and wait for their conversion: as many as a busy machine lets wait.
+        assert done / 50 - 0.1 <= written["elapsed_sec"] <= (done + BEYOND + 1) / 50 + 0.1
+        assert written["rate"] == pytest.approx(50, rel=0.25)
+        assert written["eta_sec"] == pytest.approx((230 - done) / written["rate"], abs=0.1)
     assert seen[201]["elapsed_sec"] > seen[101]["elapsed_sec"]
     last = mirrored.progress
     assert {"processed", "total", "elapsed_sec", "eta_sec"} <= set(last)

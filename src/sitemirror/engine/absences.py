@@ -51,7 +51,7 @@ class Absences:
 
     def settle(self, survey: Survey, ledger: Ledger) -> None:
         """When all is known: takes those away that promise another try to what no run will try again, and adds those of
-        redirects to what had failed before anybody knew that they lead there."""
+        redirects to what had failed before anybody knew that they lead there, or that it is linked itself."""
         for url, status in survey.given_up():
             self._tree.remove(self._failed(url))
             if status == Row.GONE:
@@ -63,7 +63,8 @@ class Absences:
                 self.failed(url, reason, at, attempts=attempts, final_url=final_url)
             else:
                 self.skipped(url, reason, at, content_type=content_type, size=size, final_url=final_url)
-            ledger.tried(id)
+            if final_url is not None:
+                ledger.tried(id)
         ledger.commit()
 
     def _failed(self, url: str) -> str:

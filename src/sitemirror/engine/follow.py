@@ -15,6 +15,7 @@ from sitemirror.model import TOO_LARGE
 from sitemirror.settings import Settings
 from sitemirror.store.ledger import Known, Ledger
 from sitemirror.store.linkbook import LinkBook, Linked, Undecided
+from sitemirror.store.schema import UNREAD
 
 TOO_DEEP: Final = "deeper than --link-depth"
 NOFOLLOW_PAGE: Final = "nofollow: the page's robots meta"
@@ -136,6 +137,8 @@ class Follow:
         """The page is as it was, and so are its links."""
         self._ledger.within_batch()
         self._book.still_linked(known.id)
+        if known.seen == UNREAD:  # Its links are not known, and could not be read now.
+            self._book.read_later(known.id)
 
     def _step(self, known: Known, way: Way, links: PageLinks) -> int:
         """What a link on this page counts in a chain."""

@@ -9,7 +9,7 @@ from itertools import chain
 import orjson
 
 from sitemirror.engine.session import Session
-from sitemirror.engine.workspace import Workspace
+from sitemirror.engine.workspace import INDEX_FILE, Workspace
 from sitemirror.publish.mirror_index import (
     ErrorRow,
     FileRow,
@@ -27,8 +27,6 @@ from sitemirror.store.files import Tree
 from sitemirror.store.graph import Graph
 from sitemirror.store.state import RunInfo
 
-NAME = "mirror-index.json"
-
 
 def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) -> str:
     """The whole index; raises `OutputError` when the disk does not take it."""
@@ -43,7 +41,7 @@ def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) ->
         run_id=run.uuid,
         args=_args(session.settings),
     )
-    with tree.replace_with(space.file(NAME)) as file:
+    with tree.replace_with(space.file(INDEX_FILE)) as file:
         write_mirror_index(
             file,
             header,
@@ -55,7 +53,7 @@ def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) ->
             skipped=rows.skipped(),
             errors=rows.errors(),
         )
-    return str(tree.root / space.file(NAME))
+    return str(tree.root / space.file(INDEX_FILE))
 
 
 def _args(settings: Settings) -> IndexArgs:

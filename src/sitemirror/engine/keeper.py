@@ -37,6 +37,7 @@ class Kept(NamedTuple):
 
 
 _FOLDERS: Final = 4_000  # that are remembered
+_PAGE, _ASSET = 1, 2  # as the state has them
 
 
 class _Discarded(Exception):
@@ -102,16 +103,23 @@ class Keeper:
         if taken.asset is not None:
             file = self._asset(known, taken.asset)
         elif reading.markdown is not None:
-            file = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"))
+            file = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"), _PAGE)
             if taken.html is not None:
                 file = self._beside(known, file, taken.html)
         else:
             assert taken.html is not None
             is_page = taken.is_page
             wanted = self.wanted(known.url, ".html") if is_page else self._wanted_asset(known, taken.content_type)
-            file = self._main_file(known, taken.html, wanted)
+            file = self._main_file(known, taken.html, wanted, _PAGE if is_page else _ASSET)
             file = file._replace(html_path=file.path, html_size=file.size, html_sha256=file.sha256)
+        left = known.path if known.status is Row.SAVED and known.path != file.path else None
+        if left is not None:
+            self._ledger.within_batch()
+            self.begin_removal(left)
         self._ledger.saved(known.id, known.url, self._row(file, taken), taken.fetched_at, names)
+        if left is not None:
+            self._ledger.commit()
+            self.finish_removal()
         self.forget_placeholders(known, names)
         return Kept(file.path, file.size, file.changed)
 
@@ -160,9 +168,16 @@ class Keeper:
         folder = paths.host_folder(url)
         return f"{self._home}/_external/{folder}" if self._plan.one_folder and folder != self._home else folder
 
-    def _main_file(self, known: Known, data: bytes, wanted: str) -> _OnDisk:
+    def _home_of(self, known: Known, wanted: str, kind: int) -> str | None:
+        """Where something is already. A page that is a file of another kind now, or the other way round, has to move:
+        nobody looks for a PDF in an `index.html`."""
+        is_there = known.status is Row.SAVED or known.received == RESCUED
+        is_other = known.kind in (_PAGE, _ASSET) and known.kind != kind and known.path != wanted
+        return known.path if is_there and not is_other else None
+
+    def _main_file(self, known: Known, data: bytes, wanted: str, kind: int) -> _OnDisk:
         received, fold = sha256(data).hexdigest(), fold_key(wanted)
-        saved_at = known.path if known.status is Row.SAVED or known.received == RESCUED else None
+        saved_at = self._home_of(known, wanted, kind)
         path = saved_at or self._place(known.url, wanted, fold)
         if known.sha256 and received == self._before(known) and self._is_intact(path, known.sha256):
             # The bytes on disk may have had their links made local since.
@@ -233,7 +248,7 @@ class Keeper:
     def draft(self, known: Known, content_type: str) -> Iterator[AssetDraft]:
         """A place for an asset that is written as it comes. Nobody else gets the place meanwhile."""
         wanted = self._wanted_asset(known, content_type)
-        saved_at = known.path if known.status is Row.SAVED else None
+        saved_at = self._home_of(known, wanted, _ASSET) if known.status is Row.SAVED else None
         path = saved_at or self._place(known.url, wanted, fold_key(wanted))
         if not saved_at and self._tree.is_folder(path):  # which a draft would find out only when it is whole
             path = self._another_place(known.url, wanted)
@@ -313,6 +328,10 @@ class Keeper:
         found = None if known.path is None else self._tree.stat(known.path)
         if found is None or known.file_size not in (None, found.st_size):
             return None
+        if known.html_path not in (None, known.path):  # the HTML beside it
+            beside = self._tree.stat(known.html_path)
+            if beside is None or known.html_size not in (None, beside.st_size):
+                return None
         return datetime.fromtimestamp(found.st_mtime, UTC)
 
     def failed(self, known: Known, failure: Failed) -> list[str]:
@@ -355,7 +374,7 @@ class Keeper:
 
     def forget_placeholders(self, known: Known, names: Iterable[str] = ()) -> None:
         """It is no failure and no file of another kind any more, nor are those that lead to it."""
-        if known.attempts or known.size is not None:
+        if known.attempts or known.status is Row.SKIPPED or known.size is not None:
             self._absences.forget(known.url)
         for name in names:
             self._absences.forget(name)

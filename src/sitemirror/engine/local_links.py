@@ -1,7 +1,8 @@
 """`--links local`: makes links between the Markdown pages of a mirror lead from file to file, to anchors that exist.
 
 What a link was is kept with the page, so that a later run can lead it elsewhere: the page it leads to may have come,
-gone or got other headings meanwhile, while the page with the link stays as it is.
+gone or got other headings meanwhile, while the page with the link stays as it is. Or back to the site, when a run does
+without the option: links that nobody leads on would soon lead nowhere.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sitemirror.convert.localize_markdown import as_named, relink_markdown
 from sitemirror.convert.relative import relative_link
 from sitemirror.engine.linkcheck import target_of
 from sitemirror.frontier.traps import without_session
+from sitemirror.settings import Links
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
@@ -40,7 +42,15 @@ V = TypeVar("V", bound=Collection[str])
 
 async def link_locally(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDLE) -> int:
     """Rewrites every page that links to another one; says how many. Doing it again, after a kill too, does no harm."""
-    linker = _Linker(tree, pages)
+    return await _relink(_Linker(tree, pages), pages, watch)
+
+
+async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDLE) -> int:
+    """The way back, as far as it is known what the links were."""
+    return await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
+
+
+async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> int:
     count = 0
     batch: list[Relinked] = []
     try:
@@ -68,7 +78,8 @@ class _Target(NamedTuple):
 
 
 class _Linker:
-    def __init__(self, tree: Tree, pages: PagesByUrl) -> None:
+    def __init__(self, tree: Tree, pages: PagesByUrl, links: Links = Links.LOCAL) -> None:
+        self.links = links
         self._tree = tree
         self._pages = pages
         self._target = lru_cache(_KNOWN_URLS)(self._find)
@@ -169,6 +180,8 @@ class _Relinker:
 
     def _lead(self, original: str) -> str:
         """To the file of a page, or to the site where there is none."""
+        if self._linker.links is Links.ABSOLUTE:
+            return original
         url, _, fragment = original.partition("#")
         target = self._linker.find(url) if url else self._itself
         if target is None:

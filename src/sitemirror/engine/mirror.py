@@ -17,13 +17,14 @@ from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.taker import Taker
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Visitor
-from sitemirror.engine.workspace import STATE_FILE, Workspace, open_ledger, open_workspace
+from sitemirror.engine.workspace import INDEX_FILE, STATE_FILE, Workspace, open_ledger, open_workspace
 from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.stopwatch import Phase
+from sitemirror.store.gone import forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
@@ -76,6 +77,9 @@ class Mirror:
         self._settings = session.settings
         self._space = space
         self._arrival = arrival
+        if space.tree.exists(space.file(INDEX_FILE)):
+            # Whether or not this command asks for it: an index that nobody keeps tells of files that are not there.
+            plan = replace(plan, index=True)
         self._plan = plan
         if plan.command == "crawl":
             self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url, asked=arrival.asked)
@@ -84,6 +88,7 @@ class Mirror:
         self._run, self._resumed = self._begin()
         if space.stayed_up:
             session.pool.be_careful()
+        forget_deleted(space.state, space.tree)
         self._listing = Listing(space.state, self._run)
         self._ledger: Ledger = open_ledger(session, space, self._run)
         if self._resumed:
@@ -209,6 +214,8 @@ class Mirror:
         await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
         check_reachable(self._session)
         self._listing.revive()
+        if self._plan.html:
+            self._listing.keep_linked()
         if not self._listing.unsound_sitemaps:  # What a sitemap lists that was not read whole is not gone.
             self._listing.mark_gone(self._session.now())
 

@@ -21,6 +21,7 @@ from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage
 from sitemirror.store.files import Tree
+from sitemirror.store.gone import forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.listing import Listing
 from sitemirror.store.localities import Localities, is_unfinished
@@ -45,7 +46,7 @@ class Published:
     manifest: str | None
     index: str | None
     mirror_index: str | None
-    incomplete: bool  # a sitemap could not be read, or an old copy had to stay
+    incomplete: bool  # a sitemap or a page's links could not be read, or an old copy had to stay
 
 
 async def publish(
@@ -61,7 +62,8 @@ async def publish(
     tree = space.reserve  # The manifest is written even when no page may be.
     survey = Survey(space.state)
     survey.fail_loops(session.now())
-    complete = status is RunStatus.OK and not survey.counts().not_reached
+    unread = survey.unread() if plan.follows_links else 0
+    complete = status is RunStatus.OK and not survey.counts().not_reached and not unread
     if plan.html and is_unfinished(space.state):
         from sitemirror.engine.localization import localize
 
@@ -72,15 +74,14 @@ async def publish(
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
         failpoint.reached("settled")
+    forget_deleted(space.state, tree)  # of what has been gone since this run
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
         from sitemirror.engine.localization import localize
 
         await localize(tree, Localities(space.state), session.pool, session.watch)
-    if plan.markdown and session.settings.links is Links.LOCAL and complete:  # before that, paths may move yet
-        from sitemirror.engine.local_links import link_locally
-
-        await link_locally(tree, PagesByUrl(space.state), session.watch)
+    if plan.markdown and complete:  # before that, paths may move yet
+        await _link(session, PagesByUrl(space.state), tree)
     failpoint.reached("linked")
     try:
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
@@ -106,8 +107,20 @@ async def publish(
             writer.manifest(header),
             writer.index(header),
             writer.mirror_index() if plan.index else None,
-            incomplete=bool(listing.failed_sitemaps or counts.refresh_failed),
+            incomplete=bool(listing.failed_sitemaps or counts.refresh_failed or unread),
         )
+
+
+async def _link(session: Session, pages: PagesByUrl, tree: Tree) -> None:
+    """Leads the links of Markdown where --links says: back to the site, too, if an earlier run made them local."""
+    if session.settings.links is Links.LOCAL:
+        from sitemirror.engine.local_links import link_locally
+
+        await link_locally(tree, pages, session.watch)
+    elif pages.has_local_links():
+        from sitemirror.engine.local_links import link_to_the_site
+
+        await link_to_the_site(tree, pages, session.watch)
 
 
 def _settle(session: Session, state: State, tree: Tree) -> None:

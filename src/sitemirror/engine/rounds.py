@@ -217,7 +217,7 @@ class Rounds:
         if known.status in (Row.QUEUED, Row.FAILED):
             self._ledger.outside(known.id, reason, self._session.now())
         else:
-            self._ledger.checked(known.id)
+            self._visitor.leave(known)
 
     async def _admitted(self) -> bool:
         """Reserves room under --max-pages, waiting while pages in flight have it all; False when there is none."""

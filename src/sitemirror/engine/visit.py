@@ -23,7 +23,7 @@ from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known, Ledger
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import UNREAD, Row
 from sitemirror.text import counted
 
 MAX_REDIRECTS: Final = 10
@@ -77,13 +77,15 @@ class Visitor:
 
     def freshness(self, known: Known) -> Freshness:
         """Whether `--update` has to ask for a URL that an earlier run settled."""
-        if known.status in (Row.QUEUED, Row.FAILED) or not self._session.settings.update:
+        if known.status in (Row.QUEUED, Row.FAILED) or known.seen == UNREAD or not self._session.settings.update:
             return Freshness.FETCH
         if self._session.settings.re_download_all:
             return Freshness.FETCH
         dates = [known.lastmod] if known.lastmod else []
         if known.status is Row.SAVED:
             dates += self._ledger.lastmods_of_aliases(known.id)
+        if self._plan.follows_links:
+            dates.clear()  # A sitemap's, of long ago: this run has read none.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1
@@ -96,6 +98,11 @@ class Visitor:
         # elsewhere, or was no page: it may be one by now.
         is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
         return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
+
+    def leave(self, known: Known) -> None:
+        """A page that this run does not ask for stays, with what it links to."""
+        self._ledger.checked(known.id)
+        self._follow.unchanged(known)
 
     def tell_unread_dates(self) -> None:
         """Says once for the run that pages were asked for because nobody can tell how old they are."""
@@ -130,7 +137,8 @@ class Visitor:
             if isinstance(following, Result):
                 return following
             chain.append(following)
-            ask = following.path is not None and following.status is Row.SAVED
+            # Somebody may have deleted it; and where the links are to be read, no 304 will do.
+            ask = _has_copy(following) and following.seen != UNREAD and self._keeper.mtime(following) is not None
 
     async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
         await turn.take()

@@ -30,6 +30,8 @@ from sitemirror.text import counted
 STATE_FILE: Final = "_state.sqlite3"
 """The mirror's own state; another (that of a listing) cannot be rebuilt from the mirror."""
 
+INDEX_FILE: Final = "mirror-index.json"
+
 _REBUILT_FROM: Final = ("_manifest.json", "_processed.txt")
 
 

@@ -23,10 +23,12 @@ _OUTSIDE: Final = Row.OUTSIDE.value
 _BYTES: Final = 8 << 20
 """For the bits: of a million URLs, one in 130 waits without need. A hundred URLs touch a small part of them."""
 
-# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise.
+# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. Whoever leaves it out
+# does not answer for it: when nobody lists it any more, that is for those to say who took it.
 _MEET_AGAIN: Final = f"""
 ON CONFLICT (key) DO UPDATE SET
-  run = excluded.run, source = excluded.source, sitemap = excluded.sitemap,
+  run = excluded.run, sitemap = excluded.sitemap,
+  source = CASE WHEN excluded.status = {Row.OUTSIDE} AND status != {Row.OUTSIDE} THEN source ELSE excluded.source END,
   lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
   reason = CASE
     WHEN excluded.status = {Row.OUTSIDE} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
+from sitemirror.store.gone import forget_replaced
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import UNREAD, Row
 from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo, State
 
@@ -48,6 +49,7 @@ class Known(NamedTuple):
     local_at: str | None
     file_size: int | None
     html_sha256: str | None
+    html_size: int | None
 
     @property
     def validators(self) -> Validators:
@@ -92,10 +94,9 @@ UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?
 
 _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
-       coalesce(url.transient, 0), url.size,
-       page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
+       coalesce(url.transient, 0), url.size, page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
        url.depth, url.chain, url.kind, page.html_path, page.received, page.local_at, page.size,
-       page.html_sha256
+       page.html_sha256, page.html_size
 FROM url LEFT JOIN page ON page.id = url.id
 """
 
@@ -108,9 +109,11 @@ WITH RECURSIVE name (id) AS (
 SELECT url.id, url.url, url.run FROM name JOIN url USING (id)
 """
 
+# A page that is gone gives way to one with its very name, not to one whose name only some systems take for it.
 _TAKEN: Final = f"""
-SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND url.status = {Row.SAVED})
-    OR EXISTS (SELECT 1 FROM page WHERE path = ? AND path != wanted)
+SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ?1 AND (url.status = {Row.SAVED}
+      OR (url.status = {Row.GONE} AND path = wanted AND path != ?2)))
+    OR EXISTS (SELECT 1 FROM page WHERE path = ?2 AND path != wanted)
 """
 
 _ROWS: Final = tuple(Row)  # by their values: to look one up in the class costs ten times as much
@@ -140,8 +143,7 @@ class Ledger:
         return [_known(row) for row in self._db.execute(query, (after, *which.values, limit))]
 
     def count(self, which: Selection) -> int:
-        row = self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()
-        return int(row[0])
+        return int(self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()[0])
 
     def saved_among(self, ids: Sequence[int]) -> int:
         """How many of these are pages of their own: some may have turned out to be one page with another."""
@@ -155,21 +157,23 @@ class Ledger:
 
     def least_depth(self, which: Selection) -> int | None:
         """The least depth of a selection; None when it is empty."""
-        query = f"SELECT min(depth) FROM url WHERE {which.condition}"
-        found = self._db.execute(query, which.values).fetchone()[0]
-        return None if found is None else int(found)
+        rows = self._db.execute(f"SELECT min(depth) FROM url WHERE {which.condition}", which.values)
+        return cast("int | None", rows.fetchone()[0])
 
     def find_or_add(self, url: str, source: Known) -> Known:
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
         found, depth = self.find(url), source.depth
+        if found is not None and found.status is Row.GONE and found.path is not None:  # which it no longer is
+            self._set(found.id, status=Row.SAVED)
+            found = found._replace(status=Row.SAVED)
         if found is not None and (depth is None or (found.depth is not None and found.depth <= depth)):
             return found
         self._begin()
         if found is not None:  # A redirect is no step: its end is as deep as it is itself.
             unread = found.depth is None and found.status is Row.SAVED  # by a crawl, which has to follow its links
-            status = Row.QUEUED if unread else found.status
-            self._db.execute("UPDATE url SET depth = ?, status = ? WHERE id = ?", (depth, status, found.id))
-            return found._replace(depth=depth, status=status)
+            seen = UNREAD if unread else found.seen
+            self._db.execute("UPDATE url SET depth = ?, seen = ? WHERE id = ?", (depth, seen, found.id))
+            return found._replace(depth=depth, seen=seen)
         self._db.execute(
             "INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, found_on)"
             " VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?)",
@@ -245,6 +249,7 @@ class Ledger:
             self._saved_again(id, page)
         self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
         self._db.execute(_SAVED, (at, self._run.number, 1 if page.body else 2, id))
+        forget_replaced(self._db, page.path, page.fold)
         self._count()
 
     def _saved_again(self, id: int, page: SavedPage) -> None:
@@ -379,8 +384,7 @@ class Ledger:
 
     def last_not_durable(self) -> int:
         """The highest id among those pages; -1 if there are none."""
-        row = self._db.execute("SELECT max(id) FROM page WHERE durable = 0").fetchone()
-        return -1 if row[0] is None else int(row[0])
+        return int(self._db.execute("SELECT coalesce(max(id), -1) FROM page WHERE durable = 0").fetchone()[0])
 
     def durable(self, files: Iterable[tuple[int, str, str | None]], but: Container[int] = ()) -> None:
         """These files are on the disk itself, `but` for those of some pages, and for what was written since."""

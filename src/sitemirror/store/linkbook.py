@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sitemirror import urls
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import UNREAD, Row
 from sitemirror.store.state import RunInfo, State
 
 
@@ -47,8 +47,10 @@ ON CONFLICT (key) DO UPDATE SET
   status = CASE
     WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
-    WHEN status = {Row.SAVED} AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {Row.QUEUED}
-    ELSE status END
+    ELSE status END,
+  seen = CASE
+    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {UNREAD}
+    ELSE seen END
 RETURNING id
 """
 
@@ -183,9 +185,21 @@ class LinkBook:
         query = f"SELECT id, url FROM url WHERE status = {Row.SKIPPED} AND reason = ? AND size IS NULL ORDER BY id"
         return self._db.execute(query, (reason,)).fetchall() if before < limit else []
 
+    def read_later(self, src: int) -> None:
+        """Whoever asks for the page next has to get it whole: its links have never been read."""
+        self._db.execute("UPDATE page SET etag = NULL, last_modified = NULL WHERE id = ?", (src,))
+
     def still_linked(self, src: int) -> None:
-        """A page has not changed: what it links to is linked in this run too."""
+        """A page has not changed: what it links to is linked in this run too. Where a run by sitemaps has called that
+        gone, a run by links takes it back."""
         self._db.execute(
-            "UPDATE url SET run = ? WHERE id IN (SELECT dst FROM edge WHERE src = ?)",
-            (self._run.number, src),
+            f"""
+            UPDATE url SET run = ?, status = CASE
+              WHEN status != {Row.GONE} OR NOT ? THEN status
+              WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+              WHEN reason IS NULL OR attempts > 0 OR content_type IS NOT NULL THEN {Row.QUEUED}
+              ELSE {Row.OUTSIDE} END
+            WHERE id IN (SELECT dst FROM edge WHERE src = ?)
+            """,
+            (self._run.number, self._by_links, src),
         )

@@ -234,6 +234,28 @@ class Listing:
                 (self._run.number,),
             )
 
+    def keep_linked(self) -> None:
+        """What listed pages link to, and no sitemap ever named, is not gone: pictures, styles, what those need in turn.
+
+        A page that has not changed is not read, so its links are those of the last time.
+        """
+        with self._state.transaction() as db:
+            db.execute(
+                f"""
+                WITH RECURSIVE kept (id) AS (
+                  SELECT id FROM url WHERE run = :run AND status = {Row.SAVED}
+                  UNION
+                  SELECT url.id FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
+                  WHERE url.run != :run AND (url.sitemap = 0 OR url.kind = 2)
+                )
+                UPDATE url SET run = :run, status = CASE
+                  WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+                  ELSE status END
+                WHERE run != :run AND id IN kept
+                """,
+                {"run": self._run.number},
+            )
+
     def mark_gone(self, at: str) -> int:
         """URLs that this start URL listed once and no longer does. Their files stay. Returns how many are new."""
         with self._state.transaction() as db:

@@ -40,6 +40,10 @@ class PagesByUrl:
         self._state = state
         self._db = state.db
 
+    def has_local_links(self) -> bool:
+        """Whether links lead to files of which it is known where they led on the site."""
+        return self._db.execute("SELECT 1 FROM local_link WHERE links != x'' LIMIT 1").fetchone() is not None
+
     def pages(self) -> Iterator[LinkedPage]:
         """Every page with links in it, a few at a time: the rows are changed while they are gone through."""
         last = 0

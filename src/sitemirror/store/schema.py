@@ -37,6 +37,9 @@ class Row(IntEnum):
     GONE = 7  # no sitemap lists it any more
 
 
+UNREAD: Final = -1
+"""Stands in `seen` for a page that was saved without its links: a crawl has met it, and has yet to read it."""
+
 # Of use only when all pages are there, and no two of their keys are near each other: kept up from the first page on,
 # they would be two thirds of what is written for each.
 _SETTLING: Final = (

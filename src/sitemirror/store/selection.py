@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from sitemirror.model import TOO_LARGE
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import UNREAD, Row
 from sitemirror.store.state import RunInfo
 
 _SETTLED: Final = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
@@ -42,7 +42,8 @@ class Selection(NamedTuple):
     @classmethod
     def level(cls, depth: int) -> Selection:
         """What is still to be fetched at one depth of links."""
-        return cls(f"url.status = {Row.QUEUED} AND url.depth <= ?", (depth,))
+        unread = f"url.status = {Row.SAVED} AND url.seen = {UNREAD}"
+        return cls(f"(url.status = {Row.QUEUED} OR {unread}) AND url.depth <= ?", (depth,))
 
     @classmethod
     def old_level(cls, depth: int, run: RunInfo) -> Selection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import Row, in_order
+from sitemirror.store.schema import UNREAD, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -116,6 +116,10 @@ class Survey:
             ),
         )
 
+    def unread(self) -> int:
+        """Saved pages whose links a crawl has yet to read."""
+        return self.one(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND seen = {UNREAD}")
+
     def pages(self) -> Iterator[dict[str, Any]]:
         """Pages on disk, by URL, each with its other names."""
         names = (
@@ -188,12 +192,17 @@ class Survey:
         yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
     def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
-        """(id, url, status, reason, attempts, at, content_type, size, final_url) of listed names that gave no page."""
+        """(id, url, status, reason, attempts, at, content_type, size, final_url) of names that gave no page: those
+        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed."""
+        told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
         query = f"""
-            SELECT a.id, a.url, f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''),
-                   f.content_type, f.size, f.url
+            SELECT a.id, a.url, {told}, f.url
             FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
-            WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) ORDER BY a.id
+            WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
+            UNION ALL
+            SELECT f.id, f.url, {told}, NULL FROM url AS f
+            WHERE f.id IN (SELECT final FROM resolved) AND f.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED})
+            ORDER BY 1
         """
         return self._db.execute(query).fetchall()
 
