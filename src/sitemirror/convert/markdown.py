@@ -45,7 +45,6 @@ _EMPTY_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\()").search
 _MINGLED: Final = re.compile(r"(?:\*__?|<(?:em|strong)>)\*\*?(?=[^\w\s*])").search
 # A quote, a table or a rule in an item.
 _IN_ITEM: Final = re.compile(r"\n[ >]* (?:> |\| --- |---(?:\n|\Z))").search
-_SET_IN: Final = ("  > ", "> > ", "  | --- ", "> | --- ", "  ---", "> ---")  # what each of them begins with, at least
 # Stars that mark nothing, for the renderer sees no more than letters in signs beyond ASCII that stand in an element.
 _UNREAD_STARS, _UNREAD_TILDES = (
     re.compile(rf"{sign}(?:(?<=[^\W_]{sign}){sign}*+(?=[^\w\s!-~])|(?<=[^\w\s!-~]{sign}){sign}*+(?=[^\W_]))").search
@@ -61,7 +60,7 @@ def render(elements: Sequence[Element]) -> str:
     raw = _raw(elements)
     shows_nothing = _EMPTY_LINK(raw) is not None
     has_unread = _has_unread(raw)
-    has_blocks = any(map(raw.__contains__, _SET_IN)) and _IN_ITEM(raw) is not None
+    has_blocks = _IN_ITEM(raw) is not None
     has_spacing = "&#160;" in raw and _SPACING(raw) is not None
     if (
         shows_nothing
