@@ -280,8 +280,19 @@ def test_a_rule_of_the_page_s_own_style_sheets_hides(css: str, hidden: str, size
         (".tab-pane{display:none}", f"<div class=tab-pane>{UNSEEN}</div>"),
         ("#x{display:none}", f"<p id=x>{UNSEEN}</p><button aria-controls=x>More</button>"),
         (".x{display:none}", f"<p class=x>{UNSEEN * 9}</p>"),
+        (".hidden{display:none}", f"<p class='hidden md:block'>{UNSEEN}</p>"),
+        (".d-none{display:none}", f"<p class='d-none d-md-block'>{UNSEEN}</p>"),
+        (".x{display:none}.y{display:block}", f"<p class='x y'>{UNSEEN}</p>"),
+        (".x{display:none}#y{display:block}", f"<p class=x id=y>{UNSEEN}</p>"),
+        (".x{display:none;&.open{display:block}}", f"<p class='x open'>{UNSEEN}</p>"),
+        (".x{display:none;@media (min-width:1px){display:block}}", f"<p class=x>{UNSEEN}</p>"),
+        (".x{display:none}input:checked+p{display:block}", f"<input type=checkbox><p class=x>{UNSEEN}</p>"),
+        (".q:before{content:'}'}@media print{.x{display:none}}", f"<p class=x>{UNSEEN}</p>"),
     ],
-    ids=["print", "open", "width", "script", "target", "fades in", "style", "letters", "tab", "control", "page"],
+    ids=[
+        *("print", "open", "width", "script", "target", "fades in", "style", "letters", "tab", "control", "page"),
+        *("utility", "bootstrap", "class", "id", "nested", "nested width", "ticked", "brace in a text"),
+    ],
 )
 def test_a_rule_that_something_takes_back_hides_nothing(css: str, shown: str) -> None:
     """What another rule, a script, a control or its own style shows is content, and so is what most of a page is."""

@@ -110,9 +110,10 @@ LINKS = {
         "<iframe srcdoc=\"<a href='../m/docs/x'>&#233;</a>\"></iframe>",
     ),
     "lazy": (
-        '<img src="data:," data-src="i.png" data-srcset="i.png 1x, /j.png 2x"><img data-lazy-src=i.png>',
+        '<img src="data:," data-src="i.png" data-srcset="i.png 1x, /j.png 2x"><img data-lazy-src=i.png>'
+        '<source data-lazy-srcset="i.png 1x">',
         '<img src="data:," data-src="../m/docs/i.png" data-srcset="../m/docs/i.png 1x, ../m/j.png 2x">'
-        "<img data-lazy-src=../m/docs/i.png>",
+        '<img data-lazy-src=../m/docs/i.png><source data-lazy-srcset="../m/docs/i.png 1x">',
     ),
     "lazy frame": ('<iframe data-src="f"></iframe>', '<iframe data-src="../m/docs/f"></iframe>'),
     "form": ('<form action="send?a=1">', '<form action="https://example.com/docs/send?a=1">'),

@@ -210,6 +210,21 @@ async def test_later_runs_keep_what_listed_pages_need(site: Site, out: Path, cop
     assert (report.successful, report.changed, copy.files["i.png"]) == (3, 1, b"new")
 
 
+async def test_later_runs_keep_what_is_needed_behind_redirects(site: Site, out: Path, copy: Copy) -> None:
+    """A listed page that leads elsewhere needs what is there, and a style sheet that has moved what it loads."""
+    site.redirect("/a", "/real")
+    site.html_page("/real", "R", '<link rel="stylesheet" href="/s.css"><img src="/pic.png">')
+    site.redirect("/s.css", "/s-1.css")
+    site.page("/s-1.css", "p { background: url(i.png) }", type="text/css")
+    for name in ("/pic.png", "/i.png"):
+        site.page(name, b"i", type="image/png")
+    site.sitemap(urls=["/a"])
+    for update in (False, False, True):
+        await mirror(site.url, output=out, rate_limit=0, format="html", update=update)
+        assert (copy.manifest["gone"], len(copy.manifest["pages"])) == ([], 4)
+    assert not verify(copy.folder).problems
+
+
 @pytest.mark.parametrize("format", ["html", "both"])
 async def test_a_page_that_becomes_a_file_has_a_files_name(site: Site, run: Crawl, copy: Copy, format: str) -> None:
     """A page turns into a PDF and back: each time the copy is as a new one would be, and links lead there."""

@@ -79,3 +79,25 @@ async def test_an_asset_saved_without_an_ending_stays_where_it_is(site: Site, ru
     report = await run(re_download_all=True)
     assert (set(copy.files), report.warnings) == ({"index.html", "badge"}, ())
     assert b"xmlns" in copy.files["badge"]
+
+
+async def test_an_asset_that_changes_its_type_stays_where_it_is(site: Site, run: Crawl, copy: Copy) -> None:
+    """Nor does one move that had an ending, and nobody is told of a collision with nobody."""
+    site.page("/", '<title>Home</title><img src="/p">')
+    for kind in ("image/svg+xml", "text/css", "image/png"):
+        site.page("/p", f"/* {kind} */", type=kind)
+        report = await run(re_download_all=True)
+        assert (set(copy.files), report.warnings) == ({"index.html", "p.svg"}, ())
+
+
+async def test_a_lost_state_does_not_give_a_file_to_what_leads_to_it(site: Site, run: Crawl, copy: Copy) -> None:
+    """/badge leads to /badge.svg, which is the name that a drawing at /badge would have."""
+    site.page("/", '<title>Home</title><img src="/badge">')
+    site.redirect("/badge", "/badge.svg")
+    site.page("/badge.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>", type="image/svg+xml")
+    await run()
+    for part in (*copy.folder.glob("_state.sqlite3*"), *copy.folder.glob("*.json")):
+        part.unlink()
+    report = await run()
+    assert "badge.svg" in copy.files
+    assert not [warning for warning in report.warnings if "collision" in warning]

@@ -60,11 +60,13 @@ def test_one_page_of_xml_is_converted_whole(site: Site, run_cli: RunCli, tmp_pat
         (b'<div class="a"/>', b'<div class="a"></div>'),
         (b"<p title='/>' />", b"<p title='/>'></p>"),
         (b"<br/><img src='x' /><hr />", b"<br/><img src='x' /><hr />"),
-        (b"<!-- <p/> --><![CDATA[<p/>]]><?x <p/> ?>", b"<!-- <p/> --><![CDATA[<p/>]]><?x <p/> ?>"),
+        (b"<!-- <p/> --><?x <p/> ?>", b"<!-- <p/> --><?x <p/> ?>"),
+        (b"<pre><![CDATA[a <b/> && c]]></pre><br/>", b"<pre>a &lt;b/&gt; &amp;&amp; c</pre><br/>"),
+        (b"<script>//<![CDATA[\n'<p/>'\n//]]></script><p/>", b"<script>//<![CDATA[\n'<p/>'\n//]]></script><p></p>"),
         (b"<svg><rect/></svg>", b"<svg><rect></rect></svg>"),
         (b"<p>1 /> 2</p>", b"<p>1 /> 2</p>"),
     ],
 )
 def test_what_is_closed_where_it_begins(xml: bytes, html: bytes) -> None:
-    """Elements get an end tag, those that HTML closes by itself do not; all else stays byte for byte."""
+    """Elements get an end tag, those that HTML closes by itself do not; plain text is escaped, all else stays."""
     assert as_html(xml) == html

@@ -105,3 +105,25 @@ def test_after_a_run_that_died_pages_are_read_by_workers(site: Site, out: Path, 
     resumed = run_cli("mirror", site.url, *options, out)
     assert resumed.json["successful"] == 20
     assert resumed.json["profile"]["workers_cpu_sec"] > 0
+
+
+def test_a_page_that_takes_the_place_of_one_that_is_gone(site: Site, out: Path, run_cli: RunCli) -> None:
+    """A run dies when the file is replaced and the state does not know yet: no page has another's text afterwards."""
+    for path in ("/a.html", "/a"):
+        site.html_page(path, path, f"<p>This is {path} itself.</p>")
+    options = ("--rate-limit", 0, "--output", out)
+    site.sitemap(urls=["/a.html"])
+    assert run_cli("mirror", site.url, *options).returncode == 0
+    site.sitemap(urls=["/a"])
+    (file,) = out.glob("*/a/index.md")
+    for step in range(1, 9):
+        died = run_cli("mirror", site.url, *options, "--update", env={"SITEMIRROR_FAILPOINT": f"rows-written:{step}"})
+        if "/a itself" in file.read_text(encoding="utf-8"):
+            break
+    assert died.returncode != 0
+    assert "/a itself" in file.read_text(encoding="utf-8")
+    site.sitemap(urls=["/a.html"])
+    for _ in range(2):
+        assert run_cli("mirror", site.url, *options).returncode == 0
+    assert "/a.html itself" in file.read_text(encoding="utf-8")
+    assert run_cli("verify", file.parents[1]).returncode == 0

@@ -59,10 +59,11 @@ def test_html_that_is_shown_later_or_in_a_frame() -> None:
     """What scripts load when a reader is near counts, and so does a srcdoc, whose places are its own."""
     found = html_links(
         b"""<img data-src=a.png data-srcset="b.png 2x"><iframe data-src=c.html></iframe>
+        <img data-lazy-srcset="e.png 1x">
         <iframe srcdoc="<p id=i><a href=#j></a><img src=d.png>"></iframe>"""
     )
     assert found.anchors == set()
-    assert found.references == {("a.png", ""), ("b.png", ""), ("c.html", ""), ("d.png", "")}
+    assert found.references == {("a.png", ""), ("b.png", ""), ("c.html", ""), ("d.png", ""), ("e.png", "")}
 
 
 def test_where_a_link_leads() -> None:

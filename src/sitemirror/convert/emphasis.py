@@ -41,7 +41,7 @@ def mend_emphasis(element: Element) -> int:
 def end_lines(element: Element) -> int:
     """Ends emphasis with its line, and lets it begin again on the next one. The number of line breaks."""
     breaks = [(br, top) for br in element.iter_elements("br") if (top := _emphasis_around(br)) is not None]
-    for br, top in breaks:
+    for br, top in reversed(breaks):  # from the last one, so that each moves no more than its own line
         end = top.parent
         while end is not None and isinstance(around := br.parent, Element) and around is not end:
             after = Element(around.tag, None, list(br.next_siblings))
@@ -76,11 +76,12 @@ def unnest(element: Element) -> int:
 def _bare(element: Element) -> int:
     """Takes elements away that stand between emphasis and the text beside it or in it. Their number."""
     taken = 0
+    holders: set[Node] = set()  # of blocks: asking one takes as long as it is
     for part in list(element.iter_elements(_SPLIT)):
         for _time in range(_MOST):
             near = [part.previous_sibling, part.next_sibling, part.parent]
             near += (part[0], part[-1]) if len(part) else ()
-            neutral = [node for node in near if _is_neutral(node)]
+            neutral = [node for node in near if _is_neutral(node, holders)]
             if not neutral:
                 break
             for node in dict.fromkeys(neutral):
@@ -89,13 +90,13 @@ def _bare(element: Element) -> int:
     return taken
 
 
-def _is_neutral(node: Node | None) -> TypeGuard[Element]:
-    return (
-        isinstance(node, Element)
-        and node.tag in _NEUTRAL
-        and node.parent is not None
-        and next(node.iter_elements(_BLOCKS), None) is None
-    )
+def _is_neutral(node: Node | None, holders: set[Node]) -> TypeGuard[Element]:
+    if not isinstance(node, Element) or node.tag not in _NEUTRAL or node.parent is None or node in holders:
+        return False
+    if next(node.iter_elements(_BLOCKS), None) is None:
+        return True
+    holders.add(node)
+    return False
 
 
 def _join(element: Element, tags: tuple[str, ...]) -> int:

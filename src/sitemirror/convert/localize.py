@@ -56,7 +56,8 @@ _ACTIONS: Final = frozenset((("form", "action"), ("button", "formaction"), ("inp
 # Nearly every `style` is without a function, and nearly every http-equiv says the charset: neither holds a URL.
 _CANDIDATES: Final = (
     '[href], [src], [srcset], [style*="("], [style*="@"], [background], [poster], [data], [action], [formaction], '
-    r"[imagesrcset], [srcdoc], [xlink\:href], style, [data-src], [data-srcset], [data-lazy-src], [data-original], "
+    r"[imagesrcset], [srcdoc], [xlink\:href], style, "
+    f"{', '.join(f'[{name}]' for name in (*LAZY_SOURCES, *LAZY_SRCSETS))}, "
     'meta[http-equiv*="refresh" i], meta[http-equiv*="security" i]'
 )
 # The bytes of a local file may have changed, and it has no origin to ask.

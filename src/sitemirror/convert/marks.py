@@ -63,7 +63,7 @@ _DASHES: Final = {"r": "| ---: ", "c": "| :---: "}
 _NO_TABLE: Final = re.compile(f"{_COLUMNS}[rc-]*{_COLUMNS} ?")
 _LINE_APART: Final = re.compile(f"^[ \\t>]*{_APART}\n[ \\t>]*\n", re.M)
 # At the end of a cell they break nothing. Found by their own character, which is the fastest.
-_OUTER_BREAKS: Final = re.compile(f"{LINE_BREAK}(?: *{LINE_BREAK})*+ *+(?=\\|)")
+_OUTER_BREAKS: Final = re.compile(f"{LINE_BREAK}(?: *{LINE_BREAK})*+ *+(?=(\\|)?)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 
 FIRST_NOTE: Final = "10"
@@ -179,6 +179,8 @@ def resolve(markdown: str, marks: Sequence[str]) -> str:
 
 def _end_of_cell(found: re.Match[str]) -> str:
     """One blank before the bar, two in a cell that has nothing else."""
+    if found[1] is None:
+        return found[0]
     start = found.start()
     before = found.string[max(start - 2, 0) : start]
     return "" if before[-1:] == " " and before != "| " else " "

@@ -1,13 +1,14 @@
 """Finds the rules of a page's own style sheets that hide text for good, so far as that can be told without a browser.
 
 A rule counts that holds always and is for one name, if no other rule shows what has that name and no script of the page
-speaks of it: whoever hides what somebody is to see later has to say so.
+speaks of it: whoever hides what somebody is to see later has to say so. Another name of an element may show it as well,
+as `md:block` does beside `hidden`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from turbohtml import Element
@@ -18,7 +19,13 @@ from sitemirror.convert.styles import declarations, hides
 # How it is written, by machines and by people: what is not there is found out faster than by any pattern.
 # Neither `visibility` nor `opacity` is among them: makers of pages hide with those what fades in.
 _SIGNS: Final = ("display:none", "display: none", "font-size:0", "font-size: 0", "-999", "rect(0", "rect(1px")
-_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
+_UNREAD: Final = re.compile(r"/\*.*?(?:\*/|\Z)|\"[^\"\n]*+\"|'[^'\n]*+'", re.S)  # comments and texts
+# Sheets that show by these what somebody has ticked or gone to, or what only begins with a name, are not understood.
+_BEYOND: Final = (":checked", ":target", "[class", "[id")
+# What names say that show something, in sheets that are not the page's own.
+_SHOWS: Final = re.compile(
+    r"(?:^|[:-])(?:block|flex|grid|inline|table|contents|show\w*|visible|active|open)(?:-\w+)?$"
+).search
 _SELECTOR: Final = re.compile(r"[a-z][a-z0-9]*+[.#]|[.#]").match
 _NAME: Final = re.compile(r"-?[A-Za-z_][\w-]*+").fullmatch
 _MEDIA: Final = frozenset(("", "all", "screen"))
@@ -33,6 +40,7 @@ class Rule(NamedTuple):
 
     selector: str
     inherits: bool
+    css: str  # all that the sheets say, in which another name may be shown
 
 
 def hiding_rules(document: Document) -> list[Rule]:
@@ -40,27 +48,32 @@ def hiding_rules(document: Document) -> list[Rule]:
     css = "\n".join([style.text for style in document.styles if _applies(style)])
     if not css or not any(sign in css for sign in _SIGNS):
         return []
-    if "/*" in css:
-        css = _COMMENT.sub("", css)
+    css = _UNREAD.sub("", css)
+    if any(sign in css for sign in _BEYOND):
+        return []
     scripts = "\n".join([element.text for element in document.head if element.tag == "script"])
-    found: dict[str, Rule] = {}
+    found: list[Rule] = []
+    judged: set[str] = set()
+    blocks: dict[int, dict[str, str]] = {}
     for selectors, declared in _blocks(css):
         names = _hidden_by(declared)
-        if not names or len(found) >= _MOST:
+        if not names:
             continue
         for selector in map(str.strip, selectors.split(",", _MOST)[:_MOST]):
             start = _SELECTOR(selector)
-            if start is None or selector in found or not _NAME(selector, start.end()):
+            if start is None or selector in judged or len(judged) >= _MOST or not _NAME(selector, start.end()):
                 continue
+            judged.add(selector)
             name = selector[start.end() - 1 :]
-            if not _is_shown(css, name, names) and not _speaks_of(scripts, name[1:]):
-                found[selector] = Rule(selector, names[0] == "font-size")
-    return list(found.values())
+            if not _is_shown(css, name, names, blocks) and not _speaks_of(scripts, name[1:]):
+                found.append(Rule(selector, names[0] == "font-size", css))
+    return found
 
 
-def hidden_by(body: Element, rules: Iterable[Rule]) -> list[Element]:
-    """What the rules hide, but for what its own style shows."""
+def hidden_by(body: Element, rules: Sequence[Rule]) -> list[Element]:
+    """What the rules hide, but for what its own style or another of its names may show."""
     inherits = {rule.selector: rule.inherits for rule in rules}
+    names = {selector[max(selector.find("."), selector.find("#")) :] for selector in inherits}
     found: dict[Element, None] = {}
     for is_loose in (False, True):
         if selectors := [selector for selector, inherited in inherits.items() if inherited is is_loose]:
@@ -68,9 +81,20 @@ def hidden_by(body: Element, rules: Iterable[Rule]) -> list[Element]:
                 style = element.attr("style")
                 if style is not None and not declarations(style).keys().isdisjoint(("display", *_AWAY, "font-size")):
                     continue
+                if any(_may_show(name, rules[0].css) for name in _names_of(element) if name not in names):
+                    continue
                 if not is_loose or element.find() is None:
                     found[element] = None
     return list(found)
+
+
+def _names_of(element: Element) -> list[str]:
+    id = element.attr("id")
+    return [*[f".{name}" for name in (element.attr("class") or "").split()], *([f"#{id}"] if id else [])]
+
+
+def _may_show(name: str, css: str) -> bool:
+    return name in css or _NAME(name, 1) is None or _SHOWS(name, 1) is not None
 
 
 def _applies(style: Element) -> bool:
@@ -89,7 +113,7 @@ def _blocks(css: str) -> Iterator[tuple[str, dict[str, str]]]:
             closing = len(css) if closing < 0 else closing
             if opening >= 0:
                 depth += css.count("{", done, opening) - css.count("}", done, opening)
-                if depth == 0:
+                if depth == 0 and css.find("{", here, closing) < 0:  # What is nested says more.
                     start = max(css.rfind(end, 0, opening) for end in "{};") + 1
                     yield css[start:opening], declarations(css[opening + 1 : closing])
                 done = opening
@@ -105,8 +129,8 @@ def _hidden_by(declared: Mapping[str, str]) -> tuple[str, ...]:
     return ("font-size",) if "font-size" in declared and hides({"font-size": declared["font-size"]}) else ()
 
 
-def _is_shown(css: str, name: str, names: tuple[str, ...]) -> bool:
-    """Whether any rule for `name` declares otherwise what hides it."""
+def _is_shown(css: str, name: str, names: tuple[str, ...], blocks: dict[int, dict[str, str]]) -> bool:
+    """Whether any rule for `name` declares otherwise what hides it. `blocks` are those read before, by their places."""
     here = css.find(name)
     for _place in range(_MOST_PLACES):
         if here < 0:
@@ -117,7 +141,9 @@ def _is_shown(css: str, name: str, names: tuple[str, ...]) -> bool:
         if opening < 0 or closing < 0:
             return False
         if not _in_name(css[end]):
-            declared = declarations(css[opening + 1 : closing])
+            if opening not in blocks:
+                blocks[opening] = declarations(css[opening + 1 : closing])
+            declared = blocks[opening]
             if any(one in declared for one in names) and not _hidden_by(declared):
                 return True
         here = css.find(name, end)

@@ -14,19 +14,22 @@ _VOID: Final = frozenset(
     b"area base br col embed hr img input link meta param source track wbr".split()  # which HTML closes by itself
 )
 _CLOSED: Final = re.compile(
-    rb"<!--(?:.*?-->|.*)|<!\[CDATA\[(?:.*?\]\]>|.*)|<\?(?:.*?\?>|.*)"
-    rb"|<([A-Za-z][\w.-]*+)((?:\s++[^\s=/><\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>",
+    rb"<!--(?:.*?-->|.*)|<\?(?:.*?\?>|.*)|<(?:script|style)\b(?:[^>]*[^>/])?>(?:.*?</(?:script|style)|.*)"
+    rb"|<!\[CDATA\[(?P<said>.*?)(?:\]\]>|\Z)"
+    rb"|<(?P<name>[A-Za-z][\w.-]*+)(?P<attributes>(?:\s++[^\s=/><\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>",
     re.DOTALL,
 )
 
 
 def as_html(page: bytes) -> bytes:
-    """`page` with an end tag for each element that is closed where it begins."""
-    return _CLOSED.sub(_opened, page) if b"/>" in page else page
+    """`page` with an end tag for each element that is closed where it begins, and without sections of plain text."""
+    return _CLOSED.sub(_opened, page) if b"/>" in page or b"<![CDATA[" in page else page
 
 
 def _opened(found: re.Match[bytes]) -> bytes:
-    name = found[1]
+    if (said := found["said"]) is not None:
+        return said.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+    name = found["name"]
     if name is None or name in _VOID:
         return found[0]
-    return b"<%b%b></%b>" % (name, found[2], name)
+    return b"<%b%b></%b>" % (name, found["attributes"], name)

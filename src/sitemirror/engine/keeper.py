@@ -156,9 +156,9 @@ class Keeper:
 
     def _wanted_asset(self, known: Known, content_type: str) -> str:
         folder, url = self._folder(known.url), known.url
-        own_name = f"{folder}/{paths.asset_path(url)}"
-        # What was saved under its own name alone, as older versions did, stays there.
-        return own_name if known.path == own_name else f"{folder}/{paths.asset_path(url, content_type)}"
+        # What has been saved under one of its names stays there, whatever its type is by now.
+        names = [f"{folder}/{name}" for name in paths.asset_paths(url)] if known.path else []
+        return known.path if known.path in names else f"{folder}/{paths.asset_path(url, content_type)}"
 
     def can_name(self, url: str) -> bool:
         """Whether this system can write the name of the URL's file."""
@@ -184,6 +184,8 @@ class Keeper:
             self._tree.touch(path, self._session.clock.now().timestamp())
             size, local_at = self._size(path), known.local_at or ""
             return _OnDisk(path, wanted, fold, size, known.sha256, received, changed=False, local_at=local_at)
+        if saved_at is None:
+            self._ledger.make_room(path, fold)
         with self._session.watch.working(Stage.SAVING):
             try:
                 self._tree.write(path, data)
@@ -252,6 +254,8 @@ class Keeper:
         path = saved_at or self._place(known.url, wanted, fold_key(wanted))
         if not saved_at and self._tree.is_folder(path):  # which a draft would find out only when it is whole
             path = self._another_place(known.url, wanted)
+        if not saved_at:
+            self._ledger.make_room(path, fold_key(wanted))
         self._promised.add(path)
         try:
             with suppress(_Discarded), self._tree.replace_with(path) as file:

@@ -102,7 +102,10 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     if folder != home:
         folder = f"{home}/_external/{folder}"
     # No HTML file says whose it is; but the name of one that had to give way is its URL's alone, so that comes first.
-    for name in (paths.page_path(url, ".html"), *paths.asset_paths(url)):
+    own, *longer = paths.asset_paths(url)
+    # With an ending added to it, a name may be another URL's own: /badge leads to /badge.svg.
+    free = [name for name in longer if not restorer.has_file(f"{folder}/{name}")]
+    for name in (paths.page_path(url, ".html"), own, *free):
         wanted_html = f"{folder}/{name}"
         for path in (paths.collision_path(wanted_html, url), wanted_html):
             if tree.exists(path):

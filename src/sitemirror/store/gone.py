@@ -21,9 +21,9 @@ DELETE FROM page WHERE fold = ? AND path = ?
 _GONE: Final = f"SELECT page.id, page.path FROM url CROSS JOIN page ON page.id = url.id WHERE url.status = {Row.GONE}"
 
 
-def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> None:
-    """The file of a page has become another page's: a site that drops `.html` from its URLs has all its pages so."""
-    db.execute(_REPLACED, (bytearray(fold), path))
+def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
+    """The file of a page becomes another page's: a site that drops `.html` from its URLs has all its pages so."""
+    return db.execute(_REPLACED, (bytearray(fold), path)).rowcount > 0
 
 
 def forget_deleted(state: State, tree: Tree) -> None:

@@ -231,6 +231,12 @@ class Ledger:
         """What others write to the state now belongs to the batch."""
         self._begin()
 
+    def make_room(self, path: str, fold: bytes) -> None:
+        """Before a file is written over that of a page that is gone: after a kill, no row may name other bytes."""
+        self._begin()
+        if forget_replaced(self._db, path, fold):
+            self.commit()
+
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN")
@@ -249,7 +255,6 @@ class Ledger:
             self._saved_again(id, page)
         self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
         self._db.execute(_SAVED, (at, self._run.number, 1 if page.body else 2, id))
-        forget_replaced(self._db, page.path, page.fold)
         self._count()
 
     def _saved_again(self, id: int, page: SavedPage) -> None:

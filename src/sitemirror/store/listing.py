@@ -243,12 +243,14 @@ class Listing:
             db.execute(
                 f"""
                 WITH RECURSIVE kept (id) AS (
-                  SELECT id FROM url WHERE run = :run AND status = {Row.SAVED}
+                  SELECT id FROM url WHERE run = :run AND status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN})
                   UNION
                   SELECT url.id FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
                   WHERE url.run != :run AND (url.sitemap = 0 OR url.kind = 2)
+                  UNION
+                  SELECT url.leads_to FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
                 )
-                UPDATE url SET run = :run, status = CASE
+                UPDATE url SET run = CASE run WHEN 0 THEN 0 ELSE :run END, status = CASE
                   WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
                   ELSE status END
                 WHERE run != :run AND id IN kept

@@ -42,7 +42,11 @@ class PagesByUrl:
 
     def has_local_links(self) -> bool:
         """Whether links lead to files of which it is known where they led on the site."""
-        return self._db.execute("SELECT 1 FROM local_link WHERE links != x'' LIMIT 1").fetchone() is not None
+        query = f"""
+            SELECT 1 FROM local_link JOIN url USING (id) JOIN page USING (id)
+            WHERE links != x'' AND url.status = {Row.SAVED} LIMIT 1
+        """
+        return self._db.execute(query).fetchone() is not None
 
     def pages(self) -> Iterator[LinkedPage]:
         """Every page with links in it, a few at a time: the rows are changed while they are gone through."""

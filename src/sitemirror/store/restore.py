@@ -119,6 +119,11 @@ class Restorer:
         if not self.knows(url):
             self._found(self._row(url, Row.QUEUED), depth)
 
+    def has_file(self, path: str) -> bool:
+        """Whether a page is remembered there already."""
+        query = "SELECT 1 FROM page WHERE fold = ? AND path = ?"
+        return self._db.execute(query, (fold_key(path), path)).fetchone() is not None
+
     def at_path(self, path: str) -> bool:
         """Whether a page is remembered there already; then whose file it is nobody can tell."""
         changed = self._db.execute("UPDATE page SET received = NULL WHERE path = ?", (path,))
