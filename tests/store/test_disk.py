@@ -6,13 +6,14 @@ import errno
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from threading import Event
 
 import pytest
 
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.store.disk import Space, Together, space
+from sitemirror.store.disk import Space, Together, space, sync_file_system
 from sitemirror.store.files import Tree
 
 MB = 1024 * 1024
@@ -230,6 +231,25 @@ def test_a_sync_that_failed_is_no_answer_to_others() -> None:
     errors = [error for error in _ask(disk, others=8) if error is not None]
     assert [str(error) for error in errors] == ["[Errno 5] the disk is broken"]
     assert disk.begun == 3
+
+
+def test_many_with_a_few_files_each_are_synced_together(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred sites that end at once would make the disk's journal wait for each of their files."""
+    if sync_file_system(os.open(out.parent, os.O_RDONLY)) is False:
+        pytest.skip("this system has no call for all files at once")
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", forced.append)
+    monkeypatch.setattr("sitemirror.store.disk._together", cache(lambda _: Together()))
+    tree = Tree(out, min_free_mb=0)
+    tree.prepare()
+    tree.write("a/index.md", b"x")
+    tree.write("b/index.md", b"x")
+    assert tree.sync([]) == set()
+    assert tree.sync(["a/index.md"]) == {"a/index.md"}
+    alone = len(forced)
+    assert alone == 3  # the file and its two folders
+    assert tree.sync(["b/index.md"]) == {"b/index.md"}
+    assert len(forced) == alone
 
 
 def test_a_hundred_who_asked_before_a_sync_began_are_answered_by_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -45,6 +46,26 @@ async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
         readers.expect(5_000)
         assert len(await started(readers)) == suitable_workers()
         assert readers._busy == 0.0  # Those that came before they were up waited for them.
+
+
+@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
+async def test_many_sites_that_are_fast_together_start_them_at_once() -> None:
+    """A hundred slow sites are as much work as a fast one; a dozen are not."""
+    async with pool_of(0) as (readers, _):
+        readers.expect_rate(12.0)
+        await asyncio.sleep(0.3)
+        assert readers.pids == []
+        readers.expect_rate(500.0)
+        assert len(await started(readers)) == suitable_workers()
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="no priorities that can be asked for")
+async def test_workers_let_the_parent_go_first() -> None:
+    """Requests go out on time however many pages wait to be converted."""
+    async with pool_of(1) as (readers, _):
+        (worker_pid,) = await started(readers)
+        ours = os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, worker_pid) > ours or ours >= 19
 
 
 @pytest.mark.parametrize("program", [None, "hangs"])

@@ -44,11 +44,12 @@ def end_lines(element: Element) -> int:
     for br, top in reversed(breaks):  # from the last one, so that each moves no more than its own line
         end = top.parent
         while end is not None and isinstance(around := br.parent, Element) and around is not end:
+            is_first = br.previous_sibling is None  # To count what is left would take as long as it is, for each line.
             after = Element(around.tag, None, list(br.next_siblings))
             around.insert_after(br)
             if len(after):
                 br.insert_after(after)
-            if not len(around):
+            if is_first:
                 around.decompose()
     return len(breaks)
 

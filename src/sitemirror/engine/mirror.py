@@ -66,7 +66,9 @@ async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
 
         return stopped_before_it_began(session, start_url, plan)
     with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file="_checkpoint.json") as space:
-        return await Mirror(session, space, arrival, plan, robots).run()
+        report = await Mirror(session, space, arrival, plan, robots).run()
+        await space.leave()
+        return report
 
 
 class Mirror:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -62,6 +63,11 @@ class Workspace:
             self.locked.add(host_folder)
             self.state.put("writing_to", sorted(self.locked))
 
+    async def leave(self) -> None:
+        """Notes that nothing more is written. Other sites' runs go on while the disk takes it."""
+        self.state.put("writing_to", [])
+        await asyncio.to_thread(self.state.fold)
+
     def file(self, name: str) -> str:
         return f"{self.home}/{name}"
 
@@ -91,7 +97,8 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
             _tidy(space)
             finish_moves(state, tree)
             yield space
-            state.put("writing_to", [])
+            if state.get("writing_to"):
+                state.put("writing_to", [])
         except sqlite3.OperationalError as error:
             raise state.refusal(error) from error
         except sqlite3.DatabaseError as error:

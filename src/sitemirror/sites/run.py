@@ -32,7 +32,7 @@ COMMON: Final = frozenset({"workers", "max_connections", "quiet", "verbose"})
 TRIES: Final = 3
 """How often a site is begun whose folder one of the others was writing to."""
 
-APART: Final = 0.01
+APART: Final = 0.005
 """Seconds between the beginnings of two sites: a hundred in step would all want the processor at once, to the end."""
 
 NAMED: Final = 5
@@ -120,6 +120,7 @@ class SitesRun(Run[SitesReport]):
     async def _work(self) -> SitesReport:
         started = self._clock.monotonic()
         pool = Pool(workers=self._settings.workers, warn=self._warn)
+        pool.expect_rate(sum(visit.site.settings.content_rate for visit in self._visits))
         lent = None if self._resolver is None else Lent(self._resolver)
         try:
             while self._begin(pool, lent):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -21,6 +23,7 @@ MIN_FREE_FILES: Final = 1_000
 """Fewer inodes than this and the run stops: every page needs up to one per folder of its path."""
 
 _FULL: Final = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_MOMENT: Final = 1.0  # seconds
 _RESUME_HINT: Final = "free some space, then run the same command: it resumes"
 
 
@@ -58,6 +61,11 @@ def syncs_begun(folder: Path) -> int:
     return _together(folder.stat().st_dev).begun
 
 
+def others_sync(folder: int) -> bool:
+    """Whether somebody else in this process wanted files of the same file system on its disk just before."""
+    return _together(os.fstat(folder).st_dev).crowded()
+
+
 class Together:
     """Answers all who have asked for a sync by the next one that begins, whoever makes it.
 
@@ -68,6 +76,12 @@ class Together:
         self.begun = 0
         self._answered = 0  # the last one that went well
         self._turn = Lock()
+        self._asked_at = -math.inf
+
+    def crowded(self) -> bool:
+        """Whether this was asked a moment ago: then there are many with a few files each, and one sync serves all."""
+        before, self._asked_at = self._asked_at, time.monotonic()
+        return self._asked_at - before < _MOMENT
 
     def sync(self, call: Callable[[], None], asked: int | None = None) -> None:
         """Returns when `call`, whoever made it, was begun after now, or after `asked` others, and has ended well."""

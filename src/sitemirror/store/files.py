@@ -19,7 +19,16 @@ from typing import Final
 
 from sitemirror import failpoint
 from sitemirror.errors import OutputError
-from sitemirror.store.disk import DiskGuard, Space, refusal, refusals_of, space, sync_file_system, syncs_begun
+from sitemirror.store.disk import (
+    DiskGuard,
+    Space,
+    others_sync,
+    refusal,
+    refusals_of,
+    space,
+    sync_file_system,
+    syncs_begun,
+)
 from sitemirror.store.folders import Folders, Place, folders_of, is_link, symlink_refused
 from sitemirror.store.landing import NEW, discard, put_beside, replace
 from sitemirror.store.streams import Draft, LineLog, write_all
@@ -264,8 +273,9 @@ class Tree:
 
         May run in a thread beside the writer, which may have taken a file away meanwhile.
         """
-        rels = list(rels)
-        found = self._sync_together(rels, asked) if len(rels) > _FEW else set()
+        if not (rels := list(rels)):
+            return set()
+        found = self._sync_together(rels, asked) if self._others_sync() or len(rels) > _FEW else set()
         rels = [rel for rel in rels if rel not in found]
         folders: set[tuple[str, ...]] = set()
         for rel in rels:
@@ -283,6 +293,10 @@ class Tree:
                 if place.fd is not None:
                     os.fsync(place.fd)
         return found
+
+    def _others_sync(self) -> bool:
+        with refusals_of(self.root), self._folders.find(()) as root:
+            return root.fd is not None and others_sync(root.fd)
 
     def _sync_together(self, rels: list[str], asked: int | None) -> set[str]:
         """The same at one go, for files on the file system of the output folder. Gives those that it reached."""

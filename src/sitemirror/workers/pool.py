@@ -51,6 +51,9 @@ MOST: Final = 8
 MANY: Final = 500
 """Pages that are worth all workers from the beginning, if nothing but the server decides how fast they come."""
 
+READING: Final = 0.002
+"""Seconds that reading a page takes, more or less, before any has been read."""
+
 CROWDED: Final = 16
 """Jobs in a row that found every worker with two before them, or a large one; then there is one more worker."""
 
@@ -131,7 +134,17 @@ class Pool:
 
     def expect(self, pages: int) -> None:
         """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
-        if self.count and pages >= MANY and not (self._alone or self._asked_for or self._workers or self._starting):
+        if pages >= MANY:
+            self._start_before()
+
+    def expect_rate(self, pages: float) -> None:
+        """So many pages a second are to come, nobody knows for how long."""
+        if pages * READING > TOO_BUSY:
+            self._start_before()
+
+    def _start_before(self) -> None:
+        """Starts all workers before there is anything for them to do."""
+        if self.count and not (self._alone or self._asked_for or self._workers or self._starting):
             self._awaited = True
             self._start(self.count)
 
