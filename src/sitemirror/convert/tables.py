@@ -38,11 +38,12 @@ _DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 def shape_table(table: Element) -> None:
     """Flattens a layout table; keeps the line breaks of any other and spells out its spans."""
-    if _is_layout(table):
+    has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
+    if _is_layout(table, has_blocks=has_blocks):
         flatten(table)
         return
     _put_foot_last(table)
-    for inner in table.find_all("table"):
+    for inner in table.find_all("table") if has_blocks else ():
         _put_in_lines(inner)
     for part in list(table.iter_elements(_CELL_PARTS)):
         if part.tag == "br":
@@ -61,11 +62,15 @@ def shape_grid(grid: Element) -> bool:
     width = sum(1 for box in boxes if "header" in (box.attr("class") or ""))
     if not 0 < width <= _MAX_COLUMNS:
         return False
-    rows = [Element("tr", None, boxes[start : start + width]) for start in range(0, len(boxes), width)]
+    between = [child for child in grid if not isinstance(child, Element)]
+    for start in range(0, len(boxes), width):
+        row = Element("tr")
+        grid.append(row)  # Before anything is put into it: what moves within one tree is not copied.
+        row.extend(boxes[start : start + width])
     for box in boxes:
         box.tag = "td"
-    grid.clear()
-    grid.extend(rows)
+    for node in between:
+        node.extract()
     grid.tag = "table"
     shape_table(grid)
     return True
@@ -160,7 +165,7 @@ def _put_foot_last(table: Element) -> None:
 
 def _put_in_lines(table: Element) -> None:
     """Has a table in a cell leave its rows, a line each, with their cells set off from one another."""
-    if _is_layout(table):
+    if _is_layout(table, has_blocks=next(table.iter_elements(_BLOCKS), None) is not None):
         flatten(table)
         return
     _put_foot_last(table)
@@ -242,10 +247,15 @@ def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
             covered[column] -= 1
             cell.insert_before(Element("td"))
             column += 1
-        across = _span(cell, "colspan", max(1, _MAX_COLUMNS - column)) if cell.attr("colspan") is not None else 1
-        down = _span(cell, "rowspan", left + 1) - 1 if cell.attr("rowspan") is not None else 0
-        if down and column < _MAX_COLUMNS:
-            covered.update(dict.fromkeys(range(column, column + across), down))
+        across = 1
+        if (span := cell.attr("colspan")) is not None:
+            del cell.attrs["colspan"]
+            across = _span(span, max(1, _MAX_COLUMNS - column))
+        if (span := cell.attr("rowspan")) is not None:
+            del cell.attrs["rowspan"]
+            down = _span(span, left + 1, of_none=left + 1) - 1  # None is to the end of the table, says HTML.
+            if down and column < _MAX_COLUMNS:
+                covered.update(dict.fromkeys(range(column, column + across), down))
         if across > 1:
             # An element of its own costs more than parsing a few.
             cell.insert_adjacent_html("afterend", "<td></td>" * (across - 1))
@@ -289,24 +299,17 @@ def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
     return cells
 
 
-def _span(cell: Element, name: str, limit: int) -> int:
-    digits = (cell.attr(name) or "").strip()[:6]
-    del cell.attrs[name]
-    if not digits.isascii() or not digits.isdigit():
-        return 1
-    number = int(digits)
-    if number == 0 and name == "rowspan":
-        return limit  # To the end of the table, says HTML.
-    return max(1, min(number, limit))
+def _span(value: str, limit: int, *, of_none: int = 1) -> int:
+    """How far a cell reaches, `of_none` if its span is 0."""
+    digits = value.strip()[:6]
+    return min(int(digits) or of_none, limit) if digits.isascii() and digits.isdigit() else 1
 
 
-def _is_layout(table: Element) -> bool:
+def _is_layout(table: Element, *, has_blocks: bool) -> bool:
     """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
-    if next(table.iter_elements(_BLOCKS), None) is None or _has_own_header(table):
-        return False
-    return not _is_data(table)
+    return has_blocks and not _has_own_header(table) and not _is_data(table)
 
 
 def _has_own_header(table: Element) -> bool:
