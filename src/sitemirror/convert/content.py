@@ -111,11 +111,10 @@ def drop_chrome(body: Element, beside: Sequence[Element], rules: Sequence[Rule])
     """
     cut: list[Cut] = []
     _open_noscript(body, [one for one in beside if one.tag == "noscript" and one.closest("body") is not None])
+    _cut_chrome(beside, cut)
     # Both in one look over the tree, which costs more than what is found.
     named = body.select(hidden.WAYS_AND_ROLES)
-    for element in (*beside, *named):
-        if (reason := _chrome(element)) is not None:
-            _cut(element, reason, cut)
+    _cut_chrome(named, cut)
     menus = [element for element, _ in cut]
     for element in hidden.unseen(body, named, menus):
         _cut(element, Reason.HIDDEN, cut)
@@ -146,6 +145,12 @@ def _open_noscript(body: Element, found: Sequence[Element]) -> None:
     if length > _SPARE_PROSE and length * 2 > len(body.text):
         for noscript in found:
             noscript.unwrap()
+
+
+def _cut_chrome(elements: Iterable[Element], cut: list[Cut]) -> None:
+    for element in elements:
+        if (reason := _chrome(element)) is not None:
+            _cut(element, reason, cut)
 
 
 def _chrome(element: Element) -> Reason | None:
