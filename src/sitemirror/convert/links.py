@@ -124,21 +124,22 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
     """Takes out anchors that lead nowhere, or only to their own heading. `render` sees to those that show nothing."""
     for anchor in element.select(_ODD) if urls.joins else list(element.iter_elements(("a", "area"))):
         href = anchor.attr("href")
-        text = anchor.text
         if href is None:
-            if not text and not len(anchor):
+            if not len(anchor):
                 anchor.decompose()  # A target, not a link.
             continue
-        text = text.strip()  # pydoctor has the sign of a permalink on a line of its own.
+        is_within = href[:1] == "#"
+        text = anchor.text.strip()  # pydoctor has the sign of a permalink on a line of its own.
         may_be_sign = (size := len(text)) <= _MAX_SIGN or (
             size <= _MAX_PERMALINK and (text.lower() in _PERMALINK_TEXTS or not text.isascii())
         )
-        if not may_be_sign and "#" in href and href[0] not in "#/\\ " and ":" not in href:
+        if may_be_sign:
+            if is_within and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
+                anchor.decompose()
+                continue
+        elif not is_within and "#" in href and href[0] not in "/\\ " and ":" not in href:
             continue  # To a place on another page, called more than a permalink ever is: most of them.
-        if href[:1] == "#" and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
-            anchor.decompose()
-            continue
-        target = urls[href] if href[:1] != "#" else None
+        target = None if is_within else urls[href]
         if not href and target:
             anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.
         if target is None:

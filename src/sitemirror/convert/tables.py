@@ -7,8 +7,9 @@ into the mirror, so spans are spelled out as empty cells and ragged rows are fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from itertools import zip_longest
+from operator import attrgetter
 from typing import Final
 
 from turbohtml import Element, Node, Text
@@ -22,7 +23,10 @@ _MAX_NAME: Final = 60  # characters, of what a row tells of
 _MAX_CELL: Final = 1500  # characters; more are a page or a listing beside something
 _GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .lntd:first-child:not(:only-child))"
 _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
+_CELLS: Final = ("td", "th")
 _BETWEEN_CELLS: Final = " | "  # of a row of a table in a cell, which has but lines
+_BEFORE: Final = attrgetter("previous_sibling")
+_AFTER: Final = attrgetter("next_sibling")
 _AROUND: Final = 5  # elements that are looked at between a line break and its cell
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
@@ -181,13 +185,13 @@ def _put_in_lines(table: Element) -> None:
 
 def _put_on_line(block: Element) -> None:
     """Has a block in a cell, where there is but one line, stand between line breaks."""
-    parent = block.parent
-    if parent is None or (block.tag == "p" and len(parent) == 1):
+    parent, tag = block.parent, block.tag
+    if parent is None or (tag == "p" and len(parent) == 1):
         return  # Gone with the code around it; or alone in its cell, as in most tables.
-    before, after = _neighbour(block.previous_siblings), _neighbour(block.next_siblings)
-    if block.tag == "pre":
+    before, after = _neighbour(block, _BEFORE), _neighbour(block, _AFTER)
+    if tag == "pre":
         _split_code(block)
-    elif block.tag == "ol":
+    elif tag == "ol":
         start = block.attr("start") or ""
         is_number = start.isascii() and start.isdigit() and len(start) < _DIGITS
         items = [item for item in block if isinstance(item, Element) and item.tag == "li"]
@@ -195,7 +199,7 @@ def _put_on_line(block: Element) -> None:
             item.attrs["value"] = str(number)
     if before is not None:
         block.insert_before(Text(LINE_BREAK))
-    if block.tag == "li":
+    if tag == "li":
         rank = block.attr("value")
         block.insert_before(Text(f"{rank}. " if rank else "- "))
     if isinstance(after, Text) or (after is not None and after.tag not in _CELL_PARTS):
@@ -219,11 +223,15 @@ def _ends_cell(br: Element) -> bool:
     return False
 
 
-def _neighbour(siblings: Iterable[Node]) -> Element | Text | None:
+def _neighbour(block: Element, step: Callable[[Node], Node | None]) -> Element | Text | None:
     """The next thing to see on one side."""
-    for node in siblings:
-        if isinstance(node, Element) or (isinstance(node, Text) and node.data.strip()):
-            return None if isinstance(node, Text) and node.data == LINE_BREAK else node
+    node = step(block)
+    while node is not None:
+        if isinstance(node, Element):
+            return node
+        if isinstance(node, Text) and (text := node.data).strip():
+            return None if text == LINE_BREAK else node
+        node = step(node)
     return None
 
 
@@ -242,7 +250,9 @@ def _split_code(pre: Element) -> None:
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
     """Spells out the spans that begin in `row`, fills those that reach into it, and returns the row's width."""
     column = 0
-    for cell in _cells(row):
+    for cell in row.children:
+        if not isinstance(cell, Element) or cell.tag not in _CELLS:
+            continue
         while covered.get(column):
             covered[column] -= 1
             cell.insert_before(Element("td"))
@@ -284,7 +294,7 @@ def _rows(table: Element) -> list[Element]:
 
 
 def _cells(row: Element) -> list[Element]:
-    return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in ("td", "th")]
+    return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in _CELLS]
 
 
 def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
