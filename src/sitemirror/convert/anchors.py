@@ -101,18 +101,19 @@ def fragment_map(
     urls = Resolver(document.base)
     generators = recognise(read_metadata(document).signature, body)
     rules = hiding_rules(document)
-    parts.drop_no_content(body)
-    cut, unseen = parts.drop_chrome(body, rules)
+    parts.drop_no_content(document)
+    cut, unseen = parts.drop_chrome(body, document.beside, rules)
     names = vocabulary(generators)
     elements = parts.choose(body, Content(content), generators, document)
     parts.drop_unseen(unseen, cut)
     slugs = _numbered(elements, urls, names)
     if slugs is None:
         # As the conversion does with a page that is all navigation.
-        body = parse(html, url=url, charset=charset).body
+        document = parse(html, url=url, charset=charset)
+        body = document.body
         assert body is not None
         elements, pins = [body], _pin(body)
-        parts.drop_no_content(body)
+        parts.drop_no_content(document)
         slugs = _numbered(elements, urls, names) or {}
     return _places(elements, pins, slugs) if slugs else {}
 

@@ -57,17 +57,19 @@ def shape_code(root: Element) -> None:
             _shape_span(code)
 
 
-def _is_link(node: Node) -> bool:
-    return isinstance(node, Element) and node.tag == "a" and node.attr("href") is not None
-
-
 def _free_links(code: Element) -> bool:
     """Puts code into the links that it consists of: a code span would hold their words, and lose where they lead."""
     if code.closest(_HOLDS_NO_LINK) is not None:
         return False
-    links = [node for node in code if isinstance(node, Element)]
-    between = [node.data for node in code if isinstance(node, Text)]
-    if not links or not all(map(_is_link, links)) or "".join(between).strip(_SEPARATORS):
+    links: list[Element] = []
+    for node in code.children:
+        if isinstance(node, Element):
+            if node.tag != "a" or node.attr("href") is None:
+                return False
+            links.append(node)
+        elif isinstance(node, Text) and node.data.strip(_SEPARATORS):
+            return False
+    if not links:
         return False
     for link in links:
         link.wrap_children(Element("code"))

@@ -42,9 +42,8 @@ class Reason(Enum):
 
 Cut = tuple[Element, Reason]
 
-_NO_CONTENT: Final = ("script", "style", "template", "textarea")  # but for formulas, and code to be tried out
 _FORMULA: Final = "math/tex"  # begins the type of a script that is one
-_BESIDE: Final = ("nav", "footer", "aside", "noscript")
+_BESIDE: Final = ("nav", "footer", "aside")
 _CHROME_ROLES: Final = frozenset(("navigation", "contentinfo", "search"))
 
 _NOTE_ROLES: Final = frozenset(
@@ -90,31 +89,32 @@ _NEVER_SPARED: Final = "pre, table:has(th)"
 _HEADINGS: Final = ("h2", "h3", "h4", "h5", "h6")
 
 
-def drop_no_content(body: Element) -> None:
-    """Takes out what is text in the tree and on no screen, and the elements that only colour code."""
-    for element in list(body.iter_elements(_NO_CONTENT)):  # a list: what comes next may go with one around it
+def drop_no_content(document: Document) -> None:
+    """Takes out of the body what is text in the tree and on no screen, and the elements that only colour code."""
+    for element in document.unread:
+        if element.closest("body") is None:
+            continue  # It is in the head, or has gone with one around it.
         if element.tag == "textarea":
             if is_listing(element):
-                element.tag = "pre"
+                element.tag = "pre"  # code to be tried out
         elif element.tag != "script" or not (element.attr("type") or "").lower().startswith(_FORMULA):
             element.decompose()
-    drop_colours(body)
+    drop_colours(document.listings)
 
 
-def drop_chrome(body: Element, rules: Sequence[Rule]) -> tuple[list[Cut], list[Element]]:
+def drop_chrome(body: Element, beside: Sequence[Element], rules: Sequence[Rule]) -> tuple[list[Cut], list[Element]]:
     """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took.
+
+    `beside` is what a document has beside its content, `rules` what its style sheets hide.
 
     And what is yet to be taken out by `drop_unseen`: what style sheets hide, since blocks are judged with it.
     """
     cut: list[Cut] = []
-    beside = list(body.iter_elements(_BESIDE))
-    if any(element.tag == "noscript" for element in beside) and _open_noscript(body):
-        beside = list(body.iter_elements(_BESIDE))
+    _open_noscript(body, [one for one in beside if one.tag == "noscript" and one.closest("body") is not None])
+    _cut_chrome(beside, cut)
     # Both in one look over the tree, which costs more than what is found.
     named = body.select(hidden.WAYS_AND_ROLES)
-    for element in (*beside, *named):
-        if (reason := _chrome(element)) is not None:
-            _cut(element, reason, cut)
+    _cut_chrome(named, cut)
     menus = [element for element, _ in cut]
     for element in hidden.unseen(body, named, menus):
         _cut(element, Reason.HIDDEN, cut)
@@ -139,15 +139,18 @@ def hidden_texts(cut: Iterable[Cut]) -> int:
     return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
-def _open_noscript(body: Element) -> bool:
+def _open_noscript(body: Element, found: Sequence[Element]) -> None:
     """Shows what a page has for readers without scripts where that is the page, as in a Discourse forum."""
-    found = list(body.iter_elements("noscript"))
-    length = sum(len(noscript.text) for noscript in found)
-    if length <= _SPARE_PROSE or length * 2 <= len(body.text):
-        return False
-    for noscript in found:
-        noscript.unwrap()
-    return True
+    length = sum([len(noscript.text) for noscript in found])
+    if length > _SPARE_PROSE and length * 2 > len(body.text):
+        for noscript in found:
+            noscript.unwrap()
+
+
+def _cut_chrome(elements: Iterable[Element], cut: list[Cut]) -> None:
+    for element in elements:
+        if (reason := _chrome(element)) is not None:
+            _cut(element, reason, cut)
 
 
 def _chrome(element: Element) -> Reason | None:

@@ -13,13 +13,13 @@ from sitemirror.convert.marks import pins
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _PARTS: Final = ("dt", "dd")
 _LEVELS: Final = 3  # of boxes in one another that group the parts of a list
-_BLOCKS: Final = ("p", "div", "ul", "ol", "pre", "table", "dl")
+# What is looked for in terms. Few elements stand in one, and a selector is quicker to ask than a walk to begin.
+_BLOCKS: Final = "p, div, ul, ol, pre, table, dl"
 _LINES: Final = ("br", "div", "p", "tr", "dd", "li")
-_BOLD: Final = ("strong", "b")
-_MARKED: Final = ("a", "code", "kbd", *_BOLD)
-_CLASSIFIERS: Final = ("classifier", "classifier-delimiter")
-_CODE: Final = ("code", "tt")
-_NAME: Final = "descname"  # of what is declared, as Sphinx before 4 marked it, and nothing around it
+_BOLD: Final = "strong, b"
+_MARKED: Final = f"a, code, kbd, {_BOLD}"
+_CLASSIFIERS: Final = ":scope > span:is([class=classifier], [class=classifier-delimiter])"
+_NAME: Final = ":is(code, tt)[class*=descname]"  # what is declared, as Sphinx before 4 marked it, and nothing around it
 _NOT_IN_A_LIST: Final = "td, th, a"
 _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
 _ROWS: Final = ":scope > tr, :scope > * > tr"
@@ -34,9 +34,11 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     _collect(dl, parts, groups)
     kinds: list[str] = []  # asked once of each: a list may have thousands
     for part in parts:
-        if _is(part, "dt"):
+        kind = part.tag if isinstance(part, Element) else ""
+        if kind == "dt" and isinstance(part, Element):
             _shape_term(part, names)
-        kinds.append(part.tag if isinstance(part, Element) else "")
+            kind = part.tag
+        kinds.append(kind)
     if "dt" not in kinds:
         _open(dl, parts)  # `dd` alone: how old pages and wikis indent
         return
@@ -204,11 +206,17 @@ def _is(part: Element | Text, tag: str) -> TypeGuard[Element]:
 
 def _shape_term(term: Element, names: Vocabulary) -> None:
     classes = term.attr("class")
-    is_signature = classes and "signature" in [names.roles.get(name) for name in classes.split()]
-    if is_signature or any(_NAME in (code.attr("class") or "") for code in term.iter_elements(_CODE)):
+    if classes and "signature" in [names.roles.get(name) for name in classes.split()]:
         shape_signature(term)
         return
-    for block in list(term.iter_elements(_BLOCKS)):
+    if term.find() is None:  # but text
+        if term.text.strip():
+            term.wrap_children(Element("strong"))
+        return
+    if term.select_one(_NAME) is not None:
+        shape_signature(term)
+        return
+    for block in term.select(_BLOCKS):
         if block.tag == "dl":
             term.tag = "dd"  # What tells so much is no term: JSDoc has lists there.
             return
@@ -217,9 +225,9 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         block.unwrap()
     classifiers = _take_classifiers(term)
     text = term.text.strip()
-    marked = next(term.iter_elements(_MARKED), None)
+    marked = term.select_one(_MARKED)
     is_part = marked is not None and len(marked.text.strip()) < len(text)
-    if text and (marked is None or (is_part and next(term.iter_elements(_BOLD), None) is None)):
+    if text and (marked is None or (is_part and term.select_one(_BOLD) is None)):
         term.wrap_children(Element("strong"))
     for classifier in classifiers:
         term.extend((Text(" : "), classifier))
@@ -228,11 +236,10 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
 def _take_classifiers(term: Element) -> list[Element]:
     """Takes out what docutils says of a term beside it; the colons between them are often the style sheet's."""
     taken: list[Element] = []
-    for child in list(term):
-        if isinstance(child, Element) and child.tag == "span" and (name := child.attr("class")) in _CLASSIFIERS:
-            child.extract()
-            if name == "classifier":
-                taken.append(child)
+    for part in term.select(_CLASSIFIERS):
+        part.extract()
+        if part.attr("class") == "classifier":
+            taken.append(part)
     return taken
 
 

@@ -14,7 +14,9 @@ from sitemirror.urls import InvalidUrl, normalize
 _UTF8: Final = ("utf-8", "utf8")
 _HEAD: Final = ("base", "title", "meta", "link", "script")
 _LISTS: Final = ("nav", "ol", "ul")
-_LOOKED_FOR: Final = (*_HEAD, "style", *_LISTS)
+_UNREAD: Final = ("script", "style", "template", "textarea")
+_BESIDE: Final = ("nav", "footer", "aside", "noscript")
+_LOOKED_FOR: Final = (*_HEAD, *_UNREAD, *_LISTS, *_BESIDE, "pre", "br")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,13 @@ class Document:
     url: str
     base: str  # what relative URLs count from: the page's `<base href>`, else its own URL
     head: tuple[turbohtml.Element, ...]  # what belongs in a head, wherever a broken page has put it
+    # The others are as parsed: what a later step took out is still among them.
     styles: tuple[turbohtml.Element, ...]  # its own style sheets
-    lists: tuple[turbohtml.Element, ...]  # and navigation, as parsed: what a later step took out is still among them
+    unread: tuple[turbohtml.Element, ...]  # what is text in the tree, and hardly ever on a screen
+    lists: tuple[turbohtml.Element, ...]  # and navigation
+    beside: tuple[turbohtml.Element, ...]  # what its tag says that the content is not: navigation, footers, asides
+    listings: tuple[turbohtml.Element, ...]
+    breaks: int  # how many lines it ends
 
     @property
     def body(self) -> turbohtml.Element | None:
@@ -48,20 +55,35 @@ def parse(html: bytes | str, *, url: str, charset: str | None = None) -> Documen
     tree = _tree(html, charset)
     head: list[turbohtml.Element] = []
     styles: list[turbohtml.Element] = []
+    unread: list[turbohtml.Element] = []
     lists: list[turbohtml.Element] = []
+    beside: list[turbohtml.Element] = []
+    listings: list[turbohtml.Element] = []
+    breaks = 0
     href: str | None = None
     for element in tree.iter_elements(_LOOKED_FOR):  # Walking the tree once takes longer than all that is done here.
         tag = element.tag
         if tag in _LISTS:
             lists.append(element)
-            continue
-        if tag == "style":
-            styles.append(element)
-            continue
-        head.append(element)
-        if tag == "base" and not href:
-            href = element.attr("href")
-    return Document(tree, url, _base(href, url), tuple(head), tuple(styles), tuple(lists))
+            if tag == "nav":
+                beside.append(element)
+        elif tag == "br":
+            breaks += 1
+        elif tag == "pre":
+            listings.append(element)
+        elif tag in _BESIDE:
+            beside.append(element)
+        else:
+            if tag in _UNREAD:
+                unread.append(element)
+            if tag == "style":
+                styles.append(element)
+            elif tag in _HEAD:
+                head.append(element)
+                if tag == "base" and not href:
+                    href = element.attr("href")
+    found = (tuple(head), tuple(styles), tuple(unread), tuple(lists), tuple(beside), tuple(listings))
+    return Document(tree, url, _base(href, url), *found, breaks)
 
 
 def decode(body: bytes, charset: str | None = None) -> str:

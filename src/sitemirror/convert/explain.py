@@ -38,10 +38,10 @@ def explain(
         return []
     generators = recognise(read_metadata(document).signature, body)
     rules = hiding_rules(document)
-    parts.drop_no_content(body)
+    parts.drop_no_content(document)
     reading = Reading(body)
     blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
-    taken, unseen = parts.drop_chrome(body, rules)
+    taken, unseen = parts.drop_chrome(body, document.beside, rules)
     kept = parts.choose(body, Content(content), generators, document)
     parts.drop_unseen(unseen, taken)
     cut = dict(taken)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -35,6 +36,7 @@ _ABSENT: Final = ("absolute", "fixed")
 _FADES: Final = re.compile(r"data-(?:w-id|aos|sal|gsap|framer|.*(?:anim|fade|reveal|motion|stagger|appear))")
 _FADES_CLASS: Final = re.compile(r"\b(?:framer-|wow\b|aos-|animat|anim-|fade|reveal|motion-)", re.I)
 _ICONS: Final = ("svg", "i", "img")
+_LONGEST_STYLE: Final = 200  # characters of one that is remembered from page to page
 _PROSE: Final = 4  # words that are not yet a sentence
 # Starlight has the title of a note read out from elsewhere.
 _FORMULA: Final = re.compile("katex|mathjax|mjx|starlight-aside", re.I)
@@ -47,8 +49,9 @@ _UNSEEN: Final = frozenset(
 )  # fmt: skip
 WAYS_AND_ROLES: Final = (
     "[hidden], [style], [aria-hidden], [role],"
-    # Parts of the names: looking for three of them takes half the time of looking for all names.
-    " [class*=r-only], [class*=visually], [class*=reader-text]"
+    # Parts of the names: looking for three of them takes half the time of looking for all names, and the longer they
+    # are, the less.
+    " [class*=sr-only], [class*=visually], [class*=screen-reader-]"
 )
 """Finds what may be hidden and what may be a menu."""
 _REVEALED_CLASS: Final = re.compile(
@@ -116,13 +119,20 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
         if (classes := one.attr("class")) and not _UNSEEN.isdisjoint(classes.split()):
             silent.append(one)
     shown = _Shown(styled)
-    # A page has few styles, and many elements of each. None is remembered beyond it.
-    hiding = {style: hides(declarations(style)) for style in set(styles)}
+    # A site has few styles, and many elements of each.
+    hiding = {
+        style: _hides(style) if len(style) <= _LONGEST_STYLE else hides(declarations(style)) for style in set(styles)
+    }
     found += [
         hidden for one, style in zip(styled, styles, strict=True) if hiding[style] for hidden in _unseen_of(one, shown)
     ]
     found += [one for one in unspoken if _is_unspoken_prose(one)]
     return found + [one for one in silent if not _is_all_of_cell(one)]
+
+
+@lru_cache(maxsize=500)
+def _hides(style: str) -> bool:
+    return hides(declarations(style))
 
 
 def _is_all_of_cell(element: Element) -> bool:

@@ -17,8 +17,7 @@ from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin
 # joining them is ten times faster than parsing them.
 _SEGMENTS: Final = r"[A-Za-z0-9_~-][A-Za-z0-9_~./!$&'()*+,;=@-]*+"
 _TAIL: Final = r"(?:\?[A-Za-z0-9_~./!$&()*+,;=@:?%-]*+)?+(?:#[A-Za-z0-9_~./!$&'()*+,;=@:?%\[\]-]*+)?+"
-_UP: Final = re.compile(r"(?:\.\./)++").match
-_RELATIVE: Final = re.compile(_SEGMENTS + _TAIL).fullmatch
+_RELATIVE: Final = re.compile(rf"((?:\.\./)*+)(?:{_SEGMENTS}{_TAIL})?+").fullmatch
 _ROOTED: Final = re.compile(f"/(?:{_SEGMENTS})?+{_TAIL}").fullmatch
 _ABSOLUTE: Final = re.compile(rf"https?://(?:[a-z0-9_-]++\.)+[a-z]++/(?:{_SEGMENTS})?+{_TAIL}").fullmatch
 
@@ -31,6 +30,7 @@ _NOT_ADDRESSES: Final = ("javascript:", "vbscript:", "data:", "blob:")
 _SLASHES_OF_ORIGIN: Final = 2
 _LENGTH_OF_UP: Final = len("../")
 _MAX_PERMALINK: Final = 12  # characters
+_MAX_SIGN: Final = 2  # of one that is no word
 _PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
 _PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
 _PERMALINK_CLASS: Final = re.compile(r"permalink|header-?link|heading-?link|header-?anchor|heading-?anchor|hash-?link")
@@ -39,7 +39,7 @@ _TOP_TEXTS: Final = frozenset(("top", "back to top", "↑", "⇑", "▲", "△",
 _INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 # Anchors that may have to go, or to be no link: found by what their address has in it, they are few.
-_ODD: Final = 'a:is([href*="#"], [href=""], :empty), a[href*=":"]:not([href^="http"]), area'
+_ODD: Final = 'a:is([href*="#"], [href=""], :empty, [href*=":"]:not([href^="http"])), area'
 _SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
 
 
@@ -59,14 +59,16 @@ class Resolver(dict[str, str | None]):
         self._base = base
         self.joins = base.startswith("http")  # else only absolute URLs can be resolved
         self._origin = origin(base)
-        self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
-        self._above = [self._folder]  # and those around it, as far as anything leads there
+        # The folder of the page, and those around it, as far as anything leads there.
+        self._folders = [base.partition("?")[0].rpartition("/")[0] + "/"]
         self.invalid: set[str] = set()  # what looks like a URL and is none
 
     def __missing__(self, raw: str) -> str | None:
+        found: str | None
         # Most links of a manual.
-        if self.joins and "/." not in raw and raw[:4] != "http" and _RELATIVE(raw):
-            found: str | None = self._folder + raw
+        if raw and self.joins and (way := _RELATIVE(raw)) is not None and raw.find("/.", up := way.end(1)) < 0:
+            folders, levels = self._folders, up // _LENGTH_OF_UP
+            found = (folders[levels] if levels < len(folders) else self._folder_above(levels)) + raw[up:]
         else:
             found = self._resolve(raw)
         self[raw] = found
@@ -78,12 +80,7 @@ class Resolver(dict[str, str | None]):
             return None
         if not raw:
             return self._base if self.joins else None
-        if first == ".":
-            if self.joins and (up := _UP(raw)) is not None:
-                rest = raw[(end := up.end()) :]
-                if "/." not in rest and (not rest or _RELATIVE(rest)):
-                    return self._folder_above(end // _LENGTH_OF_UP) + rest
-        elif "/." not in raw:
+        if "/." not in raw:
             if raw[:4] == "http":
                 if (_ABSOLUTE(raw) or _HOST(raw)) and "xn--" not in raw:
                     return raw
@@ -100,12 +97,12 @@ class Resolver(dict[str, str | None]):
             return None if self.joins else raw
 
     def _folder_above(self, levels: int) -> str:
-        above = self._above
-        while len(above) <= levels:
-            folder = above[-1]
+        folders = self._folders
+        while len(folders) <= levels:
+            folder = folders[-1]
             # Above the root there is only the root.
-            above.append(folder if len(folder) <= len(self._origin) + 1 else folder[: folder.rindex("/", 0, -1) + 1])
-        return above[levels]
+            folders.append(folder if len(folder) <= len(self._origin) + 1 else folder[: folder.rindex("/", 0, -1) + 1])
+        return folders[levels]
 
 
 def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
@@ -127,24 +124,31 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
     """Takes out anchors that lead nowhere, or only to their own heading. `render` sees to those that show nothing."""
     for anchor in element.select(_ODD) if urls.joins else list(element.iter_elements(("a", "area"))):
         href = anchor.attr("href")
-        text = anchor.text
         if href is None:
-            if not text and not len(anchor):
+            if not len(anchor):
                 anchor.decompose()  # A target, not a link.
             continue
-        text = text.strip()  # pydoctor has the sign of a permalink on a line of its own.
-        if len(text) > _MAX_PERMALINK and "#" in href and href[0] not in "#/\\ " and ":" not in href:
+        is_within = href[:1] == "#"
+        text = anchor.text.strip()  # pydoctor has the sign of a permalink on a line of its own.
+        may_be_sign = (size := len(text)) <= _MAX_SIGN or (
+            size <= _MAX_PERMALINK and (text.lower() in _PERMALINK_TEXTS or not text.isascii())
+        )
+        if may_be_sign:
+            if is_within and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
+                anchor.decompose()
+                continue
+        elif not is_within and "#" in href and href[0] not in "/\\ " and ":" not in href:
             continue  # To a place on another page, called more than a permalink ever is: most of them.
-        if href[:1] == "#" and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
-            anchor.decompose()
-            continue
-        target = urls[href] if href[:1] != "#" else None
+        target = None if is_within else urls[href]
         if not href and target:
             anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.
         if target is None:
-            _settle_fragment(anchor, href, text)
+            if may_be_sign and _is_permalink(anchor, text):
+                anchor.decompose()
+            else:
+                _settle_fragment(anchor, href, text)
         elif target.startswith(("https://", "http://")):
-            if len(text) <= _MAX_PERMALINK and "#" in target and _is_permalink(anchor, text):
+            if may_be_sign and "#" in target and _is_permalink(anchor, text):
                 anchor.decompose()
         elif "".join(target.split()).lower().startswith(_NOT_ADDRESSES):
             del anchor.attrs["href"]  # Some renderers know more blanks than browsers.
@@ -195,9 +199,6 @@ def _is_fetchable(url: str) -> bool:
 
 def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
     """Sees whether a link within the page is to stay one."""
-    if len(text) <= _MAX_PERMALINK and _is_permalink(anchor, text):
-        anchor.decompose()
-        return
     if href.lower() in _TO_TOP and _leads_up_from_heading(anchor, text):
         anchor.decompose()
         return
@@ -221,8 +222,8 @@ def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
 
     The name alone is not enough: manual pages give it to the links that their options are.
     """
-    shown = text.strip() if text.isascii() else text.translate(_INVISIBLE).strip()
-    if len(shown) > 2 and shown.lower() not in _PERMALINK_TEXTS:
+    shown = text if text.isascii() else text.translate(_INVISIBLE).strip()
+    if len(shown) > _MAX_SIGN and shown.lower() not in _PERMALINK_TEXTS:
         return False
     if shown and anchor.find("code") is not None:
         return False
@@ -231,7 +232,7 @@ def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
     if not shown:
         picture = next(anchor.iter_elements(_SHOWN), None)
         return picture is None or (picture.tag == "svg" and (anchor.attr("href") or "").startswith("#"))
-    if len(shown) <= 2 and any(map(str.isalnum, shown)):
+    if len(shown) <= _MAX_SIGN and any(map(str.isalnum, shown)):
         return False
     return _PERMALINK_CLASS.search(anchor.attr("class") or "") is not None
 

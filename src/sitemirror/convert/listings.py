@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import unescape
 from textwrap import dedent
 from typing import Final
@@ -31,9 +31,9 @@ _ENTITY: Final = re.compile(r"&#?\w+;")
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 
-def drop_colours(body: Element) -> None:
+def drop_colours(listings: Iterable[Element]) -> None:
     """Makes one text of code that is cut into coloured pieces. Half the elements of a manual are such pieces."""
-    for pre in body.iter_elements("pre"):
+    for pre in listings:
         code = pre if len(pre) != 1 else pre.find("code") or pre
         if len(code) < 2 or isinstance(code[0], Comment):  # which keeps the place of an id
             continue

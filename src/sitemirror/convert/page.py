@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import islice
 from typing import Final
 
 from turbohtml import Element, Text
@@ -42,7 +41,7 @@ def convert_html(
     urls = Resolver(document.base)
     rules = hiding_rules(document)
     if body is not None:
-        parts.drop_no_content(body)
+        parts.drop_no_content(document)
         links = read_links(body, urls)
     return _converted(document, body, html, Content(content), charset, urls, links, rules)
 
@@ -55,7 +54,7 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     body = document.body
     rules = hiding_rules(document)
     if body is not None:
-        parts.drop_no_content(body)
+        parts.drop_no_content(document)
     return _converted(document, body, html, content, charset, Resolver(document.base), (), rules)
 
 
@@ -72,14 +71,13 @@ def _converted(
     metadata = read_metadata(document)
     if body is None:
         return _frameset(document, metadata)
-    has_many_breaks = next(islice(body.iter_elements("br"), _MANY_BREAKS, None), None) is not None
-    if has_many_breaks:
+    if document.breaks > _MANY_BREAKS:
         thin_breaks(body)
     generators = recognise(metadata.signature, body)
     metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    cut, unseen = parts.drop_chrome(body, rules)
+    cut, unseen = parts.drop_chrome(body, document.beside, rules)
     names = vocabulary(generators)
     chosen = parts.choose(body, content, generators, document)
     parts.drop_unseen(unseen, cut)
@@ -87,8 +85,7 @@ def _converted(
     markdown = _markdown(chosen, urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
-        body = parse(html, url=document.url, charset=charset).body
-        markdown = "" if body is None else _whole_body(body, urls, names, has_many_breaks=has_many_breaks)
+        markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
     return _page(document, metadata, title, markdown, links, refresh, hidden_texts)
 
 
@@ -102,7 +99,7 @@ def describe_document(document: Document) -> Page:
     refresh = None
     if declared_refresh(document) is not None:
         if body is not None:
-            parts.drop_no_content(body)
+            parts.drop_no_content(document)
         refresh = refresh_target(document)
     return _page(document, metadata, title, "", (), refresh)
 
@@ -137,9 +134,12 @@ def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) ->
     return text
 
 
-def _whole_body(body: Element, urls: Resolver, names: Vocabulary, *, has_many_breaks: bool) -> str:
-    parts.drop_no_content(body)
-    if has_many_breaks:
+def _whole_body(document: Document, urls: Resolver, names: Vocabulary) -> str:
+    body = document.body
+    if body is None:
+        return ""
+    parts.drop_no_content(document)
+    if document.breaks > _MANY_BREAKS:
         thin_breaks(body)
     settle_white_space(body.select(STYLED))
     return _markdown([body], urls, names)

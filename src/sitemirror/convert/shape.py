@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -45,13 +46,15 @@ from sitemirror.convert.verse import shape_verse
 
 T = TypeVar("T")
 
+_MOST_NAMES: Final = 2000  # that are remembered from page to page
+_LONGEST_NAMES: Final = 200  # characters of those
 _MOST_BOXES: Final = 10  # around a note; more are the traces of tags that were never closed
 _NEAR: Final = 50  # elements around a box that are looked at
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 class _Roles(dict[str, str | None]):
-    """What an element is by its classes. A page has few, and many elements of each."""
+    """What an element is by its classes. The pages of a manual have few, and many elements of each."""
 
     def __init__(self, names: Vocabulary) -> None:
         super().__init__()
@@ -62,8 +65,14 @@ class _Roles(dict[str, str | None]):
         for name in classes.split():
             if (found := self._roles.get(name)) is not None:
                 break
-        self[classes] = found
+        if len(classes) <= _LONGEST_NAMES:
+            if len(self) >= _MOST_NAMES:
+                self.clear()
+            self[classes] = found
         return found
+
+
+_roles: Final = cache(_Roles)  # for each vocabulary, of which there are few
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +88,10 @@ class _Page:
 
     def boxes_around(self, box: Element) -> int:
         """In how many other boxes a box stands; each is read to its end to find out what it is."""
-        around = next((self.boxes[found] + 1 for found in islice(box.ancestors, _NEAR) if found in self.boxes), 0)
-        self.boxes[box] = around
+        boxes = self.boxes
+        near = islice(box.ancestors, _NEAR) if boxes else ()
+        around = next((boxes[found] + 1 for found in near if found in boxes), 0)
+        boxes[box] = around
         return around
 
     def named(self, name: str) -> Element | None:
@@ -103,7 +114,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
         for found in element.select(names.formulas):
             shape_delimited(found)
         shape_text(element)
-    roles = _Roles(names)
+    roles = _roles(names)
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None

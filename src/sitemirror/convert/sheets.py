@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from turbohtml import Element
@@ -33,6 +34,7 @@ _AWAY: Final = ("position", "left", "top", "right", "bottom", "clip", "clip-path
 _ABSENT: Final = ("absolute", "fixed")
 _MOST: Final = 500  # rules that are looked at, and selectors of one that are
 _MOST_PLACES: Final = 50  # of a name in the sheets
+_LONGEST_REMEMBERED: Final = 50_000  # characters of sheets
 
 
 class Rule(NamedTuple):
@@ -45,14 +47,22 @@ class Rule(NamedTuple):
 
 def hiding_rules(document: Document) -> list[Rule]:
     """The rules of a document that hide something. To be asked before its scripts are taken out."""
-    css = "\n".join([style.text for style in document.styles if _applies(style)])
-    if not css or not any(sign in css for sign in _SIGNS):
-        return []
-    css = _UNREAD.sub("", css)
-    if any(sign in css for sign in _BEYOND):
+    css = "\n".join([style.text for style in document.styles if _applies(style)]) if document.styles else ""
+    found = (_remembered if len(css) <= _LONGEST_REMEMBERED else _hiding)(css) if css else ()
+    if not found:
         return []
     scripts = "\n".join([element.text for element in document.head if element.tag == "script"])
-    found: list[Rule] = []
+    return [rule for name, rule in found if not _speaks_of(scripts, name)]
+
+
+def _hiding(css: str) -> tuple[tuple[str, Rule], ...]:
+    """The rules of style sheets that hide something for good unless a script shows it, each with its name."""
+    if not any(sign in css for sign in _SIGNS):
+        return ()
+    css = _UNREAD.sub("", css)
+    if any(sign in css for sign in _BEYOND):
+        return ()
+    found: list[tuple[str, Rule]] = []
     judged: set[str] = set()
     blocks: dict[int, dict[str, str]] = {}
     for selectors, declared in _blocks(css):
@@ -65,9 +75,12 @@ def hiding_rules(document: Document) -> list[Rule]:
                 continue
             judged.add(selector)
             name = selector[start.end() - 1 :]
-            if not _is_shown(css, name, names, blocks) and not _speaks_of(scripts, name[1:]):
-                found.append(Rule(selector, names[0] == "font-size", css))
-    return found
+            if not _is_shown(css, name, names, blocks):
+                found.append((name[1:], Rule(selector, names[0] == "font-size", css)))
+    return tuple(found)
+
+
+_remembered: Final = lru_cache(maxsize=16)(_hiding)  # The pages of a site have the same sheets.
 
 
 def hidden_by(body: Element, rules: Sequence[Rule]) -> list[Element]:

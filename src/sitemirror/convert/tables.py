@@ -7,8 +7,9 @@ into the mirror, so spans are spelled out as empty cells and ragged rows are fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from itertools import zip_longest
+from operator import attrgetter
 from typing import Final
 
 from turbohtml import Element, Node, Text
@@ -22,7 +23,10 @@ _MAX_NAME: Final = 60  # characters, of what a row tells of
 _MAX_CELL: Final = 1500  # characters; more are a page or a listing beside something
 _GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .lntd:first-child:not(:only-child))"
 _CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
+_CELLS: Final = ("td", "th")
 _BETWEEN_CELLS: Final = " | "  # of a row of a table in a cell, which has but lines
+_BEFORE: Final = attrgetter("previous_sibling")
+_AFTER: Final = attrgetter("next_sibling")
 _AROUND: Final = 5  # elements that are looked at between a line break and its cell
 # Wider spans, or rows of very unequal length, are mistakes or attempts to fill the disk.
 _MAX_COLUMNS: Final = 100
@@ -38,11 +42,12 @@ _DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 def shape_table(table: Element) -> None:
     """Flattens a layout table; keeps the line breaks of any other and spells out its spans."""
-    if _is_layout(table):
+    has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
+    if _is_layout(table, has_blocks=has_blocks):
         flatten(table)
         return
     _put_foot_last(table)
-    for inner in table.find_all("table"):
+    for inner in table.find_all("table") if has_blocks else ():
         _put_in_lines(inner)
     for part in list(table.iter_elements(_CELL_PARTS)):
         if part.tag == "br":
@@ -61,11 +66,15 @@ def shape_grid(grid: Element) -> bool:
     width = sum(1 for box in boxes if "header" in (box.attr("class") or ""))
     if not 0 < width <= _MAX_COLUMNS:
         return False
-    rows = [Element("tr", None, boxes[start : start + width]) for start in range(0, len(boxes), width)]
+    between = [child for child in grid if not isinstance(child, Element)]
+    for start in range(0, len(boxes), width):
+        row = Element("tr")
+        grid.append(row)  # Before anything is put into it: what moves within one tree is not copied.
+        row.extend(boxes[start : start + width])
     for box in boxes:
         box.tag = "td"
-    grid.clear()
-    grid.extend(rows)
+    for node in between:
+        node.extract()
     grid.tag = "table"
     shape_table(grid)
     return True
@@ -160,7 +169,7 @@ def _put_foot_last(table: Element) -> None:
 
 def _put_in_lines(table: Element) -> None:
     """Has a table in a cell leave its rows, a line each, with their cells set off from one another."""
-    if _is_layout(table):
+    if _is_layout(table, has_blocks=next(table.iter_elements(_BLOCKS), None) is not None):
         flatten(table)
         return
     _put_foot_last(table)
@@ -176,13 +185,13 @@ def _put_in_lines(table: Element) -> None:
 
 def _put_on_line(block: Element) -> None:
     """Has a block in a cell, where there is but one line, stand between line breaks."""
-    parent = block.parent
-    if parent is None or (block.tag == "p" and len(parent) == 1):
+    parent, tag = block.parent, block.tag
+    if parent is None or (tag == "p" and len(parent) == 1):
         return  # Gone with the code around it; or alone in its cell, as in most tables.
-    before, after = _neighbour(block.previous_siblings), _neighbour(block.next_siblings)
-    if block.tag == "pre":
+    before, after = _neighbour(block, _BEFORE), _neighbour(block, _AFTER)
+    if tag == "pre":
         _split_code(block)
-    elif block.tag == "ol":
+    elif tag == "ol":
         start = block.attr("start") or ""
         is_number = start.isascii() and start.isdigit() and len(start) < _DIGITS
         items = [item for item in block if isinstance(item, Element) and item.tag == "li"]
@@ -190,7 +199,7 @@ def _put_on_line(block: Element) -> None:
             item.attrs["value"] = str(number)
     if before is not None:
         block.insert_before(Text(LINE_BREAK))
-    if block.tag == "li":
+    if tag == "li":
         rank = block.attr("value")
         block.insert_before(Text(f"{rank}. " if rank else "- "))
     if isinstance(after, Text) or (after is not None and after.tag not in _CELL_PARTS):
@@ -214,11 +223,15 @@ def _ends_cell(br: Element) -> bool:
     return False
 
 
-def _neighbour(siblings: Iterable[Node]) -> Element | Text | None:
+def _neighbour(block: Element, step: Callable[[Node], Node | None]) -> Element | Text | None:
     """The next thing to see on one side."""
-    for node in siblings:
-        if isinstance(node, Element) or (isinstance(node, Text) and node.data.strip()):
-            return None if isinstance(node, Text) and node.data == LINE_BREAK else node
+    node = step(block)
+    while node is not None:
+        if isinstance(node, Element):
+            return node
+        if isinstance(node, Text) and (text := node.data).strip():
+            return None if text == LINE_BREAK else node
+        node = step(node)
     return None
 
 
@@ -237,15 +250,22 @@ def _split_code(pre: Element) -> None:
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
     """Spells out the spans that begin in `row`, fills those that reach into it, and returns the row's width."""
     column = 0
-    for cell in _cells(row):
+    for cell in row.children:
+        if not isinstance(cell, Element) or cell.tag not in _CELLS:
+            continue
         while covered.get(column):
             covered[column] -= 1
             cell.insert_before(Element("td"))
             column += 1
-        across = _span(cell, "colspan", max(1, _MAX_COLUMNS - column)) if cell.attr("colspan") is not None else 1
-        down = _span(cell, "rowspan", left + 1) - 1 if cell.attr("rowspan") is not None else 0
-        if down and column < _MAX_COLUMNS:
-            covered.update(dict.fromkeys(range(column, column + across), down))
+        across = 1
+        if (span := cell.attr("colspan")) is not None:
+            del cell.attrs["colspan"]
+            across = _span(span, max(1, _MAX_COLUMNS - column))
+        if (span := cell.attr("rowspan")) is not None:
+            del cell.attrs["rowspan"]
+            down = _span(span, left + 1, of_none=left + 1) - 1  # None is to the end of the table, says HTML.
+            if down and column < _MAX_COLUMNS:
+                covered.update(dict.fromkeys(range(column, column + across), down))
         if across > 1:
             # An element of its own costs more than parsing a few.
             cell.insert_adjacent_html("afterend", "<td></td>" * (across - 1))
@@ -274,7 +294,7 @@ def _rows(table: Element) -> list[Element]:
 
 
 def _cells(row: Element) -> list[Element]:
-    return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in ("td", "th")]
+    return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in _CELLS]
 
 
 def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
@@ -289,24 +309,17 @@ def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
     return cells
 
 
-def _span(cell: Element, name: str, limit: int) -> int:
-    digits = (cell.attr(name) or "").strip()[:6]
-    del cell.attrs[name]
-    if not digits.isascii() or not digits.isdigit():
-        return 1
-    number = int(digits)
-    if number == 0 and name == "rowspan":
-        return limit  # To the end of the table, says HTML.
-    return max(1, min(number, limit))
+def _span(value: str, limit: int, *, of_none: int = 1) -> int:
+    """How far a cell reaches, `of_none` if its span is 0."""
+    digits = value.strip()[:6]
+    return min(int(digits) or of_none, limit) if digits.isascii() and digits.isdigit() else 1
 
 
-def _is_layout(table: Element) -> bool:
+def _is_layout(table: Element, *, has_blocks: bool) -> bool:
     """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
-    if next(table.iter_elements(_BLOCKS), None) is None or _has_own_header(table):
-        return False
-    return not _is_data(table)
+    return has_blocks and not _has_own_header(table) and not _is_data(table)
 
 
 def _has_own_header(table: Element) -> bool:
