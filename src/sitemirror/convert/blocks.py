@@ -88,15 +88,17 @@ class Reading:
             (element.attr("class") or "") if start < end else ""
             for element, start, end in zip(elements, starts, ends, strict=True)
         ]
-        # Few elements have an id or a role, and to find those takes less than to ask each one.
+        # Few elements have an id or a role, and to find those takes less than to ask each one: both in one look over the
+        # tree, which costs more than what is found.
         body = elements[0]
         places = dict(zip(elements, range(len(elements)), strict=True))
-        for element in (body, *body.select("[id]")):
+        for element in (body, *body.select("[id], [role]")):
             place = places.get(element, -1)
-            if place >= 0 and starts[place] < ends[place] and (name := element.attr("id")) is not None:
+            if place < 0:
+                continue
+            if starts[place] < ends[place] and (name := element.attr("id")) is not None:
                 names[place] = f"{names[place]} {name}"
-        for element in (body, *body.select("[role]")):
-            if (place := places.get(element, -1)) >= 0 and (role := element.attr("role")) is not None:
+            if (role := element.attr("role")) is not None:
                 self._roles[place] = role
         self._names = names
 
