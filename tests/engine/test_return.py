@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror import SitemirrorError, crawl
+from sitemirror import SitemirrorError, crawl, verify
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
@@ -196,3 +196,61 @@ async def test_found_links_obey_robots_whoever_follows_them(site: Site, run: Mir
     assert site.count("/secret/x") == 0
     await run(discover="links", respect_robots=False)
     assert site.count("/secret/x") == 1
+
+
+async def test_a_deleted_page_that_cannot_be_had_again_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
+    """Nothing is left of it, so it does not count as saved with an old copy; any later run tries it again."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    (copy.folder / "a/index.md").unlink()
+    site.fault("/a", status(500))
+    report = await run(update=True)
+    assert (report.status, report.successful, report.failed) == ("partial", 1, 1)
+    assert [path_of(failure["url"]) for failure in copy.manifest["failures"]] == ["/a"]
+    assert verify(copy.folder).status == "ok"
+    site.heal("/a")
+    assert (await run()).successful == 2
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that says something else when it is fetched anew has no other names by what its lost file said."""
+    for path in ("/a", "/a/"):
+        site.html_page(path, "A", "<p>the same</p>", etag="1")
+    site.sitemap(urls=["/a", "/a/"])
+    await run()
+    assert [page["aliases"] for page in copy.manifest["pages"]] == [[f"{site.url}/a/"]]
+    (copy.folder / "a/index.md").unlink()
+    site.html_page("/a", "A", "<p>something else</p>", etag="2")
+    await run(update=True)
+    assert copy.pages.keys() == {"/a", "/a/"}
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_an_undated_page_is_asked_for_whatever_the_dates_of_its_other_names(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """That an old name of a page is unchanged says nothing of the page, which is listed without a date."""
+    for path in ("/a", "/a/"):
+        site.html_page(path, "A", "<p>the same</p>", etag="1")
+    site.sitemap(urls=["/a", ("/a/", "2020-01-01")])
+    await run()
+    site.html_page("/a", "A", "<p>something else</p>", etag="2")
+    await run(update=True)
+    assert "something else" in copy.text("a/index.md")
+
+
+async def test_a_link_does_not_bring_back_what_has_left_the_sitemap(site: Site, run: Mirror, copy: Copy) -> None:
+    """In an HTML mirror by sitemaps links are not followed: a page that is gone stays so, whoever links to it."""
+    site.html_page("/a", "A", '<a href="/b">old</a>', etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="html")
+    site.sitemap(urls=["/a"])
+    site.html_page("/a", "A", '<a href="/b">new</a>', etag="2")
+    report = await run(format="html", update=True)
+    assert report.successful == 1
+    assert [path_of(gone["url"]) for gone in copy.manifest["gone"]] == ["/b"]
+    assert verify(copy.folder).status == "ok"

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from sitemirror import urls
 from sitemirror.convert import PageKind, page_kind, read_front_matter_url
-from sitemirror.engine.rebuild_links import NAME, knit
+from sitemirror.engine.rebuild_links import NAME, knit, read_links
 from sitemirror.engine.session import Session, stamp
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
@@ -34,9 +34,13 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
         from_manifest = told.pages
         knitter = Knitter(state)
         if from_manifest:
-            if not knit(session, knitter, tree, home) and told.by_links:
+            if knit(session, knitter, tree, home):
+                pass
+            elif told.by_links:
                 _not_reached(restorer, tree, home, told.deepest)
                 knitter.do_without(told.source_url)
+            elif told.html:
+                read_links(knitter, tree, told.source_url)
             knitter.fill_depths()
         trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
         lost = _refetch_strays(restorer, tree)
@@ -95,7 +99,7 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     for path in (wanted, paths.collision_path(wanted, url)):
         if tree.exists(path) and read_front_matter_url(data := tree.read(path)) in (url, None):
             fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-            found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest())
+            found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest(), kind=1)
             beside = path.removesuffix(".md") + ".html"
             return found._replace(html_path=beside, received=RESCUED) if tree.exists(beside) else found
     folder = paths.host_folder(url)
@@ -105,13 +109,15 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     own, *longer = paths.asset_paths(url)
     # With an ending added to it, a name may be another URL's own: /badge leads to /badge.svg.
     free = [name for name in longer if not restorer.has_file(f"{folder}/{name}")]
-    for name in (paths.page_path(url, ".html"), own, *free):
+    page = paths.page_path(url, ".html")
+    for name in (page, own, *free):
         wanted_html = f"{folder}/{name}"
         for path in (paths.collision_path(wanted_html, url), wanted_html):
             if tree.exists(path):
                 received = None if restorer.at_path(path) else RESCUED
                 fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-                return Remembered(url, path, wanted_html, fetched_at=fetched_at, received=received)
+                kind = 1 if name == page else 2
+                return Remembered(url, path, wanted_html, fetched_at=fetched_at, received=received, kind=kind)
     return Remembered(url, wanted, wanted)
 
 
@@ -122,6 +128,7 @@ class _Told:
     pages: int = 0
     source_url: str = ""
     by_links: bool = False
+    html: bool = False
     deepest: int = 0
 
 
@@ -147,6 +154,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                     for alias in item.aliases:
                         restorer.alias(alias, page.url)
                     told.pages += 1
+                    told.html = told.html or page.html_path is not None
                     told.deepest = max(told.deepest, page.depth or 0)
                 case FailureRow():
                     with suppress(urls.InvalidUrl):
@@ -207,7 +215,16 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         depth=row.depth,
         hidden_texts=row.hidden_texts or 0,
         refresh_error=row.refresh_error or None,
+        kind=_kind(row, as_page=_wanted(url) in (path, row.preferred_path and _inside(home, row.preferred_path))),
     )
+
+
+def _kind(row: PageRow, *, as_page: bool) -> int | None:
+    """1 page, 2 asset, as the keeper tells them apart: text is a page where it is named as one."""
+    if row.content_type is None:
+        return None
+    found = page_kind(row.content_type)
+    return 1 if found is PageKind.HTML or (found and as_page) else 2
 
 
 def _inside(home: str, path: str) -> str | None:

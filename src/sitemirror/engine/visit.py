@@ -94,6 +94,8 @@ class Visitor:
         fetched_at = unstamp(known.fetched_at or known.at)
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
         found = judge(copy, lastmods)
+        if found is Freshness.FRESH and known.run and not known.lastmod and known.validators:
+            return Freshness.ASK  # The dates are those of its other names, and it is listed without one.
         # Links carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to rely on of what led
         # elsewhere, or was no page: it may be one by now.
         is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
@@ -123,7 +125,7 @@ class Visitor:
 
     async def visit(self, known: Known, freshness: Freshness, turn: Turn) -> Result:
         """Fetches a URL, and where it leads, until something is settled."""
-        chain = [known]
+        chain = [self._if_there(known)]
         ask = freshness is Freshness.ASK
         while True:
             current = chain[-1]
@@ -136,9 +138,17 @@ class Visitor:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):
                 return following
+            following = self._if_there(following)
             chain.append(following)
             # Somebody may have deleted it; and where the links are to be read, no 304 will do.
             ask = _has_copy(following) and following.seen != UNREAD and self._keeper.mtime(following) is not None
+
+    def _if_there(self, known: Known) -> Known:
+        """A page whose file somebody deleted is none: if it cannot be had again, there is no copy to be kept."""
+        if not _has_copy(known) or any(path and self._keeper.has(path) for path in (known.path, known.html_path)):
+            return known
+        self._ledger.requeue(known.id)
+        return known._replace(status=Row.QUEUED, path=None)
 
     async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
         await turn.take()

@@ -34,6 +34,7 @@ class Remembered(NamedTuple):
     depth: int | None = None
     hidden_texts: int = 0
     refresh_error: str | None = None
+    kind: int | None = None  # 1 page, 2 asset
 
 
 RESCUED: Final = "rescued"
@@ -86,6 +87,7 @@ class Restorer:
                 page.hidden_texts,
             ),
         )
+        self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (page.kind, id))
         self._found(id, page.depth)
 
     def alias(self, url: str, of: str) -> None:
