@@ -254,3 +254,37 @@ async def test_a_link_does_not_bring_back_what_has_left_the_sitemap(site: Site, 
     assert report.successful == 1
     assert [path_of(gone["url"]) for gone in copy.manifest["gone"]] == ["/b"]
     assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+async def test_pages_that_have_moved_to_what_cannot_be_had_all_say_so(
+    site: Site, run: Mirror, copy: Copy, concurrency: int
+) -> None:
+    """Not only the first of them, for whose sake it was asked for."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    for name in "ab":
+        site.redirect(f"/{name}", "/new")
+    site.latency = 0.05
+    assert (await run(update=True, concurrency=concurrency)).status == "partial"
+    errors = [page["refresh_error"] for page in copy.manifest["pages"]]
+    assert errors == ["redirects: HTTP 404", "redirects: HTTP 404"]
+
+
+async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also those that ask while another one is fetching it, over more than one redirect."""
+    for name in "abc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    for name in "abc":
+        site.redirect(f"/{name}", "/new")
+    site.redirect("/new", "/newer")
+    site.html_page("/newer", "New", "<p>new</p>")
+    site.latency = 0.05
+    await run(update=True, concurrency=4)
+    assert copy.pages.keys() == {"/newer"}
+    assert [path_of(alias) for alias in copy.pages["/newer"]["aliases"]] == ["/a", "/b", "/c", "/new"]
+    assert verify(copy.folder).status == "ok"

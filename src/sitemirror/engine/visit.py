@@ -69,6 +69,7 @@ class Visitor:
         self._led_to: set[int] = set()
         self._unread_dates = 0
         self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
+        self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
         for name, end in ledger.unsaved_names():
             self._awaiting.setdefault(end.id, []).append(name)
@@ -134,6 +135,7 @@ class Visitor:
                 answer = await self._take(current, ask, turn)
                 with self._session.watch.working(Stage.STATE):
                     following = self._settle(chain, answer)
+                    self._lead_followers(current, following, answer)
             finally:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):
@@ -242,8 +244,10 @@ class Visitor:
             self._lead(known, target)
         elif end.status is Row.SAVED:
             self._become_alias(known, target)
-        else:
-            self._ledger.checked(known.id)
+        elif end.id in self._in_flight:
+            self._followers.setdefault(end.id, []).append(known)
+        else:  # What it leads to has been asked for already, for the sake of another name.
+            self._keep_copies([known], self._ledger.reason_of(end.id))
         return Result()
 
     def _loop(self, chain: list[Known], location: str) -> Result:
@@ -261,6 +265,17 @@ class Visitor:
         """`known` is nothing but a name of `target`."""
         self._ledger.redirected(known.id, target.id, self._session.now())
         self._keeper.forget_placeholders(known)
+
+    def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:
+        """What redirects to a URL whose fate is known now shares it."""
+        for follower in self._followers.pop(known.id, ()):
+            end = self._ledger.end_of(known)
+            if isinstance(following, Known):
+                self._followers.setdefault(following.id, []).append(follower)
+            elif isinstance(answer, Taken | NotModified) or end.status is Row.SAVED:
+                self._become_alias(follower, known)
+            else:
+                self._keep_copies([follower], self._ledger.reason_of(end.id))
 
     def _become_aliases(self, chain: list[Known]) -> None:
         """What led to a page that is there now is a name of it."""

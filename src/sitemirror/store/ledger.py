@@ -185,6 +185,10 @@ class Ledger:
         assert added is not None
         return added
 
+    def reason_of(self, id: int) -> str:
+        """Why a URL could not be had, or was not wanted."""
+        return str(self._db.execute("SELECT coalesce(reason, '') FROM url WHERE id = ?", (id,)).fetchone()[0])
+
     def end_of(self, known: Known) -> Known:
         """Where a URL leads in the end, as far as is known. A circle ends anywhere."""
         return self._end_of(known.id) or known
