@@ -72,3 +72,17 @@ async def test_files_that_nothing_is_known_of_are_asked_for_by_an_update(site: S
         site.sitemap(urls=[(f"/{each}", "2999-01-01") for each in "ab"])
         await run(format="html", **options)
         assert "new" in copy.text(f"{name}/index.html")
+
+
+@pytest.mark.parametrize("lost", [("_state.sqlite3",), ("_state.sqlite3", "_manifest.json")])
+async def test_an_index_can_be_made_of_a_mirror_of_both(
+    site: Site, run: Mirror, copy: Copy, lost: tuple[str, ...]
+) -> None:
+    """Neither the manifest nor `_processed.txt` tells how large the HTML beside a page's Markdown is."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.sitemap(urls=["/a"])
+    await run(format="both")
+    for file in lost:
+        (copy.folder / file).unlink()
+    assert (await run(format="both", index=True)).status == "ok"
+    assert verify(copy.folder).status == "ok"

@@ -19,7 +19,7 @@ from sitemirror.store import paths
 from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter
-from sitemirror.store.moves import ASIDE
+from sitemirror.store.moves import ASIDE, html_beside
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import RESCUED, Remembered, Restorer
 from sitemirror.store.state import State
@@ -100,8 +100,10 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
         if tree.exists(path) and read_front_matter_url(data := tree.read(path)) in (url, None):
             fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
             found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest(), kind=1)
-            beside = path.removesuffix(".md") + ".html"
-            return found._replace(html_path=beside, received=RESCUED) if tree.exists(beside) else found
+            beside = html_beside(path)
+            if (size := _size(tree, beside)) is None:
+                return found
+            return found._replace(html_path=beside, html_size=size, received=RESCUED)
     folder = paths.host_folder(url)
     if folder != home:
         folder = f"{home}/_external/{folder}"
@@ -116,8 +118,8 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
             if tree.exists(path):
                 received = None if restorer.at_path(path) else RESCUED
                 fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-                kind = 1 if name == page else 2
-                return Remembered(url, path, wanted_html, fetched_at=fetched_at, received=received, kind=kind)
+                size, kind = _size(tree, path) or 0, 1 if name == page else 2
+                return Remembered(url, path, wanted_html, size, fetched_at, received=received, kind=kind)
     return Remembered(url, wanted, wanted)
 
 
@@ -150,6 +152,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                     if page is None:
                         damaged += 1
                         continue
+                    page = page._replace(html_size=_size(tree, page.html_path))
                     restorer.page(page if told.by_links else page._replace(depth=None))
                     for alias in item.aliases:
                         restorer.alias(alias, page.url)
@@ -165,7 +168,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                 case GoneRow() if item.path:
                     gone = _remembered(PageRow(url=item.url, path=item.path), home, published=True)
                     if gone is not None:
-                        restorer.gone(gone, item.since)
+                        restorer.gone(_on_disk(tree, gone), item.since)
                 case Damaged():
                     damaged += 1
     except (ManifestUnreadable, OSError) as error:
@@ -225,6 +228,22 @@ def _kind(row: PageRow, *, as_page: bool) -> int | None:
         return None
     found = page_kind(row.content_type)
     return 1 if found is PageKind.HTML or (found and as_page) else 2
+
+
+def _on_disk(tree: Tree, page: Remembered) -> Remembered:
+    """A page of which the manifest tells no more than its path."""
+    if not tree.exists(page.path):
+        return page
+    data = tree.read(page.path)
+    page = page._replace(size=len(data), sha256=sha256(data).hexdigest())
+    html_path = page.path if page.path.endswith(".html") else html_beside(page.path)
+    size = _size(tree, html_path)
+    return page if size is None else page._replace(html_path=html_path, html_size=size)
+
+
+def _size(tree: Tree, path: str | None) -> int | None:
+    found = tree.stat(path) if path else None
+    return None if found is None else found.st_size
 
 
 def _inside(home: str, path: str) -> str | None:

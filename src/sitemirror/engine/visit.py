@@ -188,6 +188,8 @@ class Visitor:
         links, found = taken.reading.links, 0
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
             found = self._follow.links(known, links)
+        elif _has_copy(known):
+            self._follow.no_links(known)
         is_added = self._is_new(known)
         names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
@@ -288,6 +290,7 @@ class Visitor:
         self._ledger.within_batch()
         if known.path is not None and known.path != target.path:
             self._keeper.begin_removal(known.path)
+        self._follow.no_links(known)
         self._ledger.redirected(known.id, target.id, self._session.now())
         self._ledger.commit()
         failpoint.reached("alias-committed")

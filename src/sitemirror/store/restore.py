@@ -35,6 +35,7 @@ class Remembered(NamedTuple):
     hidden_texts: int = 0
     refresh_error: str | None = None
     kind: int | None = None  # 1 page, 2 asset
+    html_size: int | None = None
 
 
 RESCUED: Final = "rescued"
@@ -64,8 +65,8 @@ class Restorer:
         id = self._row(page.url, Row.SAVED)
         self._db.execute(
             "INSERT OR REPLACE INTO page (id, path, wanted, fold, published, size, fetched_at, title, sha256, etag,"
-            " last_modified, content_type, canonical, error, html_path, received, local_at, hidden_texts, durable)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            " last_modified, content_type, canonical, error, html_path, html_size, received, local_at, hidden_texts,"
+            " durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
             (
                 id,
                 page.path,
@@ -82,6 +83,7 @@ class Restorer:
                 page.canonical,
                 page.refresh_error,
                 page.html_path,
+                page.html_size,
                 page.received,
                 page.html_path or "",  # Links that were made local must never be made so again.
                 page.hidden_texts,
