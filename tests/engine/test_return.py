@@ -288,3 +288,44 @@ async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mir
     assert copy.pages.keys() == {"/newer"}
     assert [path_of(alias) for alias in copy.pages["/newer"]["aliases"]] == ["/a", "/b", "/c", "/new"]
     assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("update", [False, True])
+async def test_what_redirected_to_a_failure_is_asked_for_by_its_own_name(
+    site: Site, run: Mirror, copy: Copy, update: bool
+) -> None:
+    """A site whose pages all lead to its notice of repair, which is an error, has pages again the next day."""
+    pages = site.fill(3)
+    for path in pages:
+        site.redirect(path, "/hop", 302)
+    site.redirect("/hop", "/repair", 302)
+    site.html_page("/b", "B", "<p>b</p>")
+    site.fault("/repair", status(500))
+    site.sitemap(urls=[(path, "2020-01-01") for path in (*pages, "/b")])
+    first = await run()
+    assert (first.successful, first.failed) == (1, 3)
+    again = await run(update=update)
+    assert (again.successful, again.failed) == (1, 3)
+    assert {path_of(failure["final_url"]) for failure in copy.manifest["failures"]} == {"/repair"}
+    site.fill(3)
+    last = await run(update=update)
+    assert (last.status, last.successful, last.failed) == ("ok", 4, 0)
+    assert verify(copy.folder).status == "ok"
+    assert (copy.folder / "_processed.txt").read_text("utf-8").count("/page/0001\n") == 1
+
+
+async def test_a_redirect_that_nobody_lists_is_asked_where_it_leads_by_now(site: Site, run: Mirror, copy: Copy) -> None:
+    """A listed page moves to a URL that led to a failure when it was listed itself."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.html_page("/c", "C", "<p>c</p>", etag="1")
+    site.redirect("/b", "/nowhere")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    site.sitemap(urls=["/a", "/c"])
+    await run(update=True)
+    site.redirect("/a", "/b")
+    site.redirect("/b", "/c")
+    report = await run(update=True)
+    assert (report.successful, report.failed) == (1, 0)
+    assert copy.pages["/c"]["aliases"] == [f"{site.url}/a", f"{site.url}/b"]
+    assert verify(copy.folder).status == "ok"

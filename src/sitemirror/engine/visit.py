@@ -71,7 +71,10 @@ class Visitor:
         self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
         self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
-        for name, end in ledger.unsaved_names():
+
+    def begin(self) -> None:
+        """Takes up what earlier runs left, once it is known what is due."""
+        for name, end in self._ledger.unsaved_names():
             self._awaiting.setdefault(end.id, []).append(name)
 
     # --- deciding ----------------------------------------------------------------------------------------------
@@ -232,6 +235,11 @@ class Visitor:
         if settings.update or settings.re_download_all:
             waiting.add(Row.SAVED)
         names = self._awaiting.pop(known.id, [])
+        if target.status is Row.REDIRECT and not self._ledger.is_settled(target):
+            # Nobody lists it, so nobody has asked where it leads by now.
+            renews = settings.update or settings.re_download_all
+            if renews or self._ledger.end_of(target).status is not Row.SAVED:
+                waiting.add(Row.REDIRECT)
         if target.status in waiting and target.id not in self._in_flight and target.id not in self._led_to:
             if not _has_copy(known):  # A copy is kept until what replaces it is there.
                 self._lead(known, target)

@@ -189,6 +189,10 @@ class Ledger:
         """Why a URL could not be had, or was not wanted."""
         return str(self._db.execute("SELECT coalesce(reason, '') FROM url WHERE id = ?", (id,)).fetchone()[0])
 
+    def is_settled(self, known: Known) -> bool:
+        """Whether this run has looked at a URL."""
+        return known.seen == self._run.number
+
     def end_of(self, known: Known) -> Known:
         """Where a URL leads in the end, as far as is known. A circle ends anywhere."""
         return self._end_of(known.id) or known
