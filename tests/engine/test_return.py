@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror import SitemirrorError, crawl
+from sitemirror import SitemirrorError, crawl, verify
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
@@ -196,3 +196,136 @@ async def test_found_links_obey_robots_whoever_follows_them(site: Site, run: Mir
     assert site.count("/secret/x") == 0
     await run(discover="links", respect_robots=False)
     assert site.count("/secret/x") == 1
+
+
+async def test_a_deleted_page_that_cannot_be_had_again_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
+    """Nothing is left of it, so it does not count as saved with an old copy; any later run tries it again."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    (copy.folder / "a/index.md").unlink()
+    site.fault("/a", status(500))
+    report = await run(update=True)
+    assert (report.status, report.successful, report.failed) == ("partial", 1, 1)
+    assert [path_of(failure["url"]) for failure in copy.manifest["failures"]] == ["/a"]
+    assert verify(copy.folder).status == "ok"
+    site.heal("/a")
+    assert (await run()).successful == 2
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that says something else when it is fetched anew has no other names by what its lost file said."""
+    for path in ("/a", "/a/"):
+        site.html_page(path, "A", "<p>the same</p>", etag="1")
+    site.sitemap(urls=["/a", "/a/"])
+    await run()
+    assert [page["aliases"] for page in copy.manifest["pages"]] == [[f"{site.url}/a/"]]
+    (copy.folder / "a/index.md").unlink()
+    site.html_page("/a", "A", "<p>something else</p>", etag="2")
+    await run(update=True)
+    assert copy.pages.keys() == {"/a", "/a/"}
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_an_undated_page_is_asked_for_whatever_the_dates_of_its_other_names(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """That an old name of a page is unchanged says nothing of the page, which is listed without a date."""
+    for path in ("/a", "/a/"):
+        site.html_page(path, "A", "<p>the same</p>", etag="1")
+    site.sitemap(urls=["/a", ("/a/", "2020-01-01")])
+    await run()
+    site.html_page("/a", "A", "<p>something else</p>", etag="2")
+    await run(update=True)
+    assert "something else" in copy.text("a/index.md")
+
+
+async def test_a_link_does_not_bring_back_what_has_left_the_sitemap(site: Site, run: Mirror, copy: Copy) -> None:
+    """In an HTML mirror by sitemaps links are not followed: a page that is gone stays so, whoever links to it."""
+    site.html_page("/a", "A", '<a href="/b">old</a>', etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="html")
+    site.sitemap(urls=["/a"])
+    site.html_page("/a", "A", '<a href="/b">new</a>', etag="2")
+    report = await run(format="html", update=True)
+    assert report.successful == 1
+    assert [path_of(gone["url"]) for gone in copy.manifest["gone"]] == ["/b"]
+    assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+async def test_pages_that_have_moved_to_what_cannot_be_had_all_say_so(
+    site: Site, run: Mirror, copy: Copy, concurrency: int
+) -> None:
+    """Not only the first of them, for whose sake it was asked for."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    for name in "ab":
+        site.redirect(f"/{name}", "/new")
+    site.latency = 0.05
+    assert (await run(update=True, concurrency=concurrency)).status == "partial"
+    errors = [page["refresh_error"] for page in copy.manifest["pages"]]
+    assert errors == ["redirects: HTTP 404", "redirects: HTTP 404"]
+
+
+async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also those that ask while another one is fetching it, over more than one redirect."""
+    for name in "abc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    for name in "abc":
+        site.redirect(f"/{name}", "/new")
+    site.redirect("/new", "/newer")
+    site.html_page("/newer", "New", "<p>new</p>")
+    site.latency = 0.05
+    await run(update=True, concurrency=4)
+    assert copy.pages.keys() == {"/newer"}
+    assert [path_of(alias) for alias in copy.pages["/newer"]["aliases"]] == ["/a", "/b", "/c", "/new"]
+    assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("update", [False, True])
+async def test_what_redirected_to_a_failure_is_asked_for_by_its_own_name(
+    site: Site, run: Mirror, copy: Copy, update: bool
+) -> None:
+    """A site whose pages all lead to its notice of repair, which is an error, has pages again the next day."""
+    pages = site.fill(3)
+    for path in pages:
+        site.redirect(path, "/hop", 302)
+    site.redirect("/hop", "/repair", 302)
+    site.html_page("/b", "B", "<p>b</p>")
+    site.fault("/repair", status(500))
+    site.sitemap(urls=[(path, "2020-01-01") for path in (*pages, "/b")])
+    first = await run()
+    assert (first.successful, first.failed) == (1, 3)
+    again = await run(update=update)
+    assert (again.successful, again.failed) == (1, 3)
+    assert {path_of(failure["final_url"]) for failure in copy.manifest["failures"]} == {"/repair"}
+    site.fill(3)
+    last = await run(update=update)
+    assert (last.status, last.successful, last.failed) == ("ok", 4, 0)
+    assert verify(copy.folder).status == "ok"
+    assert (copy.folder / "_processed.txt").read_text("utf-8").count("/page/0001\n") == 1
+
+
+async def test_a_redirect_that_nobody_lists_is_asked_where_it_leads_by_now(site: Site, run: Mirror, copy: Copy) -> None:
+    """A listed page moves to a URL that led to a failure when it was listed itself."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.html_page("/c", "C", "<p>c</p>", etag="1")
+    site.redirect("/b", "/nowhere")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    site.sitemap(urls=["/a", "/c"])
+    await run(update=True)
+    site.redirect("/a", "/b")
+    site.redirect("/b", "/c")
+    report = await run(update=True)
+    assert (report.successful, report.failed) == (1, 0)
+    assert copy.pages["/c"]["aliases"] == [f"{site.url}/a", f"{site.url}/b"]
+    assert verify(copy.folder).status == "ok"

@@ -133,6 +133,11 @@ class Follow:
 
         return chain
 
+    def no_links(self, known: Known) -> None:
+        """What was a page is a file without links now, or only a name: what it linked to may be linked no more."""
+        self._ledger.within_batch()
+        self._book.replace(known.id, (), (), "")
+
     def unchanged(self, known: Known) -> None:
         """The page is as it was, and so are its links."""
         self._ledger.within_batch()

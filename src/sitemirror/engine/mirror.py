@@ -29,6 +29,7 @@ from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
 from sitemirror.store.paths import host_folder
+from sitemirror.store.reopening import reopen_names
 from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
 
@@ -201,6 +202,7 @@ class Mirror:
             self._space.state.save_run(self._run)
         for url in self._follow.judge_again():
             self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
+        reopen_names(self._space.state, self._run)
         self._rounds.look_ahead(Survey(self._space.state).counts())
         if not self._settings.content_rate:
             due, most = self._tally.total - self._tally.processed, self._settings.max_pages

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from sitemirror import urls
 from sitemirror.convert import PageKind, page_kind, read_front_matter_url
-from sitemirror.engine.rebuild_links import NAME, knit
+from sitemirror.engine.rebuild_links import NAME, knit, read_links
 from sitemirror.engine.session import Session, stamp
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
@@ -19,7 +19,7 @@ from sitemirror.store import paths
 from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter
-from sitemirror.store.moves import ASIDE
+from sitemirror.store.moves import ASIDE, html_beside
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import RESCUED, Remembered, Restorer
 from sitemirror.store.state import State
@@ -34,9 +34,13 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
         from_manifest = told.pages
         knitter = Knitter(state)
         if from_manifest:
-            if not knit(session, knitter, tree, home) and told.by_links:
+            if knit(session, knitter, tree, home):
+                pass
+            elif told.by_links:
                 _not_reached(restorer, tree, home, told.deepest)
                 knitter.do_without(told.source_url)
+            elif told.html:
+                read_links(knitter, tree, told.source_url)
             knitter.fill_depths()
         trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
         lost = _refetch_strays(restorer, tree)
@@ -95,9 +99,11 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     for path in (wanted, paths.collision_path(wanted, url)):
         if tree.exists(path) and read_front_matter_url(data := tree.read(path)) in (url, None):
             fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-            found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest())
-            beside = path.removesuffix(".md") + ".html"
-            return found._replace(html_path=beside, received=RESCUED) if tree.exists(beside) else found
+            found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest(), kind=1)
+            beside = html_beside(path)
+            if (size := _size(tree, beside)) is None:
+                return found
+            return found._replace(html_path=beside, html_size=size, received=RESCUED)
     folder = paths.host_folder(url)
     if folder != home:
         folder = f"{home}/_external/{folder}"
@@ -105,13 +111,15 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     own, *longer = paths.asset_paths(url)
     # With an ending added to it, a name may be another URL's own: /badge leads to /badge.svg.
     free = [name for name in longer if not restorer.has_file(f"{folder}/{name}")]
-    for name in (paths.page_path(url, ".html"), own, *free):
+    page = paths.page_path(url, ".html")
+    for name in (page, own, *free):
         wanted_html = f"{folder}/{name}"
         for path in (paths.collision_path(wanted_html, url), wanted_html):
             if tree.exists(path):
                 received = None if restorer.at_path(path) else RESCUED
                 fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-                return Remembered(url, path, wanted_html, fetched_at=fetched_at, received=received)
+                size, kind = _size(tree, path) or 0, 1 if name == page else 2
+                return Remembered(url, path, wanted_html, size, fetched_at, received=received, kind=kind)
     return Remembered(url, wanted, wanted)
 
 
@@ -122,6 +130,7 @@ class _Told:
     pages: int = 0
     source_url: str = ""
     by_links: bool = False
+    html: bool = False
     deepest: int = 0
 
 
@@ -143,10 +152,12 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                     if page is None:
                         damaged += 1
                         continue
+                    page = page._replace(html_size=_size(tree, page.html_path))
                     restorer.page(page if told.by_links else page._replace(depth=None))
                     for alias in item.aliases:
                         restorer.alias(alias, page.url)
                     told.pages += 1
+                    told.html = told.html or page.html_path is not None
                     told.deepest = max(told.deepest, page.depth or 0)
                 case FailureRow():
                     with suppress(urls.InvalidUrl):
@@ -157,7 +168,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                 case GoneRow() if item.path:
                     gone = _remembered(PageRow(url=item.url, path=item.path), home, published=True)
                     if gone is not None:
-                        restorer.gone(gone, item.since)
+                        restorer.gone(_on_disk(tree, gone), item.since)
                 case Damaged():
                     damaged += 1
     except (ManifestUnreadable, OSError) as error:
@@ -207,7 +218,32 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         depth=row.depth,
         hidden_texts=row.hidden_texts or 0,
         refresh_error=row.refresh_error or None,
+        kind=_kind(row, as_page=_wanted(url) in (path, row.preferred_path and _inside(home, row.preferred_path))),
     )
+
+
+def _kind(row: PageRow, *, as_page: bool) -> int | None:
+    """1 page, 2 asset, as the keeper tells them apart: text is a page where it is named as one."""
+    if row.content_type is None:
+        return None
+    found = page_kind(row.content_type)
+    return 1 if found is PageKind.HTML or (found and as_page) else 2
+
+
+def _on_disk(tree: Tree, page: Remembered) -> Remembered:
+    """A page of which the manifest tells no more than its path."""
+    if not tree.exists(page.path):
+        return page
+    data = tree.read(page.path)
+    page = page._replace(size=len(data), sha256=sha256(data).hexdigest())
+    html_path = page.path if page.path.endswith(".html") else html_beside(page.path)
+    size = _size(tree, html_path)
+    return page if size is None else page._replace(html_path=html_path, html_size=size)
+
+
+def _size(tree: Tree, path: str | None) -> int | None:
+    found = tree.stat(path) if path else None
+    return None if found is None else found.st_size
 
 
 def _inside(home: str, path: str) -> str | None:

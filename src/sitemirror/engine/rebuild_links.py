@@ -7,8 +7,10 @@ and whether a file's links are as the site wrote them or lead to files already.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 import orjson
 
@@ -24,6 +26,7 @@ from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter, Place
 
 NAME: Final = "mirror-index.json"
+_HERE: Final = "http://copy.invalid/"  # stands for the output folder
 
 
 def knit(session: Session, knitter: Knitter, tree: Tree, home: str) -> bool:
@@ -40,6 +43,27 @@ def knit(session: Session, knitter: Knitter, tree: Tree, home: str) -> bool:
     for place in knitter.places():
         _read_again(knitter, tree, place)
     return True
+
+
+def read_links(knitter: Knitter, tree: Tree, source_url: str) -> None:
+    """The same from the files of a mirror by sitemaps, which has no index: what they link to, by URL or by path."""
+    knitter.belongs_to(source_url)
+    urls_by_path = knitter.saved_at()
+    for place in knitter.files():
+        if not tree.exists(place.path):
+            continue
+        data, read = tree.read(place.path), _reader(place)
+        for link in read(data, url=place.url).found:
+            knitter.edge(place.id, link.attribute == "src", without_session(link.url))
+        for link in read(data, url=_HERE + quote(place.path)).found:
+            if link.url.startswith(_HERE) and (url := urls_by_path.get(unquote(link.url[len(_HERE) :]))):
+                knitter.edge(place.id, link.attribute == "src", url)
+
+
+def _reader(place: Place) -> Callable[..., PageLinks]:
+    header = orjson.loads(place.headers).get("content-type", "") if place.headers else ""
+    read: Callable[..., PageLinks] = css_links if place.content_type == "text/css" else page_links
+    return partial(read, charset=parse_content_type(header)[1])
 
 
 def _pieces(path: Path) -> Iterator[Piece]:
@@ -113,9 +137,7 @@ def _read_again(knitter: Knitter, tree: Tree, place: Place) -> None:
     """What was saved is linked by its path if the file's links are local; what was not is linked by its URL always."""
     if not tree.exists(place.path):
         return
-    header = orjson.loads(place.headers).get("content-type", "") if place.headers else ""
-    read: Callable[..., PageLinks] = css_links if place.content_type == "text/css" else page_links
-    links = read(tree.read(place.path), url=place.url, charset=parse_content_type(header)[1])
+    links = _reader(place)(tree.read(place.path), url=place.url)
     known = knitter.targets(place.id)
     found = {without_session(link.url): link for link in links.found}
     knitter.localised(place.id, place.path if found.keys() - known else "")

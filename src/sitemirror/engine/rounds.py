@@ -76,6 +76,7 @@ class Rounds:
 
     def look_ahead(self, counts: Counts) -> None:
         """Sets what progress counts up to: all that is done, and all that is due. What is out of scope is neither."""
+        self._visitor.begin()
         updates = self._settings.update or self._settings.re_download_all
         links = updates and self._plan.follows_links
         due = self._ledger.count(Selection.perhaps_linked(self._run) if links else self._due())

@@ -69,8 +69,12 @@ class Visitor:
         self._led_to: set[int] = set()
         self._unread_dates = 0
         self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
+        self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
-        for name, end in ledger.unsaved_names():
+
+    def begin(self) -> None:
+        """Takes up what earlier runs left, once it is known what is due."""
+        for name, end in self._ledger.unsaved_names():
             self._awaiting.setdefault(end.id, []).append(name)
 
     # --- deciding ----------------------------------------------------------------------------------------------
@@ -94,6 +98,8 @@ class Visitor:
         fetched_at = unstamp(known.fetched_at or known.at)
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
         found = judge(copy, lastmods)
+        if found is Freshness.FRESH and known.run and not known.lastmod and known.validators:
+            return Freshness.ASK  # The dates are those of its other names, and it is listed without one.
         # Links carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to rely on of what led
         # elsewhere, or was no page: it may be one by now.
         is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
@@ -123,7 +129,7 @@ class Visitor:
 
     async def visit(self, known: Known, freshness: Freshness, turn: Turn) -> Result:
         """Fetches a URL, and where it leads, until something is settled."""
-        chain = [known]
+        chain = [self._if_there(known)]
         ask = freshness is Freshness.ASK
         while True:
             current = chain[-1]
@@ -132,13 +138,22 @@ class Visitor:
                 answer = await self._take(current, ask, turn)
                 with self._session.watch.working(Stage.STATE):
                     following = self._settle(chain, answer)
+                    self._lead_followers(current, following, answer)
             finally:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):
                 return following
+            following = self._if_there(following)
             chain.append(following)
             # Somebody may have deleted it; and where the links are to be read, no 304 will do.
             ask = _has_copy(following) and following.seen != UNREAD and self._keeper.mtime(following) is not None
+
+    def _if_there(self, known: Known) -> Known:
+        """A page whose file somebody deleted is none: if it cannot be had again, there is no copy to be kept."""
+        if not _has_copy(known) or any(path and self._keeper.has(path) for path in (known.path, known.html_path)):
+            return known
+        self._ledger.requeue(known.id)
+        return known._replace(status=Row.QUEUED, path=None)
 
     async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
         await turn.take()
@@ -176,6 +191,8 @@ class Visitor:
         links, found = taken.reading.links, 0
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
             found = self._follow.links(known, links)
+        elif _has_copy(known):
+            self._follow.no_links(known)
         is_added = self._is_new(known)
         names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
@@ -218,6 +235,11 @@ class Visitor:
         if settings.update or settings.re_download_all:
             waiting.add(Row.SAVED)
         names = self._awaiting.pop(known.id, [])
+        if target.status is Row.REDIRECT and not self._ledger.is_settled(target):
+            # Nobody lists it, so nobody has asked where it leads by now.
+            renews = settings.update or settings.re_download_all
+            if renews or self._ledger.end_of(target).status is not Row.SAVED:
+                waiting.add(Row.REDIRECT)
         if target.status in waiting and target.id not in self._in_flight and target.id not in self._led_to:
             if not _has_copy(known):  # A copy is kept until what replaces it is there.
                 self._lead(known, target)
@@ -232,8 +254,10 @@ class Visitor:
             self._lead(known, target)
         elif end.status is Row.SAVED:
             self._become_alias(known, target)
-        else:
-            self._ledger.checked(known.id)
+        elif end.id in self._in_flight:
+            self._followers.setdefault(end.id, []).append(known)
+        else:  # What it leads to has been asked for already, for the sake of another name.
+            self._keep_copies([known], self._ledger.reason_of(end.id))
         return Result()
 
     def _loop(self, chain: list[Known], location: str) -> Result:
@@ -252,6 +276,17 @@ class Visitor:
         self._ledger.redirected(known.id, target.id, self._session.now())
         self._keeper.forget_placeholders(known)
 
+    def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:
+        """What redirects to a URL whose fate is known now shares it."""
+        for follower in self._followers.pop(known.id, ()):
+            end = self._ledger.end_of(known)
+            if isinstance(following, Known):
+                self._followers.setdefault(following.id, []).append(follower)
+            elif isinstance(answer, Taken | NotModified) or end.status is Row.SAVED:
+                self._become_alias(follower, known)
+            else:
+                self._keep_copies([follower], self._ledger.reason_of(end.id))
+
     def _become_aliases(self, chain: list[Known]) -> None:
         """What led to a page that is there now is a name of it."""
         for earlier, later in itertools.pairwise(chain):
@@ -263,6 +298,7 @@ class Visitor:
         self._ledger.within_batch()
         if known.path is not None and known.path != target.path:
             self._keeper.begin_removal(known.path)
+        self._follow.no_links(known)
         self._ledger.redirected(known.id, target.id, self._session.now())
         self._ledger.commit()
         failpoint.reached("alias-committed")

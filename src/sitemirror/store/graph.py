@@ -15,15 +15,15 @@ SELECT url.url, page.path AS file, page.size, page.sha256, page.fetched_at, page
        page.content_type, page.http_status, page.headers, page.meta, url.kind
 FROM page JOIN url USING (id) WHERE {_SAVED}
 UNION ALL
-SELECT url.url, page.html_path, page.html_size, page.html_sha256, page.fetched_at, page.etag, page.last_modified,
-       page.content_type, page.http_status, page.headers, page.meta, url.kind
+SELECT url.url, page.html_path, coalesce(page.html_size, 0), page.html_sha256, page.fetched_at, page.etag,
+       page.last_modified, page.content_type, page.http_status, page.headers, page.meta, url.kind
 FROM page JOIN url USING (id) WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
 ORDER BY file
 """
 _SIZES = f"""
 SELECT page.path AS file, page.size FROM page JOIN url USING (id) WHERE {_SAVED}
 UNION ALL
-SELECT html_path, html_size FROM page JOIN url USING (id)
+SELECT html_path, coalesce(html_size, 0) FROM page JOIN url USING (id)
 WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
 ORDER BY file
 """

@@ -118,6 +118,27 @@ class Knitter:
         )
         return [Place(*row) for row in rows.fetchall()]
 
+    def files(self) -> list[Place]:
+        """Files with links, also where no link led to them."""
+        rows = self._db.execute(
+            "SELECT url.id, url.url, html_path, 0, headers, page.content_type FROM page JOIN url USING (id) "
+            f"WHERE html_path IS NOT NULL AND status = {Row.SAVED} ORDER BY url.id"
+        )
+        return [Place(*row) for row in rows.fetchall()]
+
+    def saved_at(self) -> dict[str, str]:
+        """The URL of every file."""
+        rows = self._db.execute(
+            f"SELECT coalesce(html_path, path), url FROM page JOIN url USING (id) WHERE status = {Row.SAVED}"
+        )
+        return dict(rows.fetchall())
+
+    def edge(self, source: int, by_src: bool, target: str) -> None:
+        """A link to a URL, if that is restored."""
+        self._db.execute(
+            "INSERT OR IGNORE INTO edge SELECT ?, id, ? FROM url WHERE key = ?", (source, int(by_src), urls.key(target))
+        )
+
     def targets(self, id: int) -> set[str]:
         """The URLs that a page links to."""
         rows = self._db.execute("SELECT url FROM url JOIN edge ON edge.dst = url.id WHERE edge.src = ?", (id,))
@@ -134,14 +155,18 @@ class Knitter:
             {"depth": depth, "kind": kind, "key": urls.key(url)},
         )
 
+    def belongs_to(self, source_url: str) -> None:
+        """Everything restored is what one start URL led to."""
+        self.run(source_url, str(uuid4()))
+        self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, 1)")
+
     def do_without(self, source_url: str) -> None:
         """Nobody knows who links to whom, only how deep everything is.
 
         So what is saved need not be fetched again; but when it is asked for next, it is fetched whole: the server's
         word that a page is as it was would not tell what it links to.
         """
-        self.run(source_url, str(uuid4()))
-        self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, 1)")
+        self.belongs_to(source_url)
         self._db.execute("UPDATE page SET etag = NULL, last_modified = NULL")
 
     def fill_depths(self) -> None:

@@ -92,6 +92,8 @@ UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?
   size = NULL WHERE id = ?
 """
 
+_PART_TWINS: Final = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
+
 _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
        coalesce(url.transient, 0), url.size, page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
@@ -183,6 +185,14 @@ class Ledger:
         assert added is not None
         return added
 
+    def reason_of(self, id: int) -> str:
+        """Why a URL could not be had, or was not wanted."""
+        return str(self._db.execute("SELECT coalesce(reason, '') FROM url WHERE id = ?", (id,)).fetchone()[0])
+
+    def is_settled(self, known: Known) -> bool:
+        """Whether this run has looked at a URL."""
+        return known.seen == self._run.number
+
     def end_of(self, known: Known) -> Known:
         """Where a URL leads in the end, as far as is known. A circle ends anywhere."""
         return self._end_of(known.id) or known
@@ -262,8 +272,7 @@ class Ledger:
             "SELECT body, published, path FROM page WHERE id = ?", (id,)
         ).fetchone()
         if body != page.body:
-            query = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
-            self._db.execute(query, (Row.QUEUED, id, Row.TWIN))
+            self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
         at_home = published if path == page.path else 0
         self._db.execute(_REPLACE_PAGE, (id, at_home, *page))
 
@@ -400,6 +409,7 @@ class Ledger:
             )
 
     def requeue(self, id: int) -> None:
-        """A page's file did not survive: its URL is fetched again."""
+        """A page's file did not survive: its URL is fetched again, and so are those that were found to be equal."""
         self._set(id, status=Row.QUEUED)
+        self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))

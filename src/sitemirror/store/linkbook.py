@@ -34,10 +34,11 @@ class Undecided(NamedTuple):
 
 
 # A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed. A page that was
-# saved without a crawl, or whose state was lost, is visited again by a crawl: nobody has read its links.
+# saved without a crawl, or whose state was lost, is visited again by a crawl: nobody has read its links. What has left
+# the sitemaps is gone for a run by sitemaps, whoever links to it.
 _MEET = f"""
 INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, at)
-VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
+VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10, ?11)
 ON CONFLICT (key) DO UPDATE SET
   run = excluded.run,
   depth = min(coalesce(depth, excluded.depth), excluded.depth),
@@ -45,11 +46,12 @@ ON CONFLICT (key) DO UPDATE SET
   found_on = coalesce(found_on, excluded.found_on),
   reason = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.reason ELSE reason END,
   status = CASE
-    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id)
+      THEN CASE WHEN excluded.status = {Row.QUEUED} OR ?12 THEN {Row.SAVED} ELSE status END
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
     ELSE status END,
   seen = CASE
-    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {UNREAD}
+    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ?12 THEN {UNREAD}
     ELSE seen END
 RETURNING id
 """

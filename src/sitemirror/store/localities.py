@@ -40,10 +40,10 @@ CREATE TABLE IF NOT EXISTS relinked (id INTEGER PRIMARY KEY);
 """
 _NOTE: Final = "linking"
 
-_PLACE = f"""
+_PLACE = """
 SELECT page.id, url.url, page.html_path, coalesce(page.html_size, 0), page.html_sha256, page.local_at, page.headers,
        page.content_type
-FROM page JOIN url USING (id) WHERE url.status = {Row.SAVED} AND html_path IS NOT NULL
+FROM page JOIN url USING (id) WHERE html_path IS NOT NULL
 """
 
 
@@ -104,15 +104,17 @@ class Localities:
     def received(self) -> Iterator[Place]:
         """Files whose links are as the site wrote them, a few at a time: their rows change meanwhile."""
         last = 0
-        while found := list(self._places("AND local_at = '' AND page.id > ? ORDER BY page.id LIMIT 256", last)):
+        condition = f"AND url.status = {Row.SAVED} AND local_at = '' AND page.id > ? ORDER BY page.id LIMIT 256"
+        while found := list(self._places(condition, last)):
             yield from found
             last = found[-1].id
 
     def outdated(self) -> Iterator[Place]:
-        """Files that stand elsewhere now, or that link to something which does."""
+        """Files that stand elsewhere now, or that link to something which does; also of pages that are gone, since who
+        comes back may do so unread."""
         return self._places(
-            """AND local_at != '' AND page.id NOT IN (SELECT id FROM relinked)
-               AND (local_at != html_path OR page.id IN (
+            f"""AND url.status IN ({Row.SAVED}, {Row.GONE}) AND local_at != ''
+               AND page.id NOT IN (SELECT id FROM relinked) AND (local_at != html_path OR page.id IN (
                  SELECT edge.src FROM edge JOIN url AS dst ON dst.id = edge.dst LEFT JOIN place ON place.id = dst.id
                  WHERE dst.linked_as != coalesce(place.path, ''))) ORDER BY page.id"""
         )

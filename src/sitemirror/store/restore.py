@@ -34,6 +34,8 @@ class Remembered(NamedTuple):
     depth: int | None = None
     hidden_texts: int = 0
     refresh_error: str | None = None
+    kind: int | None = None  # 1 page, 2 asset
+    html_size: int | None = None
 
 
 RESCUED: Final = "rescued"
@@ -63,8 +65,8 @@ class Restorer:
         id = self._row(page.url, Row.SAVED)
         self._db.execute(
             "INSERT OR REPLACE INTO page (id, path, wanted, fold, published, size, fetched_at, title, sha256, etag,"
-            " last_modified, content_type, canonical, error, html_path, received, local_at, hidden_texts, durable)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            " last_modified, content_type, canonical, error, html_path, html_size, received, local_at, hidden_texts,"
+            " durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
             (
                 id,
                 page.path,
@@ -81,11 +83,13 @@ class Restorer:
                 page.canonical,
                 page.refresh_error,
                 page.html_path,
+                page.html_size,
                 page.received,
                 page.html_path or "",  # Links that were made local must never be made so again.
                 page.hidden_texts,
             ),
         )
+        self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (page.kind, id))
         self._found(id, page.depth)
 
     def alias(self, url: str, of: str) -> None:

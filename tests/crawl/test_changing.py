@@ -1,0 +1,71 @@
+"""A copy of a site that changes: pages that become files or names, that go and come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sitemirror import verify
+from tests.copies import path_of
+from tests.crawl.conftest import Copy, Crawl, link
+from tests.site import Site
+
+
+def _gone(copy: Copy) -> list[str]:
+    return [path_of(row["url"]) for row in copy.manifest["gone"]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda site: site.page("/a", b"%PDF-1.7", type="application/pdf", etag="2"),
+        lambda site: site.redirect("/a", "/c"),
+    ],
+    ids=["file", "name"],
+)
+async def test_what_is_no_page_any_more_links_to_nothing(
+    site: Site, run: Crawl, copy: Copy, change: Callable[[Site], object]
+) -> None:
+    """What only a page linked to that is a file or another page's name by now is gone, and stays so."""
+    site.html_page("/", "Home", link("/a", "/c"), etag="1")
+    site.html_page("/a", "A", link("/b"), etag="1")
+    for name in "bc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    await run()
+    change(site)
+    for _ in range(2):
+        await run(update=True)
+        assert _gone(copy) == ["/b"]
+        assert f"{site.url}/a" not in copy.index["graph"]["out_edges"]
+        assert verify(copy.folder).status == "ok"
+
+
+async def test_a_page_that_comes_back_links_to_what_is_there(site: Site, run: Crawl, copy: Copy) -> None:
+    """The server says that it is as it was; what it linked to has moved while it was gone."""
+    site.html_page("/", "Home", link("/a", "/b"), etag="1")
+    site.html_page("/a", "A", link("/b"), etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    await run()
+    site.html_page("/", "Home", link("/b"), etag="2")
+    site.page("/b", b"%PDF-1.7", type="application/pdf", etag="2")
+    await run(update=True)
+    assert _gone(copy) == ["/a"]
+    site.html_page("/", "Home", link("/a", "/b"), etag="3")
+    await run(update=True)
+    assert _gone(copy) == []
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_the_index_knows_files_of_gone_pages_without_the_state(site: Site, run: Crawl, copy: Copy) -> None:
+    """The manifest has no more of them than their paths; the files have the rest."""
+    site.html_page("/", "Home", link("/a"), etag="1")
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    await run()
+    site.html_page("/", "Home", "<p>home</p>", etag="2")
+    await run(update=True)
+    assert _gone(copy) == ["/a"]
+    (copy.folder / "_state.sqlite3").unlink()
+    await run(update=True)
+    assert _gone(copy) == ["/a"]
+    assert verify(copy.folder).status == "ok"

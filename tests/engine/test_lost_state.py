@@ -1,0 +1,88 @@
+"""A mirror whose state is lost, as in a fresh `git clone`: what its files and its manifest still know."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitemirror import verify
+from tests.engine.conftest import Copy, Mirror, path_of
+from tests.site import Site
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_what_pages_need_is_not_gone(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """No sitemap lists pictures and style sheets: the saved pages tell that they are needed, and by whom."""
+    site.html_page("/a", "A", '<link rel="stylesheet" href="/s.css"><img src="/i.png">', etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.page("/i.png", b"\x89PNG", type="image/png", etag="1")
+    site.page("/s.css", "body { background: url(deep/wall.png) }", type="text/css", etag="1")
+    site.page("/deep/wall.png", b"\x89PNG wall", type="image/png", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    before = await run(format=format)
+    (copy.folder / "_state.sqlite3").unlink()
+    site.page("/deep/wall.png", b"\x89PNG new wall", type="image/png", etag="2")
+    after = await run(format=format, update=True)
+    assert (after.successful, after.changed) == (before.successful, 1)
+    assert copy.manifest["gone"] == []
+    assert (copy.folder / "deep/wall.png").read_bytes() == b"\x89PNG new wall"
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_links_of_saved_files_are_led_on(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page whose state was lost links to another one, which is a file of another name by now."""
+    site.html_page("/a", "A", '<a href="/b">b</a> <a href="/c?x=1">c</a>', etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.html_page("/c?x=1", "C", "<p>c</p>", etag="1")
+    site.sitemap(urls=["/a", "/b", "/c?x=1"])
+    await run(format="html")
+    (copy.folder / "_state.sqlite3").unlink()
+    site.page("/b", b"%PDF-1.7", type="application/pdf")
+    await run(format="html", update=True)
+    assert 'href="../b"' in copy.text("a/index.html")
+    assert 'href="../c__q_' in copy.text("a/index.html")
+    assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_a_page_that_becomes_a_file_gets_a_files_name(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A PDF takes no page's name, and text that becomes a page no file's."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.page("/b.txt", "b", type="text/plain", etag="1")
+    site.sitemap(urls=["/a", "/b.txt"])
+    await run(format=format)
+    (copy.folder / "_state.sqlite3").unlink()
+    site.page("/a", b"%PDF-1.7", type="application/pdf", etag="2")
+    site.html_page("/b.txt", "B", "<p>b</p>", etag="2")
+    await run(format=format, update=True)
+    pages = {path_of(page["url"]): page["path"] for page in copy.manifest["pages"]}
+    assert pages == {"/a": "a", "/b.txt": "b.txt/index.html" if format == "html" else "b.txt/index.md"}
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_files_that_nothing_is_known_of_are_asked_for_by_an_update(site: Site, run: Mirror, copy: Copy) -> None:
+    """Without state and manifest a file is as good as fetched, but not if everything is wanted anew, or is newer."""
+    site.html_page("/a", "A", "<p>old</p>", etag="1")
+    site.html_page("/b", "B", "<p>old</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    for name, options in (("a", {"update": True}), ("b", {"re_download_all": True})):
+        await run(format="html")
+        for file in ("_state.sqlite3", "_manifest.json"):
+            (copy.folder / file).unlink()
+        site.html_page(f"/{name}", name, "<p>new</p>", etag="2")
+        site.sitemap(urls=[(f"/{each}", "2999-01-01") for each in "ab"])
+        await run(format="html", **options)
+        assert "new" in copy.text(f"{name}/index.html")
+
+
+@pytest.mark.parametrize("lost", [("_state.sqlite3",), ("_state.sqlite3", "_manifest.json")])
+async def test_an_index_can_be_made_of_a_mirror_of_both(
+    site: Site, run: Mirror, copy: Copy, lost: tuple[str, ...]
+) -> None:
+    """Neither the manifest nor `_processed.txt` tells how large the HTML beside a page's Markdown is."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.sitemap(urls=["/a"])
+    await run(format="both")
+    for file in lost:
+        (copy.folder / file).unlink()
+    assert (await run(format="both", index=True)).status == "ok"
+    assert verify(copy.folder).status == "ok"
