@@ -75,3 +75,21 @@ def test_links_in_the_title_of_a_note_stay(title: str, said: str) -> None:
     """A link in a title leads where it led; one that is all of the title and stays on the page opens the note."""
     html = f'<div class="admonition note"><p class="admonition-title">{title}</p><p id="more">B</p></div>'
     assert f"> **{said}**\n>\n> B\n" in markdown(html)
+
+
+def test_a_box_drawn_as_a_table_keeps_its_title() -> None:
+    """DocBook's boxes with an icon have their titles in a header cell."""
+    box = (
+        '<div class="tip"><table summary="Tip"><tr><td rowspan="2"><img alt="[Tip]" src="tip.svg"></td>'
+        "<th>{}</th></tr><tr><td><p>B</p></td></tr></table></div>"
+    )
+    assert markdown(box.format("Build first")) == "> [!TIP]\n> **Build first**\n>\n> B\n"
+    assert markdown(box.format("Tip")) == "> [!TIP]\n> B\n"
+
+
+def test_a_table_with_data_in_a_box_stays_one() -> None:
+    """A box is drawn by a table only where its last cell alone says something."""
+    rows = "<tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr>"
+    assert markdown(f'<div class="note"><table>{rows}</table></div>') == (
+        "> [!NOTE]\n>\n> | A | B |\n> | --- | --- |\n> | 1 | 2 |\n"
+    )

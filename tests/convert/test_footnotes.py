@@ -25,3 +25,12 @@ def test_org_defines_each_note_in_a_box() -> None:
         '<div class="footpara" role="doc-footnote"><p class="footpara">The note.</p></div></div>'
     )
     assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"
+
+
+def test_a_year_before_a_reference_is_no_number_of_an_item() -> None:
+    """A number and a point may end a sentence, or begin the item that begins with the reference."""
+    html = (
+        '<p>Published in November 1987. <a href="#n1">[1]</a></p><ol><li><a href="#n1">[1]</a> says so.</li></ol>'
+        '<aside class="footnote" id="n1" role="note"><p>The note.</p></aside>'
+    )
+    assert markdown(html) == "Published in November 1987. [^1]\n\n1. [^1] says so.\n\n[^1]: The note.\n"

@@ -8,7 +8,7 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.convert.marks import FIRST_NOTE, footnote, pins
+from sitemirror.convert.marks import FIRST_NOTE, footnote, pins, reference
 
 _LABEL: Final = re.compile(r"[\w.-]{1,40}")
 _BACK: Final = "a[role=doc-backlink], .footnote-backref, .footnote-back, .reversefootnote, .data-footnote-backref"
@@ -48,7 +48,7 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
         for anchor in anchors:
             sup = _sup(anchor)
             sup.replace_with(
-                *pins(sup.children), *(pins(anchor.children) if sup is not anchor else ()), footnote(label)
+                *pins(sup.children), *(pins(anchor.children) if sup is not anchor else ()), reference(label)
             )
     _list_notes([note for note in notes if note in references])
 
