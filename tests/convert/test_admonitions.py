@@ -93,3 +93,18 @@ def test_a_table_with_data_in_a_box_stays_one() -> None:
     assert markdown(f'<div class="note"><table>{rows}</table></div>') == (
         "> [!NOTE]\n>\n> | A | B |\n> | --- | --- |\n> | 1 | 2 |\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p><b>Note:</b> Mind this.</p>", "> [!NOTE]\n> Mind this.\n"),
+        ("<strong>Warning</strong>: Mind this.", "> [!WARNING]\n> Mind this.\n"),
+        ("<p><b>Note:</b><br>Mind this.</p>", "> [!NOTE]\n> Mind this.\n"),
+        ("<p><b>Note</b> that this is a sentence.</p>", "> [!NOTE]\n> **Note** that this is a sentence.\n"),
+        ("<p><b>Note:</b></p>", "> [!NOTE]\n> **Note:**\n"),
+    ],
+)
+def test_a_bold_word_that_says_the_kind_is_not_said_again(html: str, expected: str) -> None:
+    """A note's first line often begins with what the alert says already; with a colon, that is all it is."""
+    assert markdown(f'<div class="note">{html}</div>') == expected

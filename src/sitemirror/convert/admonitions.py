@@ -17,6 +17,8 @@ _TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "k
 _CELLS: Final = ":scope > tr > :is(td, th), :scope > * > tr > :is(td, th)"
 _KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
 _DISMISSED: Final = "alert-dismiss"  # begins what Bootstrap calls messages that go when they are read
+_COLONS: Final = (":", "：")
+_BOLD: Final = ("b", "strong")
 _LINES: Final = ("p", "h3", "h4", "h5", "h6")
 _DEEPEST: Final = 10  # boxes within each other that are looked into
 _MAX_KIND: Final = 40  # characters
@@ -45,6 +47,8 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
             head.append(Element("p", None, [Element("strong", None, linked_words_of(title))]))
         _take_title(title, box)
     _lay_open(box, names)
+    if title is None:
+        kind = _take_run_in(box) or kind
     first = head[0] if head else _shown(box)
     follows = box.find("img") is not None if first is None else isinstance(first, Text) or first.tag in _TEXT
     head.insert(0, alert_above_text(kind) if follows else alert_above_block(kind))
@@ -101,6 +105,27 @@ def _named_title(box: Element, names: Vocabulary) -> Element | None:
         return None
     said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
     return first if said in names.alerts and box.text.strip() != first.text.strip() else None
+
+
+def _take_run_in(box: Element) -> str | None:
+    """Takes out the bold word that begins a note's first line and says what kind it is; which one."""
+    first = _shown(box)
+    word = next(filter(_is_seen, first), None) if isinstance(first, Element) and first.tag == "p" else first
+    if not isinstance(word, Element) or word.tag not in _BOLD or len(word.text) > _MAX_KIND:
+        return None
+    said = word.text.strip()
+    after = word.next_sibling
+    goes_on = after.data.lstrip() if isinstance(after, Text) else ""
+    kind = said.rstrip(_END_OF_TITLE).upper()
+    has_colon = said.endswith(_COLONS) or goes_on.startswith(_COLONS)
+    if kind not in _KINDS or not has_colon or box.text.strip() in (said, f"{said}:"):
+        return None
+    if isinstance(after, Text):
+        after.data = goes_on.lstrip(":： ")
+    elif isinstance(after, Element) and after.tag == "br":
+        after.decompose()
+    _take_title(word, box)
+    return kind
 
 
 def _take_title(title: Element, box: Element) -> None:

@@ -14,7 +14,7 @@ _LABEL: Final = re.compile(r"[\w.-]{1,40}")
 _BACK: Final = "a[role=doc-backlink], .footnote-backref, .footnote-back, .reversefootnote, .data-footnote-backref"
 _LABELS: Final = (
     ":scope > .label, :scope > dt, :scope > sup, :scope > .footnote-definition-label, :scope > .brackets, "
-    ":scope > .backrefs"
+    ":scope > .backrefs, :scope > tbody > tr > td.label"
 )
 _NUMBERED: Final = "h5"
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
@@ -79,7 +79,7 @@ def _shape_note(note: Element, label: str, ways_back: set[str]) -> None:
             anchor.decompose()
             if isinstance(before, Text):
                 before.data = before.data.rstrip()
-            if isinstance(parent, Element) and parent is not note and not parent.text.strip("[]() \xa0\n"):
+            if isinstance(parent, Element) and parent is not note and not parent.text.strip("[](), \xa0\n"):
                 parent.decompose()
     for part in note.find_all("dd"):
         part.tag = "div"
