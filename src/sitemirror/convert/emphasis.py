@@ -45,10 +45,11 @@ def end_lines(element: Element) -> int:
         end = top.parent
         while end is not None and isinstance(around := br.parent, Element) and around is not end:
             after = Element(around.tag, None, list(br.next_siblings))
+            is_empty = br.previous_sibling is None  # The number of all that is left would take long to count.
             around.insert_after(br)
             if len(after):
                 br.insert_after(after)
-            if not len(around):
+            if is_empty:
                 around.decompose()
     return len(breaks)
 

@@ -304,9 +304,17 @@ def _is_layout(table: Element) -> bool:
     """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
-    if next(table.iter_elements(_BLOCKS), None) is None or _has_own_header(table):
+    if next(table.iter_elements(_BLOCKS), None) is None:
+        return _is_column(table)
+    return not _has_own_header(table) and not _is_data(table)
+
+
+def _is_column(table: Element) -> bool:
+    """Whether there is nothing beside anything in it, nor a word for it above: a box, or lines."""
+    rows = _rows(table)
+    if any(sum(isinstance(child, Element) for child in row) > 1 for row in rows):
         return False
-    return not _is_data(table)
+    return table.select_one("[colspan]") is None and not _has_own_header(table)
 
 
 def _has_own_header(table: Element) -> bool:
