@@ -218,3 +218,10 @@ def test_a_column_without_a_header_is_no_table() -> None:
     assert markdown("<table><tr><td>A <b>box</b>.</td></tr></table>") == "A **box**.\n"
     assert markdown("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>") == "one\n\ntwo\n"
     assert markdown("<table><tr><th>h</th></tr><tr><td>one</td></tr></table>") == "| h |\n| --- |\n| one |\n"
+
+
+def test_a_row_that_only_sets_a_text_in_is_no_table() -> None:
+    """Forums indent an answer by an empty cell and a picture that nobody sees."""
+    row = '<td><img src="s.gif" width="40" height="1"></td><td></td><td>An answer.<p>And more.</td>'
+    assert markdown(f"<table><tr>{row}</tr></table>") == "An answer.\n\nAnd more.\n"
+    assert markdown("<table><tr><td>a</td><td>b</td></tr></table>") == "| a | b |\n| --- | --- |\n"

@@ -310,9 +310,12 @@ def _is_layout(table: Element) -> bool:
 
 
 def _is_column(table: Element) -> bool:
-    """Whether there is nothing beside anything in it, nor a word for it above: a box, or lines."""
+    """Whether no text stands beside another in it, nor a word for it above: a box, lines, or what is set in."""
     rows = _rows(table)
-    if any(sum(isinstance(child, Element) for child in row) > 1 for row in rows):
+    if len(rows) == 1:
+        if sum(bool(cell.text.strip()) for cell in _cells(rows[0])) != 1:
+            return False
+    elif any(sum(isinstance(child, Element) for child in row) > 1 for row in rows):
         return False
     return table.select_one("[colspan]") is None and not _has_own_header(table)
 
