@@ -16,6 +16,8 @@ _LABELS: Final = (
     ":scope > .label, :scope > dt, :scope > sup, :scope > .footnote-definition-label, :scope > .brackets, "
     ":scope > .backrefs, :scope > tbody > tr > td.label"
 )
+_INSET: Final = ".ltx_note_content"
+_INSET_LABELS: Final = ":scope > :is(.ltx_note_mark, .ltx_tag_note)"
 _NUMBERED: Final = "h5"
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
 
@@ -96,6 +98,23 @@ def _first(element: Element) -> Element | Text | None:
         if isinstance(child, Element) or (isinstance(child, Text) and child.data.strip()):
             return child
     return None
+
+
+def take_inset(mark: Element, page: Element) -> Element | None:
+    """Takes a note that stands in the text to the end of the page, and leaves a reference; `None` if it is none."""
+    content = mark.select_one(_INSET)
+    number = mark.find("sup")
+    if content is None or number is None:
+        return None
+    label = number.text.strip()
+    name = mark.attr("id") or f"inset-{label}"
+    content.remove(_INSET_LABELS)
+    content.extract()
+    content.tag = "div"
+    content.attrs["id"] = name
+    mark.replace_with(*pins(mark.children), Element("a", {"href": f"#{name}"}, [Text(label)]))
+    page.append(content)
+    return content
 
 
 def split_list(dl: Element) -> list[Element]:
