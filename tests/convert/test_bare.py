@@ -16,6 +16,8 @@ from tests.convert.pages import URL, markdown
         ("<p>a</p><ul><li data-slide=1> </li></ul>", "a\n"),
         ("<h1><svg><title>Logo</title></svg></h1><p>a</p>", "a\n"),
         ("<p>a</p><h2><span></span></h2>", "a\n"),
+        ('<ul><li><a id="x">\n</a>\n<h3>Head</h3></li></ul>', "- ### Head\n"),
+        ('<ul><li>\n<a id="x"/>\n<p><a href="/b">B</a> c</p></li></ul>', "- [B](https://example.com/b) c\n"),
     ],
 )
 def test_items_and_headings_without_content_are_left_out(html: str, text: str) -> None:

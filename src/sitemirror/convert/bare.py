@@ -16,8 +16,10 @@ _DEEPEST: Final = 20  # elements around a line break
 
 
 def drop_bare(element: Element) -> int:
-    """Takes out items and headings that show nothing. Their number."""
+    """Takes out items and headings that show nothing, and what shows nothing before an item's text. Their number."""
     found = [one for one in element.iter_elements(_MARKED) if not _shows(one) and not _is_meant(one)]
+    # A blank in an element of its own ends the line that the sign of an item stands on.
+    found += [one for one in element.select("li > :is(a, span):first-child") if not _shows(one) and _is_first(one)]
     for one in found:
         if one.parent is not None:
             # What keeps the place of an id stays.
@@ -46,8 +48,9 @@ def _shows(element: Element) -> bool:
     return bool(element.text.strip()) or next(element.iter_elements(_SHOWN), None) is not None
 
 
-def _is_first(br: Element) -> bool:
-    here = br
+def _is_first(one: Element) -> bool:
+    """Whether nothing is seen above it in its paragraph."""
+    here = one
     for _level in range(_DEEPEST):
         before = here.previous_sibling  # one by one: a parent may have very many
         while before is not None and not _is_seen(before):
