@@ -75,3 +75,36 @@ def test_links_in_the_title_of_a_note_stay(title: str, said: str) -> None:
     """A link in a title leads where it led; one that is all of the title and stays on the page opens the note."""
     html = f'<div class="admonition note"><p class="admonition-title">{title}</p><p id="more">B</p></div>'
     assert f"> **{said}**\n>\n> B\n" in markdown(html)
+
+
+def test_a_box_drawn_as_a_table_keeps_its_title() -> None:
+    """DocBook's boxes with an icon have their titles in a header cell."""
+    box = (
+        '<div class="tip"><table summary="Tip"><tr><td rowspan="2"><img alt="[Tip]" src="tip.svg"></td>'
+        "<th>{}</th></tr><tr><td><p>B</p></td></tr></table></div>"
+    )
+    assert markdown(box.format("Build first")) == "> [!TIP]\n> **Build first**\n>\n> B\n"
+    assert markdown(box.format("Tip")) == "> [!TIP]\n> B\n"
+
+
+def test_a_table_with_data_in_a_box_stays_one() -> None:
+    """A box is drawn by a table only where its last cell alone says something."""
+    rows = "<tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr>"
+    assert markdown(f'<div class="note"><table>{rows}</table></div>') == (
+        "> [!NOTE]\n>\n> | A | B |\n> | --- | --- |\n> | 1 | 2 |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p><b>Note:</b> Mind this.</p>", "> [!NOTE]\n> Mind this.\n"),
+        ("<strong>Warning</strong>: Mind this.", "> [!WARNING]\n> Mind this.\n"),
+        ("<p><b>Note:</b><br>Mind this.</p>", "> [!NOTE]\n> Mind this.\n"),
+        ("<p><b>Note</b> that this is a sentence.</p>", "> [!NOTE]\n> **Note** that this is a sentence.\n"),
+        ("<p><b>Note:</b></p>", "> [!NOTE]\n> **Note:**\n"),
+    ],
+)
+def test_a_bold_word_that_says_the_kind_is_not_said_again(html: str, expected: str) -> None:
+    """A note's first line often begins with what the alert says already; with a colon, that is all it is."""
+    assert markdown(f'<div class="note">{html}</div>') == expected

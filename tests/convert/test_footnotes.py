@@ -25,3 +25,25 @@ def test_org_defines_each_note_in_a_box() -> None:
         '<div class="footpara" role="doc-footnote"><p class="footpara">The note.</p></div></div>'
     )
     assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"
+
+
+def test_a_year_before_a_reference_is_no_number_of_an_item() -> None:
+    """A number and a point may end a sentence, or begin the item that begins with the reference."""
+    html = (
+        '<p>Published in November 1987. <a href="#n1">[1]</a></p><ol><li><a href="#n1">[1]</a> says so.</li></ol>'
+        '<aside class="footnote" id="n1" role="note"><p>The note.</p></aside>'
+    )
+    assert markdown(html) == "Published in November 1987. [^1]\n\n1. [^1] says so.\n\n[^1]: The note.\n"
+
+
+def test_the_ways_back_to_several_references_are_no_part_of_the_note() -> None:
+    """Old docutils has its notes in tables, with the number apart and a link for each of the references."""
+    refs = "".join(f'<p>Text <a class="footnote-reference" href="#n" id="r{n}">[1]</a></p>' for n in (1, 2))
+    html = (
+        f'{refs}<table class="docutils footnote" id="n" rules="none"><colgroup><col class="label" /><col /></colgroup>'
+        '<tbody valign="top"><tr><td class="label">[1]</td><td><em>(<a class="fn-backref" href="#r1">1</a>, '
+        '<a class="fn-backref" href="#r2">2</a>)</em> The note.</td></tr></tbody></table>'
+    )
+    assert markdown(f'<meta name="generator" content="Docutils 0.16">{html}') == (
+        "Text [^1]\n\nText [^1]\n\n[^1]: The note.\n"
+    )

@@ -106,3 +106,23 @@ def test_changed_lines_have_their_signs_in_any_language(html: str) -> None:
 def test_what_counts_the_lines_is_left_out(html: str, expected: str) -> None:
     """An element that begins each line with its number is a line number, whatever it is called."""
     assert markdown(html) == f"```\n{expected}\n```\n"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<div class="code-example"><div class="example-header"><span class="language-name">js</span><button>C</button>'
+        '</div><pre class="brush: js"><code>x</code></pre></div>',
+        '<div class="codeHeader"><span class="lang">JavaScript</span></div><pre><code class="lang-js">x</code></pre>',
+    ],
+)
+def test_the_language_above_code_is_said_once(html: str) -> None:
+    """What a page shows above its code stands in the Markdown's own place for it."""
+    assert markdown(f"<p>a</p>{html}") == "a\n\n```js\nx\n```\n"
+
+
+def test_what_stands_above_code_and_is_not_its_language_stays() -> None:
+    """A file's name, another word, or a line of the text."""
+    code = '<pre><code class="language-js">x</code></pre>'
+    assert markdown(f'<div class="code-header">a.js</div>{code}') == "a.js\n\n```js\nx\n```\n"
+    assert markdown(f"<p>js</p>{code}") == "js\n\n```js\nx\n```\n"

@@ -156,3 +156,9 @@ def test_a_drawing_says_each_label_once() -> None:
 def test_what_is_embedded_in_a_link_stands_before_it(html: str, expected: str) -> None:
     """Markdown has no links in links: both are kept, one after the other."""
     assert markdown(html) == expected
+
+
+def test_a_picture_that_keeps_a_place_free_is_none() -> None:
+    """One that is a pixel high is a gap, unless it says something."""
+    assert markdown('<p>a <img src="s.gif" width="40" height="1"></p>') == "a\n"
+    assert markdown('<p><img src="/s.png" width="40" height="1" alt="L"></p>') == "![L](https://example.com/s.png)\n"

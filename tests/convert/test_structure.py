@@ -133,3 +133,9 @@ def test_a_table_is_kept_whole() -> None:
 def test_code_stays_wherever_it_stands() -> None:
     """No site puts code into its menus."""
     assert kept("<div><p>no</p><pre>code</pre><p>text</p></div>", {"text": 5.0}) == "code text"
+
+
+def test_a_heading_within_a_link_to_itself_is_no_link() -> None:
+    """As within the heading, a permalink around it says nothing; a link to another place does."""
+    html = '<a href="#a" id="a"><h2>A</h2></a><a href="#b"><h2 id="b">B</h2></a><a href="#a"><h2 id="c">C</h2></a>'
+    assert markdown(html) == "## A\n\n## B\n\n## [C](#a)\n"

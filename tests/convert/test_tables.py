@@ -211,3 +211,17 @@ def test_empty_blocks_in_a_cell_leave_no_line() -> None:
 def test_code_in_a_cell_has_no_blanks_at_its_ends() -> None:
     """A cell has no blanks of its own, and a renderer takes those of code away."""
     assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a`b c` |\n| --- |\n"
+
+
+def test_a_column_without_a_header_is_no_table() -> None:
+    """Where nothing stands beside anything, a table only draws a box around a text, or parts its lines."""
+    assert markdown("<table><tr><td>A <b>box</b>.</td></tr></table>") == "A **box**.\n"
+    assert markdown("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>") == "one\n\ntwo\n"
+    assert markdown("<table><tr><th>h</th></tr><tr><td>one</td></tr></table>") == "| h |\n| --- |\n| one |\n"
+
+
+def test_a_row_that_only_sets_a_text_in_is_no_table() -> None:
+    """Forums indent an answer by an empty cell and a picture that nobody sees."""
+    row = '<td><img src="s.gif" width="40" height="1"></td><td></td><td>An answer.<p>And more.</td>'
+    assert markdown(f"<table><tr>{row}</tr></table>") == "An answer.\n\nAnd more.\n"
+    assert markdown("<table><tr><td>a</td><td>b</td></tr></table>") == "| a | b |\n| --- | --- |\n"

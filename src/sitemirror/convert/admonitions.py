@@ -14,9 +14,11 @@ _TOO_MUCH: Final = ("h1", "h2", "main", "article")  # in a box that only has the
 _KIND_ATTRIBUTES: Final = ("data-callout-type", "data-callout", "data-type")
 _BOXES: Final = frozenset(("div", "aside", "section", "details", "blockquote", "dl", "p"))
 _TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "kbd", "img", "small", "sub", "sup"))
-_CELLS: Final = ":scope > tr > td, :scope > * > tr > td"
+_CELLS: Final = ":scope > tr > :is(td, th), :scope > * > tr > :is(td, th)"
 _KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
 _DISMISSED: Final = "alert-dismiss"  # begins what Bootstrap calls messages that go when they are read
+_COLONS: Final = (":", "：")
+_BOLD: Final = ("b", "strong")
 _LINES: Final = ("p", "h3", "h4", "h5", "h6")
 _DEEPEST: Final = 10  # boxes within each other that are looked into
 _MAX_KIND: Final = 40  # characters
@@ -44,7 +46,9 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
         if said and said.rstrip(_END_OF_TITLE).casefold() != kind.casefold():
             head.append(Element("p", None, [Element("strong", None, linked_words_of(title))]))
         _take_title(title, box)
-    _lay_open(box)
+    _lay_open(box, names)
+    if title is None:
+        kind = _take_run_in(box) or kind
     first = head[0] if head else _shown(box)
     follows = box.find("img") is not None if first is None else isinstance(first, Text) or first.tag in _TEXT
     head.insert(0, alert_above_text(kind) if follows else alert_above_block(kind))
@@ -78,13 +82,20 @@ def _title(box: Element, names: Vocabulary) -> Element | None:
     """The box's own title, not that of a box inside it."""
     found = box.select_one(names.titles)
     if found is None:
-        return _named_title(box, names)
+        return _table_title(box) or _named_title(box, names)
     holder = found.parent
     while isinstance(holder, Element) and holder is not box:
         if any(names.roles.get(word) == "admonition" for word in (holder.attr("class") or "").split()):
             return None
         holder = holder.parent
     return found
+
+
+def _table_title(box: Element) -> Element | None:
+    """The one header cell of the table that DocBook draws a box with."""
+    table = _first_table(box)
+    heads = [cell for cell in table.select(_CELLS) if cell.tag == "th"] if table is not None else []
+    return heads[0] if len(heads) == 1 else None
 
 
 def _named_title(box: Element, names: Vocabulary) -> Element | None:
@@ -94,6 +105,27 @@ def _named_title(box: Element, names: Vocabulary) -> Element | None:
         return None
     said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
     return first if said in names.alerts and box.text.strip() != first.text.strip() else None
+
+
+def _take_run_in(box: Element) -> str | None:
+    """Takes out the bold word that begins a note's first line and says what kind it is; which one."""
+    first = _shown(box)
+    word = next(filter(_is_seen, first), None) if isinstance(first, Element) and first.tag == "p" else first
+    if not isinstance(word, Element) or word.tag not in _BOLD or len(word.text) > _MAX_KIND:
+        return None
+    said = word.text.strip()
+    after = word.next_sibling
+    goes_on = after.data.lstrip() if isinstance(after, Text) else ""
+    kind = said.rstrip(_END_OF_TITLE).upper()
+    has_colon = said.endswith(_COLONS) or goes_on.startswith(_COLONS)
+    if kind not in _KINDS or not has_colon or box.text.strip() in (said, f"{said}:"):
+        return None
+    if isinstance(after, Text):
+        after.data = goes_on.lstrip(":： ")
+    elif isinstance(after, Element) and after.tag == "br":
+        after.decompose()
+    _take_title(word, box)
+    return kind
 
 
 def _take_title(title: Element, box: Element) -> None:
@@ -107,18 +139,26 @@ def _take_title(title: Element, box: Element) -> None:
         parent.decompose()
 
 
-def _lay_open(box: Element) -> None:
+def _lay_open(box: Element, names: Vocabulary) -> None:
     """Takes the text out of what only places it: definitions, or a table with an icon on the left."""
     if box.tag == "dl":
         for part in box.find_all(["dt", "dd"]):
             part.tag = "div"
         return
-    table = next((child for child in box if isinstance(child, Element)), None)
-    if table is not None and table.tag == "table":
-        cells = table.select(_CELLS)
-        if cells:
-            table.insert_after(*cells[-1].children)
-            table.decompose()
+    table = _first_table(box)
+    if table is None:
+        return
+    *others, last = table.select(_CELLS) or [table]
+    said = {other.text.strip().rstrip(_END_OF_TITLE).casefold() for other in others}
+    if last is not table and all(not text or text in names.alerts for text in said):  # else it is a table with data
+        table.insert_after(*last.children)
+        table.decompose()
+
+
+def _first_table(box: Element) -> Element | None:
+    """The table that a box begins with."""
+    first = next((child for child in box if isinstance(child, Element)), None)
+    return first if first is not None and first.tag == "table" else None
 
 
 def _shown(box: Element) -> Element | Text | None:

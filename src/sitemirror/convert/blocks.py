@@ -88,8 +88,8 @@ class Reading:
             (element.attr("class") or "") if start < end else ""
             for element, start, end in zip(elements, starts, ends, strict=True)
         ]
-        # Few elements have an id or a role, and to find those takes less than to ask each one: both in one look over the
-        # tree, which costs more than what is found.
+        # Few elements have an id or a role, and to find those takes less than to ask each one: both in one look over
+        # the tree, which costs more than what is found.
         body = elements[0]
         places = dict(zip(elements, range(len(elements)), strict=True))
         for element in (body, *body.select("[id], [role]")):

@@ -8,14 +8,16 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.convert.marks import FIRST_NOTE, footnote, pins
+from sitemirror.convert.marks import FIRST_NOTE, footnote, pins, reference
 
 _LABEL: Final = re.compile(r"[\w.-]{1,40}")
 _BACK: Final = "a[role=doc-backlink], .footnote-backref, .footnote-back, .reversefootnote, .data-footnote-backref"
 _LABELS: Final = (
     ":scope > .label, :scope > dt, :scope > sup, :scope > .footnote-definition-label, :scope > .brackets, "
-    ":scope > .backrefs"
+    ":scope > .backrefs, :scope > tbody > tr > td.label"
 )
+_INSET: Final = ".ltx_note_content"
+_INSET_LABELS: Final = ":scope > :is(.ltx_note_mark, .ltx_tag_note)"
 _NUMBERED: Final = "h5"
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
 
@@ -48,7 +50,7 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
         for anchor in anchors:
             sup = _sup(anchor)
             sup.replace_with(
-                *pins(sup.children), *(pins(anchor.children) if sup is not anchor else ()), footnote(label)
+                *pins(sup.children), *(pins(anchor.children) if sup is not anchor else ()), reference(label)
             )
     _list_notes([note for note in notes if note in references])
 
@@ -79,7 +81,7 @@ def _shape_note(note: Element, label: str, ways_back: set[str]) -> None:
             anchor.decompose()
             if isinstance(before, Text):
                 before.data = before.data.rstrip()
-            if isinstance(parent, Element) and parent is not note and not parent.text.strip("[]() \xa0\n"):
+            if isinstance(parent, Element) and parent is not note and not parent.text.strip("[](), \xa0\n"):
                 parent.decompose()
     for part in note.find_all("dd"):
         part.tag = "div"
@@ -96,6 +98,23 @@ def _first(element: Element) -> Element | Text | None:
         if isinstance(child, Element) or (isinstance(child, Text) and child.data.strip()):
             return child
     return None
+
+
+def take_inset(mark: Element, page: Element) -> Element | None:
+    """Takes a note that stands in the text to the end of the page, and leaves a reference; `None` if it is none."""
+    content = mark.select_one(_INSET)
+    number = mark.find("sup")
+    if content is None or number is None:
+        return None
+    label = number.text.strip()
+    name = mark.attr("id") or f"inset-{label}"
+    content.remove(_INSET_LABELS)
+    content.extract()
+    content.tag = "div"
+    content.attrs["id"] = name
+    mark.replace_with(*pins(mark.children), Element("a", {"href": f"#{name}"}, [Text(label)]))
+    page.append(content)
+    return content
 
 
 def split_list(dl: Element) -> list[Element]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from turbohtml import Element, Text
+from turbohtml import Comment, Element, Node, Text
 
 from sitemirror.convert.marks import display, formula
 
@@ -51,14 +51,14 @@ _VARIANTS: Final = {
     "bold-fraktur": "mathfrak", "sans-serif": "mathsf", "monospace": "mathtt", "bold-italic": "boldsymbol",
 }  # fmt: skip
 _MAX_DEPTH: Final = 60
+_NUMBER: Final = ".ltx_tag_equation"
 
 
 def shape_math(math: Element) -> None:
     """Replaces MathML, with whatever is drawn around it, by its TeX."""
     if isinstance(math.parent, Element) and math.parent.closest("math") is not None:
         return  # The formula around it, which is not on the page any more, has said it.
-    source = next((one for one in math.find_all("annotation") if "tex" in (one.attr("encoding") or "").lower()), None)
-    tex = source.text.strip() if source is not None else to_tex(math)
+    tex = _tex_of(math)
     wiki = _WIKI_STYLE.fullmatch(tex)
     is_display = math.attr("display") == "block" or math.attr("mode") == "display"
     drawing = math
@@ -69,6 +69,31 @@ def shape_math(math: Element) -> None:
         is_display = is_display or _DISPLAYED.search(classes) is not None or outer.attr("display") == "true"
         drawing = outer
     _replace(drawing, wiki[1] if wiki else tex, display if is_display else formula)
+
+
+def _tex_of(math: Element) -> str:
+    source = next((one for one in math.find_all("annotation") if "tex" in (one.attr("encoding") or "").lower()), None)
+    return source.text.strip() if source is not None else to_tex(math)
+
+
+def shape_equations(table: Element) -> bool:
+    """Makes a formula of each row of a table that only has the parts of one side by side, with its number."""
+    if table.tag != "table":
+        return False
+    shown: list[Node] = []
+    for row in table.find_all("tr"):
+        number = row.select_one(_NUMBER)
+        label = number.text.strip().removeprefix("(").removesuffix(")") if number is not None else ""
+        parts = [_tex_of(math).removeprefix(r"\displaystyle").strip() for math in row.find_all("math")]
+        shown += [node for node in row.descendants if isinstance(node, Comment)]
+        if parts:
+            shown.append(display(" ".join(parts) + (rf"\tag{{{label}}}" if label else "")))
+        elif row.text.strip():
+            shown.append(Element("p", None, [Text(" ".join(row.text.split()))]))
+    table.clear()
+    table.extend(shown)
+    table.tag = "div"
+    return True
 
 
 def shape_script(script: Element) -> None:

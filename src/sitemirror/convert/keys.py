@@ -79,3 +79,19 @@ def leave_out(element: Element) -> bool:
     """Takes out what is there to be pressed, by a name that nothing else has."""
     element.decompose()
     return True
+
+
+def shape_item_label(label: Element) -> bool:
+    """Leaves out what only draws an item's bullet or number; any other goes to the front of the item's text."""
+    item = label.parent
+    said = label.text.strip()
+    if not isinstance(item, Element) or item.tag != "li" or len(said) > _MAX_KEY:
+        return False
+    text = item.find("p")
+    is_counted = isinstance(item.parent, Element) and item.parent.tag == "ol" and said.rstrip(".").isdecimal()
+    if is_counted or not any(map(str.isalnum, said)):
+        label.decompose()
+    elif text is not None:
+        text.insert(0, Text(" "))
+        text.insert(0, label.extract())
+    return True

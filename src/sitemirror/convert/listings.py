@@ -28,6 +28,15 @@ _IN_A_WRAPPER: Final = 5  # elements and texts, at most
 _COLOURING: Final = re.compile(r"</?(?:font|span|b|strong|i|em|u|a)(?: [^<>]*)?>")
 _BREAK: Final = re.compile(r"<br ?/?>")
 _ENTITY: Final = re.compile(r"&#?\w+;")
+_LABELS: Final = ("div", "span", "header", "figcaption")
+_LABEL_LEVELS: Final = 3
+_HEADS_CODE: Final = re.compile(r"code|lang|header|toolbar|title|label", re.I)
+_ALSO_CALLED: Final = {
+    "javascript": ("js", "mjs", "cjs"), "typescript": ("ts",), "python": ("py", "python3"), "ruby": ("rb",),
+    "rust": ("rs",), "shell": ("sh", "bash", "console"), "bash": ("sh", "shell"), "yaml": ("yml",),
+    "c#": ("csharp", "cs"), "c++": ("cpp",), "go": ("golang",), "golang": ("go",), "js": ("javascript",),
+    "markdown": ("md",), "kotlin": ("kt",), "objective-c": ("objc", "objectivec"), "f#": ("fsharp",),
+}  # fmt: skip
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 
@@ -69,6 +78,8 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             break
         language = language_of(here, names)
         here = here.parent
+    if language:
+        _drop_label(pre, language)
     if language == "diff":
         show_changes(pre, CHANGED)
     elif ((classes and "has-diff" in classes) or pre.attr("data-language")) and show_changes(pre, REMOVED):
@@ -76,6 +87,24 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     for part in (pre,) if code is None else (pre, code):
         if language is not None:
             part.attrs["class"] = f"language-{language}" if language else ""
+
+
+def _drop_label(pre: Element, language: str) -> None:
+    """Takes the language out that stands above the code, for those who see the page: the code block says it."""
+    here: Node | None = pre
+    for _level in range(_LABEL_LEVELS):
+        if not isinstance(here, Element):
+            return
+        before = here.previous_sibling
+        while isinstance(before, Text) and not before.data.strip():
+            before = before.previous_sibling
+        if before is not None:
+            if isinstance(before, Element) and before.tag in _LABELS and _HEADS_CODE.search(before.attr("class") or ""):
+                said = "".join(before.text.lower().split())
+                if language in (said, *_ALSO_CALLED.get(said, ())):
+                    before.decompose()
+            return
+        here = here.parent
 
 
 def _drop_numbers(pre: Element) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from turbohtml import Element, Markdown
 
 from sitemirror.convert.apart import drop_spacing, set_apart
+from sitemirror.convert.bare import drop_bare, drop_first_breaks
 from sitemirror.convert.characters import has_controls, without_controls
 from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, unnest
 from sitemirror.convert.links import drop_empty_links, strip_targets
@@ -44,7 +45,8 @@ _EMPTY_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\()").search
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
 _MINGLED: Final = re.compile(r"(?:\*__?|<(?:em|strong)>)\*\*?(?=[^\w\s*])").search
 # A quote, a table or a rule in an item.
-_IN_ITEM: Final = re.compile(r"\n[ >]* (?:> |\| --- |---(?:\n|\Z))").search
+_BLOCK_IN_ITEM: Final = r"[ >]* (?:> |\| --- |---(?:\n|\Z))"
+_IN_ITEM: Final = re.compile(rf"\n{_BLOCK_IN_ITEM}").search
 # Stars that mark nothing, for the renderer sees no more than letters in signs beyond ASCII that stand in an element.
 _UNREAD_STARS, _UNREAD_TILDES = (
     re.compile(rf"{sign}(?:(?<=[^\W_]{sign}){sign}*+(?=[^\w\s!-~])|(?<=[^\w\s!-~]{sign}){sign}*+(?=[^\W_]))").search
@@ -53,6 +55,13 @@ _UNREAD_STARS, _UNREAD_TILDES = (
 # Paragraphs with nothing but a no-break space: in an item, and anywhere.
 _SPACING: Final = re.compile(r"\n[ >]*+\n[ >]*+(?<= )&#160;(?:&#160;|[ \xa0])*+(?:\n|\Z)").search
 _BLANK_PARAGRAPHS: Final = re.compile(r"\n[ >]*+\n[ >]*+&#160;(?:&#160;|[ \xa0])*+(?=\n[ >]*+(?:\n|\Z)|\Z)")
+# The sign of an item or a heading with nothing behind it, and a line break above a text.
+_BARE: Final = re.compile(r"\n(?<=[-*#] \n)").search
+_BARE_END: Final = re.compile(r"(?:\n|\A)[ >]*+(?:[-*]|#++)\s*+\Z").search
+_TAIL: Final = 20  # characters that it is looked for in
+_FIRST_BREAK: Final = re.compile(r"\\(?:(?<=\n\n\\)|(?<=[-*>.] \\))\n").search
+# Both of what a new line may tell, looked for at once: most pages have neither.
+_ODD_LINE: Final = re.compile(rf"\n(?:(?<=[-*#] \n)|{_BLOCK_IN_ITEM})").search
 
 
 def render(elements: Sequence[Element]) -> str:
@@ -60,13 +69,16 @@ def render(elements: Sequence[Element]) -> str:
     raw = _raw(elements)
     shows_nothing = _EMPTY_LINK(raw) is not None
     has_unread = _has_unread(raw)
-    has_blocks = _IN_ITEM(raw) is not None
+    has_odd_lines = _ODD_LINE(raw) is not None
+    has_blocks = has_odd_lines and _IN_ITEM(raw) is not None
+    has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or (has_odd_lines and _BARE(raw) is not None)
     has_spacing = "&#160;" in raw and _SPACING(raw) is not None
     if (
         shows_nothing
         and not has_unread
         and not has_blocks
         and not has_spacing
+        and not has_bare
         and "<" not in raw
         and "*_" not in raw
         and not marks_in(raw.encode("utf-8", "replace"))
@@ -83,6 +95,10 @@ def render(elements: Sequence[Element]) -> str:
             mends.append(strip_targets)
         tags = set(_TAGS(text))
         mends += [mend for tag, mend in _MENDS.items() if tag in tags]
+    if has_bare:
+        mends.append(drop_bare)
+    if "\\" in raw and (_FIRST_BREAK(raw) or raw.startswith("\\\n")):
+        mends.append(drop_first_breaks)
     if has_blocks:
         mends.append(set_apart)
     if has_spacing:

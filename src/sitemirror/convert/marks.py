@@ -54,7 +54,7 @@ _CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?
 _BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
 _ITEM: Final = re.compile(r"[0-9]+[.)] \Z")
 _MAX_ITEM: Final = 12  # characters: nine digits, and what stands behind them
-_REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}")
+_REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}({_NOTE})?")  # a second one ends that of the note itself
 # The mark, the header behind it, and the row of dashes below that.
 _TABLE: Final = re.compile(
     f"{_COLUMNS}([rc-]+){_COLUMNS}(?: (?!\\|))?([^\n{_COLUMNS}]*\n[ \t>]*)((?:\\| --- )+)(?=\\|(?:\n|\\Z))"
@@ -110,9 +110,14 @@ def end_of_details() -> Element:
     return Element("p", None, [Text(_END_OF_DETAILS)])
 
 
-def footnote(label: str) -> Text:
-    """A reference, or in front of an item's text what makes the item the footnote itself."""
+def reference(label: str) -> Text:
+    """What refers to a footnote."""
     return Text(f"{_NOTE}{label}{_NOTE}")
+
+
+def footnote(label: str) -> Text:
+    """In front of an item's text what makes the item a footnote."""
+    return Text(f"{_NOTE}{label}{_NOTE}{_NOTE}")
 
 
 def columns(sides: str) -> Text:
@@ -205,7 +210,7 @@ def _with_notes(markdown: str) -> str:
     for found in _REFERENCE.finditer(markdown):
         # Looked for from its end: a pattern that begins with any number is slow to find.
         before = markdown[done : found.start()]
-        item = _ITEM.search(before, max(0, len(before) - _MAX_ITEM))
+        item = _ITEM.search(before, max(0, len(before) - _MAX_ITEM)) if found[2] else None
         pieces += (before, f"[^{found[1]}]") if item is None else (before[: item.start()], f"[^{found[1]}]: ")
         done = found.end()
         if item is not None and markdown.startswith(" ", done):

@@ -72,9 +72,10 @@ def _largest(srcset: str) -> str:
 
 
 def _is_pixel(image: Element) -> bool:
-    """Whether the picture is there to count readers."""
-    width, height = image.attr("width"), image.attr("height")
-    return width is not None and height is not None and width.strip() in ("0", "1") and height.strip() in ("0", "1")
+    """Whether the picture is there to count readers, or to keep a place free."""
+    sides = [(image.attr(name) or "").strip() for name in ("width", "height")]
+    thin = sum(side in ("0", "1") for side in sides)
+    return thin == 2 or (thin == 1 and all(sides) and not (image.attr("alt") or "").strip())
 
 
 def shape_noscript(noscript: Element) -> None:

@@ -24,10 +24,26 @@ from sitemirror.convert.definitions import (
     shape_signature,
     shape_synopsis,
 )
-from sitemirror.convert.footnotes import shape_footnotes, split_headed, split_list
-from sitemirror.convert.formulas import shape_delimited, shape_drawn, shape_math, shape_script, shape_text
+from sitemirror.convert.footnotes import shape_footnotes, split_headed, split_list, take_inset
+from sitemirror.convert.formulas import (
+    shape_delimited,
+    shape_drawn,
+    shape_equations,
+    shape_math,
+    shape_script,
+    shape_text,
+)
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.keys import leave_out, set_apart, shape_above, shape_bold, shape_key, shape_raised, shape_step
+from sitemirror.convert.keys import (
+    leave_out,
+    set_apart,
+    shape_above,
+    shape_bold,
+    shape_item_label,
+    shape_key,
+    shape_raised,
+    shape_step,
+)
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import (
     shape_callouts,
@@ -171,6 +187,12 @@ def _footnotes(element: Element, page: _Page) -> bool:
     return True
 
 
+def _inset(mark: Element, page: _Page) -> bool:
+    if (note := take_inset(mark, page.root)) is not None:
+        page.notes.append(note)
+    return note is not None
+
+
 def _checklist(element: Element, _: _Page) -> bool:
     shape_checklist(element)
     return False
@@ -301,7 +323,8 @@ def _heading(heading: Element, _: _Page) -> None:
     else:
         return
     # A card: the link moves into the heading, or the heading would be lost in the link.
-    if href := link.attr("href"):
+    href = link.attr("href")
+    if href and href not in (f"#{link.attr('id')}", f"#{heading.attr('id')}"):  # else it leads to itself
         heading.wrap_children(Element("a", {"href": href}))
     if link.parent is not None:
         link.unwrap()
@@ -367,6 +390,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "tablist": _alone(shape_tab_list),
     "footnote": _footnote,
     "footnotes": _footnotes,
+    "inset": _inset,
     "diagram": _alone(shape_diagram),
     "checklist": _checklist,
     "struck": _struck,
@@ -386,10 +410,12 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "signature": _signature,
     "verse": _alone(shape_verse),
     "formula": _alone(shape_drawn),
+    "equations": _alone(shape_equations),
     "pairs": _pairs,
     "quote": _alone(shape_quote),
     "synopsis": _alone(shape_synopsis),
     "bold": _alone(shape_bold),
     "key": _alone(shape_key),
     "step": _alone(shape_step),
+    "label": _alone(shape_item_label),
 }

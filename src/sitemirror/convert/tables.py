@@ -319,7 +319,20 @@ def _is_layout(table: Element, *, has_blocks: bool) -> bool:
     """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
-    return has_blocks and not _has_own_header(table) and not _is_data(table)
+    if not has_blocks:
+        return _is_column(table)
+    return not _has_own_header(table) and not _is_data(table)
+
+
+def _is_column(table: Element) -> bool:
+    """Whether no text stands beside another in it, nor a word for it above: a box, lines, or what is set in."""
+    rows = _rows(table)
+    if len(rows) == 1:
+        if sum(bool(cell.text.strip()) for cell in _cells(rows[0])) != 1:
+            return False
+    elif any(sum(isinstance(child, Element) for child in row) > 1 for row in rows):
+        return False
+    return table.select_one("[colspan]") is None and not _has_own_header(table)
 
 
 def _has_own_header(table: Element) -> bool:

@@ -1,0 +1,72 @@
+"""Takes out what says nothing and yet has a line of its own: items and headings without content, first line breaks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbohtml import Comment, Element, Node, Text
+
+_MARKED: Final = ("li", "h1", "h2", "h3", "h4", "h5", "h6")
+_SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object", "hr", "input", "table", "pre")
+_INLINE: Final = frozenset(
+    ("a", "abbr", "b", "cite", "del", "em", "font", "i", "ins", "mark", "small", "span", "strong", "time", "u")
+)
+_TEXT: Final = frozenset((*_INLINE, "code", "img", "kbd", "sub", "sup", "samp", "var", "q"))
+_DEEPEST: Final = 20  # elements around a line break
+
+
+def drop_bare(element: Element) -> int:
+    """Takes out items and headings that show nothing, and what shows nothing before an item's text. Their number."""
+    found = [one for one in element.iter_elements(_MARKED) if not _shows(one) and not _is_meant(one)]
+    # A blank in an element of its own ends the line that the sign of an item stands on.
+    found += [one for one in element.select("li > :is(a, span):first-child") if not _shows(one) and _is_first(one)]
+    for one in found:
+        if one.parent is not None:
+            # What keeps the place of an id stays.
+            one.insert_before(*[node for node in one.descendants if isinstance(node, Comment)])
+            one.decompose()
+    return len(found)
+
+
+def drop_first_breaks(element: Element) -> int:
+    """Takes out line breaks with nothing above them in their paragraph. Their number."""
+    found = [br for br in element.iter_elements("br") if _is_first(br)]
+    for br in found:
+        br.decompose()
+    return len(found)
+
+
+def _is_meant(one: Element) -> bool:
+    """Whether an item may be empty on purpose: the next has another number for it, or it is plain in a plain list."""
+    around = one.parent
+    if one.tag != "li" or not isinstance(around, Element):
+        return False
+    return around.tag == "ol" or not (one.attrs or around.attrs or any(isinstance(child, Element) for child in one))
+
+
+def _shows(element: Element) -> bool:
+    return bool(element.text.strip()) or next(element.iter_elements(_SHOWN), None) is not None
+
+
+def _is_first(one: Element) -> bool:
+    """Whether nothing is seen above it in its paragraph."""
+    here = one
+    for _level in range(_DEEPEST):
+        before = here.previous_sibling  # one by one: a parent may have very many
+        while before is not None and not _is_seen(before):
+            before = before.previous_sibling
+        if before is not None:
+            return isinstance(before, Element) and before.tag not in _TEXT
+        parent = here.parent
+        if not isinstance(parent, Element) or parent.tag in ("pre", "code"):
+            return False
+        if parent.tag not in _INLINE:
+            return True
+        here = parent
+    return False
+
+
+def _is_seen(node: Node) -> bool:
+    if isinstance(node, Text):
+        return bool(node.data.strip())
+    return isinstance(node, Element) and node.tag != "br" and (node.tag not in _INLINE or _shows(node))

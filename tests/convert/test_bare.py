@@ -1,0 +1,63 @@
+"""What shows nothing leaves no sign of itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitemirror.convert.anchors import fragment_map
+from tests.convert.pages import URL, markdown
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<ul class=share><li><button><svg></svg></button></li><li>x</li><li></li></ul>", "- x\n"),
+        ("<ul><li>x<ul><li><i class=icon></i></li></ul></li><li>y</li></ul>", "- x\n- y\n"),
+        ("<p>a</p><ul><li data-slide=1> </li></ul>", "a\n"),
+        ("<h1><svg><title>Logo</title></svg></h1><p>a</p>", "a\n"),
+        ("<p>a</p><h2><span></span></h2>", "a\n"),
+        ('<ul><li><a id="x">\n</a>\n<h3>Head</h3></li></ul>', "- ### Head\n"),
+        ('<ul><li>\n<a id="x"/>\n<p><a href="/b">B</a> c</p></li></ul>', "- [B](https://example.com/b) c\n"),
+    ],
+)
+def test_items_and_headings_without_content_are_left_out(html: str, text: str) -> None:
+    """An icon that only a style sheet or a script draws leaves no bullet and no `#`."""
+    assert markdown(html) == text
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<ul><li><img src=/a.png></li></ul>", "- ![](https://example.com/a.png)\n"),
+        ("<ul><li><input type=checkbox></li></ul>", "- [ ]\n"),
+        ("<ul><li><ul><li>x</li></ul></li></ul>", "- \n  - x\n"),
+        ("<ol><li></li><li>second</li></ol>", "1. \n2. second\n"),
+        ("<ul><li></li><li>second</li></ul>", "- \n- second\n"),
+    ],
+)
+def test_what_shows_anything_stays(html: str, text: str) -> None:
+    """A picture, a box to tick, an inner list; an item that counts for the next; one that Markdown wrote."""
+    assert markdown(html) == text
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p><br>a</p>", "a\n"),
+        ("<p>a</p><br><br>b", "a\n\nb\n"),
+        ("<p><span><br></span><b><br>a</b></p>", "**a**\n"),
+        ("<ul><li><br>a</li></ul>", "- a\n"),
+        ("<blockquote><br>a<br><br>b</blockquote>", "> a\\\n> \\\n> b\n"),
+        ("<p>x</p><p><code>a</code><br>b</p><p><br>c</p>", "x\n\n`a`\\\nb\n\nc\n"),
+        ("<p><br>a</p><pre>\n\nb</pre>", "a\n\n```\n\nb\n```\n"),
+    ],
+)
+def test_a_line_break_above_a_text_breaks_nothing(html: str, text: str) -> None:
+    """Markdown has no use for the blank line that it draws."""
+    assert markdown(html) == text
+
+
+def test_the_place_of_an_empty_item_is_kept() -> None:
+    """What links to it leads to the heading that it stands below."""
+    html = '<h1>Top</h1><p>a</p><h2>Below</h2><ul><li id="here" class="x"></li><li>x</li></ul>'
+    assert fragment_map(html, url=URL)["here"] == "below"
