@@ -38,7 +38,7 @@ class Undecided(NamedTuple):
 # the sitemaps is gone for a run by sitemaps, whoever links to it.
 _MEET = f"""
 INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, at)
-VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10, ?11)
+VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
   run = excluded.run,
   depth = min(coalesce(depth, excluded.depth), excluded.depth),
@@ -47,11 +47,11 @@ ON CONFLICT (key) DO UPDATE SET
   reason = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.reason ELSE reason END,
   status = CASE
     WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id)
-      THEN CASE WHEN excluded.status = {Row.QUEUED} OR ?12 THEN {Row.SAVED} ELSE status END
+      THEN CASE WHEN excluded.status = {Row.QUEUED} OR ? THEN {Row.SAVED} ELSE status END
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
     ELSE status END,
   seen = CASE
-    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ?12 THEN {UNREAD}
+    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {UNREAD}
     ELSE seen END
 RETURNING id
 """
@@ -122,6 +122,7 @@ class LinkBook:
                 src,
                 link.reason or None,
                 at,
+                self._by_links,
                 self._by_links,
             ),
         )
