@@ -1,4 +1,4 @@
-"""Turns bytes into a page of Markdown. Pure: nothing is remembered between pages.
+"""Turns bytes into a page of Markdown. Pure: what is remembered between pages, within bounds, changes none of them.
 
 What is imported from here is loaded when it is first used: a crawl that keeps HTML does without most of it.
 """

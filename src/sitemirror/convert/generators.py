@@ -9,9 +9,10 @@ where no head names any: their pages are often put into a site's own frame. `com
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -28,7 +29,25 @@ _BOXES: Final = (
     "div", "article", "section", "aside", "header", "footer", "nav", "ul", "ol", "form", "p", "button", "table",
     "details",
 )  # fmt: skip
+_MOST_REMEMBERED: Final = 2000  # class attributes, from page to page
+_LONGEST_REMEMBERED: Final = 200  # characters of one
 _Value = TypeVar("_Value")
+
+
+class Told(dict[str, _Value]):
+    """What class attributes say of their elements. The pages of a manual have few, and many elements of each."""
+
+    def __init__(self, tell: Callable[[str], _Value]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def __missing__(self, classes: str) -> _Value:
+        said = self._tell(classes)
+        if len(classes) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[classes] = said
+        return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +68,25 @@ class Chrome:
     names: frozenset[str] = frozenset()
     ids: frozenset[str] = frozenset()
     others: str = ""
+    _named: Told[bool] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = self.names
+        object.__setattr__(self, "_named", Told(lambda classes: not names.isdisjoint(classes.split())))
 
     def leave(self, element: Element) -> None:
         """Takes it out of `element`."""
         if self.others:
             element.remove(self.others)
-        if not self.names and not self.ids:
-            return
-        known: dict[str, bool] = {}  # A page has few names, and many boxes of each.
-        for box in list(element.iter_elements(_BOXES)):  # a list: what comes next may go with one around it
-            if classes := box.attr("class"):
-                is_chrome = known.get(classes)
-                if is_chrome is None:
-                    is_chrome = known[classes] = not self.names.isdisjoint(classes.split())
-                if is_chrome:
-                    box.decompose()
-                    continue
+        ids, named = self.ids, self._named
+        boxes = iter(list(element.iter_elements(_BOXES)) if self.names or ids else ())
+        for box in boxes:
+            classes = box.attr("class")
             # The id of a section is made from its heading, and so may be any word.
-            if self.ids and box.attr("id") in self.ids and box.tag != "section":
+            if (classes and named[classes]) or (ids and box.attr("id") in ids and box.tag != "section"):
+                inside = len(list(box.iter_elements(_BOXES)))
                 box.decompose()
+                next(islice(boxes, inside, inside), None)  # They come next, and go with it.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +121,8 @@ class Vocabulary:
 
     roles: Mapping[str, str]
     """Class name → what an element with it is: admonition, tabs, listing, numbered, signature, footnote …"""
+    told: Told[str | None]
+    """Class attribute → the same, by the first of its names that says so."""
     tabs: Mapping[str, Tabs]
     alerts: Mapping[str, str]
     """What admonitions are called → the alert that says it in Markdown."""
@@ -143,8 +164,10 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
     every = (common, *found)
     # What costs nothing to look for is looked for even where the head does not give the generator away.
     known = (common, *generators())
+    roles = _merged([*(one.everywhere for one in known), *(one.roles for one in every)])
     return Vocabulary(
-        roles=_merged([*(one.everywhere for one in known), *(one.roles for one in every)]),
+        roles=roles,
+        told=Told(lambda classes: next(filter(None, map(roles.get, classes.split())), None)),
         tabs=_merged(one.tabs for one in known),
         alerts=_merged(one.alerts for one in every),
         languages=_merged(one.languages for one in every),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -62,33 +61,9 @@ from sitemirror.convert.verse import shape_verse
 
 T = TypeVar("T")
 
-_MOST_NAMES: Final = 2000  # that are remembered from page to page
-_LONGEST_NAMES: Final = 200  # characters of those
 _MOST_BOXES: Final = 10  # around a note; more are the traces of tags that were never closed
 _NEAR: Final = 50  # elements around a box that are looked at
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-
-
-class _Roles(dict[str, str | None]):
-    """What an element is by its classes. The pages of a manual have few, and many elements of each."""
-
-    def __init__(self, names: Vocabulary) -> None:
-        super().__init__()
-        self._roles = names.roles
-
-    def __missing__(self, classes: str) -> str | None:
-        found = None
-        for name in classes.split():
-            if (found := self._roles.get(name)) is not None:
-                break
-        if len(classes) <= _LONGEST_NAMES:
-            if len(self) >= _MOST_NAMES:
-                self.clear()
-            self[classes] = found
-        return found
-
-
-_roles: Final = cache(_Roles)  # for each vocabulary, of which there are few
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +105,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
         for found in element.select(names.formulas):
             shape_delimited(found)
         shape_text(element)
-    roles = _roles(names)
+    roles = names.told
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
