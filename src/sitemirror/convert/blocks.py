@@ -108,7 +108,7 @@ class Reading:
         nodes: list[Node] = []
         linked = 0
         first: Element | None = None
-        for child in element.children:
+        for child in element:
             if type(child) is Text:
                 data = child.data
                 if said or not data.isspace():
@@ -122,10 +122,10 @@ class Reading:
                 if tag == "br":
                     said.append("\n")
                     continue
-                if tag in _SILENT:
+                if tag in _SILENT or not len(child):
                     continue
                 before = len(said)
-                found = -1 if child in self._mixed else self._inline(child, said, depth, tag == "a")
+                found = -1 if self._mixed and child in self._mixed else self._inline(child, said, depth, tag == "a")
                 if found >= 0:
                     if len(said) > before:
                         nodes.append(child)
@@ -166,7 +166,7 @@ class Reading:
         if depth > _DEEPEST:
             self.is_whole = False
             return 0
-        for child in element.children:
+        for child in element:
             if type(child) is Text:
                 data = child.data
                 if said or not data.isspace():
