@@ -122,7 +122,7 @@ class Reading:
                 if tag == "br":
                     said.append("\n")
                     continue
-                if tag in _SILENT or not len(child):
+                if tag in _SILENT:
                     continue
                 before = len(said)
                 found = -1 if self._mixed and child in self._mixed else self._inline(child, said, depth, tag == "a")

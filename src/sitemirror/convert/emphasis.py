@@ -48,7 +48,7 @@ def end_lines(element: Element) -> int:
             around.insert_after(br)
             if len(after):
                 br.insert_after(after)
-            if not len(around):
+            if next(around.descendants, None) is None:  # Counting them takes as long as there are lines yet to come.
                 around.decompose()
     return len(breaks)
 
