@@ -110,7 +110,7 @@ class Reading:
         nodes: list[Node] = []
         linked = 0
         first: Element | None = None
-        for child in element.children:
+        for child in element:
             if type(child) is Text:
                 data = child.data
                 if said or not data.isspace():
@@ -127,7 +127,7 @@ class Reading:
                 if tag in _SILENT:
                     continue
                 before = len(said)
-                found = -1 if child in self._mixed else self._inline(child, said, depth, tag == "a")
+                found = -1 if self._mixed and child in self._mixed else self._inline(child, said, depth, tag == "a")
                 if found >= 0:
                     if len(said) > before:
                         nodes.append(child)
@@ -168,7 +168,7 @@ class Reading:
         if depth > _DEEPEST:
             self.is_whole = False
             return 0
-        for child in element.children:
+        for child in element:
             if type(child) is Text:
                 data = child.data
                 if said or not data.isspace():
