@@ -69,3 +69,22 @@ async def test_the_index_knows_files_of_gone_pages_without_the_state(site: Site,
     await run(update=True)
     assert _gone(copy) == ["/a"]
     assert verify(copy.folder).status == "ok"
+
+
+async def test_what_only_a_redirect_led_to_goes_with_it(site: Site, run: Crawl, copy: Copy) -> None:
+    """Nothing links to the URL any more that redirected to a page: the page is gone, too."""
+    site.html_page("/", "Home", link("/a", "/c"), etag="1")
+    site.redirect("/a", "/b")
+    site.redirect("/b", "/b2")
+    site.html_page("/b2", "B", "<p>b</p>", etag="1")
+    site.html_page("/c", "C", "<p>c</p>", etag="1")
+    await run()
+    site.html_page("/b2", "B", "<p>new</p>", etag="2")
+    assert (await run(update=True)).changed == 1
+    site.html_page("/", "Home", link("/c"), etag="2")
+    await run(update=True)
+    assert _gone(copy) == ["/a", "/b", "/b2"]
+    site.html_page("/", "Home", link("/a", "/c"), etag="3")
+    await run(update=True)
+    assert _gone(copy) == []
+    assert verify(copy.folder).status == "ok"
