@@ -88,3 +88,17 @@ async def test_what_only_a_redirect_led_to_goes_with_it(site: Site, run: Crawl, 
     await run(update=True)
     assert _gone(copy) == []
     assert verify(copy.folder).status == "ok"
+
+
+async def test_what_comes_nearer_brings_its_links_along(site: Site, run: Crawl, copy: Copy) -> None:
+    """A page that is linked from nearer the start is as it was; what it links to is no longer too deep."""
+    site.html_page("/", "Home", link("/a"), etag="1")
+    for name, following in ("ab", "bc", "cd", "de"):
+        site.html_page(f"/{name}", name, link(f"/{following}"), etag="1")
+    await run(link_depth=2)
+    assert copy.skipped == {"/c": ("filter-exclude", "deeper than --link-depth")}
+    site.html_page("/", "Home", link("/a", "/b"), etag="2")
+    await run(link_depth=2, update=True)
+    assert copy.depths == {"/": 0, "/a": 1, "/b": 1, "/c": 2}
+    assert copy.skipped == {"/d": ("filter-exclude", "deeper than --link-depth")}
+    assert site.count("/c") == 1

@@ -152,6 +152,8 @@ class Follow:
         """The page is as it was, and so are its links."""
         self._ledger.within_batch()
         self._book.still_linked(known.id)
+        if self._settings.link_depth > -1 and known.depth is not None:
+            self._book.come_nearer(known.id, known.depth, TOO_DEEP, self._settings.link_depth)
         if known.seen == UNREAD:  # Its links are not known, and could not be read now.
             self._book.read_later(known.id)
 
