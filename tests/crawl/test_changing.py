@@ -69,3 +69,36 @@ async def test_the_index_knows_files_of_gone_pages_without_the_state(site: Site,
     await run(update=True)
     assert _gone(copy) == ["/a"]
     assert verify(copy.folder).status == "ok"
+
+
+async def test_what_only_a_redirect_led_to_goes_with_it(site: Site, run: Crawl, copy: Copy) -> None:
+    """Nothing links to the URL any more that redirected to a page: the page is gone, too."""
+    site.html_page("/", "Home", link("/a", "/c"), etag="1")
+    site.redirect("/a", "/b")
+    site.redirect("/b", "/b2")
+    site.html_page("/b2", "B", "<p>b</p>", etag="1")
+    site.html_page("/c", "C", "<p>c</p>", etag="1")
+    await run()
+    site.html_page("/b2", "B", "<p>new</p>", etag="2")
+    assert (await run(update=True)).changed == 1
+    site.html_page("/", "Home", link("/c"), etag="2")
+    await run(update=True)
+    assert _gone(copy) == ["/a", "/b", "/b2"]
+    site.html_page("/", "Home", link("/a", "/c"), etag="3")
+    await run(update=True)
+    assert _gone(copy) == []
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_what_comes_nearer_brings_its_links_along(site: Site, run: Crawl, copy: Copy) -> None:
+    """A page that is linked from nearer the start is as it was; what it links to is no longer too deep."""
+    site.html_page("/", "Home", link("/a"), etag="1")
+    for name, following in ("ab", "bc", "cd", "de"):
+        site.html_page(f"/{name}", name, link(f"/{following}"), etag="1")
+    await run(link_depth=2)
+    assert copy.skipped == {"/c": ("filter-exclude", "deeper than --link-depth")}
+    site.html_page("/", "Home", link("/a", "/b"), etag="2")
+    await run(link_depth=2, update=True)
+    assert copy.depths == {"/": 0, "/a": 1, "/b": 1, "/c": 2}
+    assert copy.skipped == {"/d": ("filter-exclude", "deeper than --link-depth")}
+    assert site.count("/c") == 1

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from sitemirror import mirror
 from tests.conftest import StartCli
 from tests.crawl.conftest import Copy, Crawl, link
 from tests.site import Site, faults
@@ -273,3 +274,16 @@ async def test_a_file_of_unknown_size_is_rewritten(site: Site, run: Crawl, copy:
     report = await run()
     assert (report.status, report.failed) == ("ok", 0)
     assert copy.files == whole
+
+
+async def test_a_wider_scope_takes_what_saved_pages_need(site: Site, out: Path) -> None:
+    """A picture that an earlier run had to leave comes with the run that may have it; links stay unfollowed."""
+    site.html_page("/a", "A", '<img src="/i.png"><a href="/x.html">x</a>')
+    site.page("/i.png", b"\x89PNG", type="image/png")
+    site.html_page("/x.html", "X", "<p>x</p>")
+    site.sitemap(urls=["/a"])
+    for include in (("/a",), ()):
+        report = await mirror(site.url, output=out, rate_limit=0, format="html", include_path=include)
+    assert report.successful == 2
+    assert site.count("/i.png") == 1
+    assert site.count("/x.html") == 0

@@ -86,3 +86,18 @@ async def test_an_index_can_be_made_of_a_mirror_of_both(
         (copy.folder / file).unlink()
     assert (await run(format="both", index=True)).status == "ok"
     assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("format", ["markdown", "both"])
+async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """Which page a link between files meant is known by the file, also when that page is only a name by now."""
+    site.html_page("/a", "A", '<p>See <a href="/b#two">b</a>.</p>', etag="1")
+    site.html_page("/b", "B", '<h1>B</h1><h2 id="two">Two</h2><p>b</p>', etag="1")
+    site.html_page("/c", "C", '<h1>C</h1><h2 id="two">Two</h2><p>c</p>', etag="1")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run(links="local", format=format)
+    (copy.folder / "_state.sqlite3").unlink()
+    site.redirect("/b", "/c")
+    await run(links="local", format=format, update=True)
+    assert "See [b](../c/index.md#two)." in copy.text("a/index.md")
+    assert verify(copy.folder).status == "ok"

@@ -329,3 +329,19 @@ async def test_a_redirect_that_nobody_lists_is_asked_where_it_leads_by_now(site:
     assert (report.successful, report.failed) == (1, 0)
     assert copy.pages["/c"]["aliases"] == [f"{site.url}/a", f"{site.url}/b"]
     assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+async def test_an_answer_without_content_replaces_no_page(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """204 says that there is nothing to show: a new URL is skipped for it, a page keeps its copy."""
+    site.html_page("/a", "A", "<p>text</p>", etag="1")
+    site.page("/b", "", status=204)
+    site.sitemap(urls=["/a", "/b"])
+    report = await run(format=format)
+    assert (report.status, report.successful, report.skipped) == ("ok", 1, 1)
+    site.page("/a", "", status=204)
+    assert (await run(format=format, update=True)).status == "partial"
+    (page,) = copy.manifest["pages"]
+    assert page["refresh_error"] == "HTTP 204: no content"
+    assert "text" in copy.text(page["path"])
+    assert verify(copy.folder).status == "ok"

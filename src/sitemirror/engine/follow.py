@@ -63,6 +63,10 @@ class Follow:
                 reason = self._reason_now(waiting)
                 if reason != waiting.reason or waiting.is_out is not bool(reason):
                     self._book.rejudge(waiting.id, reason)
+        elif self._plan.html:
+            for waiting in self._book.undecided():
+                if waiting.is_out and self._is_needed(waiting):
+                    self._book.rejudge(waiting.id, "")
         again = self._book.outgrown(TOO_LARGE, self._settings.max_file_bytes)
         again += [
             (id, url) for id, url, reason in self._book.skipped(REDIRECTS_OUT) if not self._still_out(url, reason)
@@ -71,6 +75,12 @@ class Follow:
             self._book.rejudge(id, "")
         self._ledger.commit()
         return [url for _, url in again]
+
+    def _is_needed(self, waiting: Undecided) -> bool:
+        """Whether it is a file that a page by sitemaps needs, and may be fetched now: other links are a step away."""
+        if waiting.reason.startswith((*NOT_A_LINK, NOT_FOLLOWED)):
+            return False
+        return (waiting.kind == 2 or not waiting.depth) and not self._scope.reason(waiting.url)
 
     def _still_out(self, url: str, reason: str) -> str:
         """Why a URL that redirected out of scope is still none of ours; empty if that has changed."""
@@ -142,6 +152,8 @@ class Follow:
         """The page is as it was, and so are its links."""
         self._ledger.within_batch()
         self._book.still_linked(known.id)
+        if self._settings.link_depth > -1 and known.depth is not None:
+            self._book.come_nearer(known.id, known.depth, TOO_DEEP, self._settings.link_depth)
         if known.seen == UNREAD:  # Its links are not known, and could not be read now.
             self._book.read_later(known.id)
 

@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 from sitemirror import urls
+from sitemirror.choices import Links
 from sitemirror.convert import PageKind, page_kind, read_front_matter_url
+from sitemirror.engine.local_links import recall_links
 from sitemirror.engine.rebuild_links import NAME, knit, read_links
 from sitemirror.engine.session import Session, stamp
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
@@ -20,6 +22,7 @@ from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter
 from sitemirror.store.moves import ASIDE, html_beside
+from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import RESCUED, Remembered, Restorer
 from sitemirror.store.state import State
@@ -45,6 +48,8 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
         trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
         lost = _refetch_strays(restorer, tree)
     knitter.settle_places()
+    if session.settings.links is Links.LOCAL:
+        recall_links(tree, PagesByUrl(state))
     if lost:
         session.warn(f"{counted(lost, 'page')} had been on the move when the state was lost; fetched again")
     if kept := from_manifest + trusted.found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import sha256
 from mimetypes import guess_type
+from typing import Final
 
 from sitemirror.choices import Links
 from sitemirror.convert import page_kind
@@ -26,7 +27,7 @@ from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
 
 CSS = "text/css"
 SVG = "image/svg+xml"
-
+_NO_CONTENT: Final = (204, 205)
 
 Answer = Taken | Redirect | NotModified | Failed | Skipped
 
@@ -65,6 +66,8 @@ class Taker:
             outcome = await self._session.fetcher.get(
                 known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page
             )
+        if isinstance(outcome, Fetched) and outcome.status in _NO_CONTENT:
+            return _nothing(known.url, outcome.status)
         return await self._read(known, outcome, turn) if isinstance(outcome, Fetched) else outcome
 
     def _rescued(self, known: Known) -> Answer | Fetched | None:
@@ -111,6 +114,8 @@ class Taker:
             if not isinstance(answer, Stream):
                 return answer
             head = answer.head
+            if head.status in _NO_CONTENT:
+                return _nothing(known.url, head.status)
             if head.content_length is not None and head.content_length > self._limit:
                 return Skipped(known.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
             chunks = answer.chunks()
@@ -163,6 +168,11 @@ def _cut_short(url: str, head: Head, error: str) -> Failed | Skipped:
     if error == TOO_LARGE:
         return Skipped(url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
     return Failed(url, error, transient=True)
+
+
+def _nothing(url: str, status: int) -> Skipped:
+    """An answer that says itself that it holds no page. What was saved of one before is not replaced by it."""
+    return Skipped(url, f"HTTP {status}: no content", status=status)
 
 
 def _is_page(head: Head) -> Skipped | None:

@@ -206,3 +206,17 @@ class LinkBook:
             """,
             (self._run.number, self._by_links, src),
         )
+
+    def come_nearer(self, src: int, depth: int, too_deep: str, limit: int) -> None:
+        """What a page links to is no deeper than that page lets it be, though its links are not read again."""
+        there = ":depth + (coalesce(kind, 1) != 2)"  # what a page needs is as deep as itself
+        reached = f"status = {Row.OUTSIDE} AND reason = :too_deep AND {there} <= :limit"
+        self._db.execute(
+            f"""
+            UPDATE url SET depth = {there},
+              status = CASE WHEN {reached} THEN {Row.QUEUED} ELSE status END,
+              reason = CASE WHEN {reached} THEN NULL ELSE reason END
+            WHERE depth > {there} AND id IN (SELECT dst FROM edge WHERE src = :src)
+            """,
+            {"src": src, "depth": depth, "too_deep": too_deep, "limit": limit},
+        )

@@ -64,6 +64,11 @@ class PagesByUrl:
                 yield LinkedPage(*row)
             last = rows[-1][0]
 
+    def urls_by_path(self) -> dict[str, str]:
+        """The URL of every saved page's file."""
+        query = f"SELECT path, url FROM page JOIN url USING (id) WHERE url.status IN ({Row.SAVED}, {Row.GONE})"
+        return dict(self._db.execute(query).fetchall())
+
     def find(self, url: str) -> tuple[str, int, int] | None:
         """The file that a URL leads to under any of its names, the id of its page, and the id of the URL itself."""
         found: tuple[str, int, int] | None = self._db.execute(

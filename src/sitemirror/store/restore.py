@@ -10,7 +10,7 @@ from sitemirror.store.placement import fold_key
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
-_LOOKED_AT: Final = (TOO_LARGE, "content type ", "redirects out of scope")
+_LOOKED_AT: Final = (TOO_LARGE, "content type ", "redirects out of scope", "HTTP ")
 
 
 class Remembered(NamedTuple):

@@ -47,11 +47,12 @@ class Selection(NamedTuple):
 
     @classmethod
     def old_level(cls, depth: int, run: RunInfo) -> Selection:
-        """What this run has found linked and not looked at, at one depth of links."""
+        """What this run has found linked and not looked at, or what such links lead to, at one depth of links."""
+        led_to = "url.run = 0 AND EXISTS (SELECT 1 FROM url AS name WHERE name.leads_to = url.id AND name.run = ?)"
         return cls(
             f"url.depth <= ? AND url.seen < ? AND (url.status = {Row.QUEUED}"
-            f" OR (url.status IN ({_SETTLED}) AND url.run IN (?, 0)))",
-            (depth, run.number, run.number),
+            f" OR (url.status IN ({_SETTLED}) AND (url.run = ? OR {led_to})))",
+            (depth, run.number, run.number, run.number),
         )
 
     @classmethod
