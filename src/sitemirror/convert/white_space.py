@@ -57,7 +57,12 @@ def thin_breaks(body: Element) -> None:
 
 
 def _settle(element: Element, style: str, found: re.Match[str]) -> None:
-    if found[1].lower() not in _KEEPING or element.tag in _CODE:
+    if found[1].lower() not in _KEEPING:
+        return
+    if element.tag in _CODE:
+        # Editors write it on every word of code in a text, too.
+        if element.tag == "code" and "\n" not in element.text and element.find("br") is None:
+            element.attrs["style"] = style[: found.start()] + ";" + style[found.end() :]
         return
     if _is_listing(element, style):
         element.tag = "pre"
