@@ -108,3 +108,32 @@ def test_a_table_with_data_in_a_box_stays_one() -> None:
 def test_a_bold_word_that_says_the_kind_is_not_said_again(html: str, expected: str) -> None:
     """A note's first line often begins with what the alert says already; with a colon, that is all it is."""
     assert markdown(f'<div class="note">{html}</div>') == expected
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<div class="note"><div class="noteicon"><img src="n.svg" alt="note"></div><div><p>B</p></div></div>',
+        '<div class="note"><p><img src="n.svg" alt="Note Icon"> B</p></div>',
+        '<div class="NOTE"><blockquote class="NOTE"><p><b>Note: </b>B</p></blockquote></div>',
+        '<div class="note"><p></p><table><tr><td><b>Note</b></td></tr><tr><td><p>B</p></td></tr></table></div>',
+        '<div class="infoboxnote" id="G"><p class="notep1">Note:</p><p>B</p></div>',
+        '<div class="application-notice info-notice"><p>B</p></div>',
+    ],
+    ids=["LibreOffice", "in a line", "a box in a box", "older DocBook", "Oracle", "GOV.UK"],
+)
+def test_only_the_alert_says_the_kind(html: str) -> None:
+    """Neither an icon, nor a second box, nor a table says it once more."""
+    assert markdown(html) == "> [!NOTE]\n> B\n"
+
+
+def test_an_icon_alone_says_what_kind_of_note_it_is() -> None:
+    """Where no name does, its words do."""
+    html = '<div class="admonition"><img alt="Warning icon" src="w.png"><p>B</p></div>'
+    assert markdown(html) == "> [!WARNING]\n> B\n"
+
+
+def test_the_sign_of_a_warning_is_no_part_of_it() -> None:
+    """GOV.UK draws it for the eyes alone."""
+    html = '<div class="govuk-warning-text"><span aria-hidden="true">!</span><strong>You can be fined.</strong></div>'
+    assert markdown(html) == "> [!WARNING]\n> **You can be fined.**\n"

@@ -161,3 +161,10 @@ def test_a_heading_may_be_called_top() -> None:
 def test_a_permalink_may_stand_on_a_line_of_its_own() -> None:
     """pydoctor writes the sign with blanks and lines around it."""
     assert markdown('<div>f() <a href="#f">\n\n          ¶\n        </a></div><p>B</p>') == "f()\n\nB\n"
+
+
+def test_an_arrow_that_leads_to_the_top_is_left_out() -> None:
+    """A picture says so by its words; one of anything else stays."""
+    html = '<p>Text.</p><div><a href="#page-header"><img alt="top" src="/up.gif"></a></div>'
+    assert markdown(html) == "Text.\n"
+    assert markdown('<a href="#b"><img alt="Map" src="/m.gif"></a>') == "[![Map](https://example.com/m.gif)](#b)\n"

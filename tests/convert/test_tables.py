@@ -225,3 +225,10 @@ def test_a_row_that_only_sets_a_text_in_is_no_table() -> None:
     row = '<td><img src="s.gif" width="40" height="1"></td><td></td><td>An answer.<p>And more.</td>'
     assert markdown(f"<table><tr>{row}</tr></table>") == "An answer.\n\nAnd more.\n"
     assert markdown("<table><tr><td>a</td><td>b</td></tr></table>") == "| a | b |\n| --- | --- |\n"
+
+
+def test_a_fraction_within_a_line_stays_in_it() -> None:
+    """Wikis without formulas draw one as a table of two rows."""
+    fraction = "<table><tr><td>π</td></tr><tr><td>n+1</td></tr></table>"
+    html = f"<div>For any z, <span>acos(z) - <span>{fraction}</span></span></div>"
+    assert markdown(html) == "For any z, acos(z) - π/(n+1)\n"

@@ -46,3 +46,19 @@ def test_a_box_of_lines_in_a_typewriters_letters_is_code() -> None:
 def test_a_page_of_nothing_but_navigation_is_read_the_same() -> None:
     """Where all of a page is kept, since nothing else is left of it, its styles are settled as well."""
     assert markdown('<nav><p style="white-space:pre">Home</p></nav>') == "Home\n"
+
+
+def test_a_word_of_code_that_keeps_its_blanks_stays_in_its_line() -> None:
+    """Ghost's editor gives the style to all code within text."""
+    code = '<code spellcheck="false" style="white-space: pre-wrap;">EXPLAIN</code>'
+    assert markdown(f"<p>Run {code} first, or <a href='/b'>read of {code}</a>.</p>") == (
+        "Run `EXPLAIN` first, or [read of `EXPLAIN`](https://example.com/b).\n"
+    )
+
+
+def test_bold_that_is_not_bold_and_struck_by_its_style_alone() -> None:
+    """Google's editor has all that is pasted in one `b` which is not bold; others strike text out by a style."""
+    html = '<b style="font-weight:normal;" id="docs-internal-guid-1"><p>Plain, <strong>bold</strong></p></b>'
+    assert markdown(html) == "Plain, **bold**\n"
+    assert markdown('<p><span style="text-decoration: line-through">$20</span> $15</p>') == "~~$20~~ $15\n"
+    assert markdown('<p><b style="font-weight: 700">bold</b></p>') == "**bold**\n"

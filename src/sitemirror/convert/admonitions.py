@@ -27,15 +27,16 @@ _END_OF_TITLE: Final = ":!：. "
 
 def shape_admonition(box: Element, names: Vocabulary) -> bool:
     """Makes `box` an alert; `False` if it is none."""
-    if box.tag not in _BOXES or _DISMISSED in (box.attr("class") or "") or _is_empty(box):
+    if box.tag not in _BOXES or _DISMISSED in (box.attr("class") or "") or _is_empty(box) or _is_around_one(box, names):
         return False
     title = box.find("dt" if box.tag == "dl" else "summary") if box.tag in ("dl", "details") else None
     if title is None:
         title = _title(box, names)
     if any(found is not title for found in box.iter_elements(_TOO_MUCH)):
         return False
+    drawn = _take_icon(box, names)
     said = " ".join(title.text.split()) if title is not None else ""
-    kind = _kind(box, names) or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
+    kind = _kind(box, names) or drawn or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
     if (spoken := said.rstrip(_END_OF_TITLE).upper()) in _KINDS:
         kind = spoken  # What a reader sees counts for more than the box that it is drawn in.
     if kind is None and (not said or box.tag == "details"):
@@ -65,6 +66,32 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
 def _is_empty(box: Element) -> bool:
     """Whether a box waits for a script to say something in it."""
     return box.select_one("*") is None and not box.text.strip()
+
+
+def _is_around_one(box: Element, names: Vocabulary) -> bool:
+    """Whether there is nothing in a box but another one of its name, which is the note."""
+    inner = next((child for child in box if isinstance(child, Element)), None)
+    if inner is None or inner.tag not in _BOXES or inner.attr("class") != box.attr("class"):
+        return False
+    is_note = any(names.roles.get(word) == "admonition" for word in (inner.attr("class") or "").split())
+    return is_note and inner.text.strip() == box.text.strip()
+
+
+def _take_icon(box: Element, names: Vocabulary) -> str | None:
+    """Takes out the picture or the sign for the kind of a note, if it begins with one; which alert that is."""
+    first = _shown(box)
+    if isinstance(first, Element) and first.tag == "p":
+        first = next(filter(_is_seen, first), None)
+    if not isinstance(first, Element) or box.text.strip() == first.text.strip():
+        return None
+    words = (first.attr("alt") or "").casefold().strip("[] \n").removesuffix("icon").strip()
+    kind = names.alerts.get(words) if first.tag == "img" else None
+    if kind is not None or (first.attr("aria-hidden") == "true" and len(first.text.strip()) == 1):
+        after = first.next_sibling
+        if isinstance(after, Text):
+            after.data = after.data.lstrip()
+        first.decompose()
+    return kind
 
 
 def _kind(box: Element, names: Vocabulary) -> str | None:
@@ -157,7 +184,7 @@ def _lay_open(box: Element, names: Vocabulary) -> None:
 
 def _first_table(box: Element) -> Element | None:
     """The table that a box begins with."""
-    first = next((child for child in box if isinstance(child, Element)), None)
+    first = next((child for child in box if isinstance(child, Element) and (len(child) or child.tag != "p")), None)
     return first if first is not None and first.tag == "table" else None
 
 
@@ -174,4 +201,6 @@ def _shown(box: Element) -> Element | Text | None:
 def _is_seen(node: Node) -> TypeGuard[Element | Text]:
     if isinstance(node, Text):
         return bool(node.data.strip())
-    return isinstance(node, Element) and (bool(node.text.strip()) or node.find("img") is not None or node.tag == "hr")
+    return isinstance(node, Element) and (
+        bool(node.text.strip()) or node.find("img") is not None or node.tag in ("hr", "img")
+    )

@@ -7,6 +7,7 @@ from typing import Final
 from turbohtml import Comment, Element, Node, Text
 
 _MARKED: Final = ("li", "h1", "h2", "h3", "h4", "h5", "h6")
+_FIRST_IN_ITEM: Final = "li > :is(a:not([href]), span):first-child"
 _SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object", "hr", "input", "table", "pre")
 _INLINE: Final = frozenset(
     ("a", "abbr", "b", "cite", "del", "em", "font", "i", "ins", "mark", "small", "span", "strong", "time", "u")
@@ -19,7 +20,7 @@ def drop_bare(element: Element) -> int:
     """Takes out items and headings that show nothing, and what shows nothing before an item's text. Their number."""
     found = [one for one in element.iter_elements(_MARKED) if not _shows(one) and not _is_meant(one)]
     # A blank in an element of its own ends the line that the sign of an item stands on.
-    found += [one for one in element.select("li > :is(a, span):first-child") if not _shows(one) and _is_first(one)]
+    found += [one for one in element.select(_FIRST_IN_ITEM) if not _shows(one) and _is_first(one)]
     for one in found:
         if one.parent is not None:
             # What keeps the place of an id stays.

@@ -202,6 +202,10 @@ def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
     if href.lower() in _TO_TOP and _leads_up_from_heading(anchor, text):
         anchor.decompose()
         return
+    arrow = anchor.find("img") if not text else None
+    if arrow is not None and (arrow.attr("alt") or "").strip().lower() in _TOP_TEXTS:
+        anchor.decompose()  # It leads up, below each section of some manuals.
+        return
     parent = anchor.parent
     if len(href) < 2 or not href.startswith("#") or (isinstance(parent, turbohtml.Element) and parent.tag in _HEADINGS):
         # `#` alone is a button, what is no URL leads nowhere, and a heading that links to itself says nothing.

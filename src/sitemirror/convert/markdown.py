@@ -95,8 +95,6 @@ def render(elements: Sequence[Element]) -> str:
             mends.append(strip_targets)
         tags = set(_TAGS(text))
         mends += [mend for tag, mend in _MENDS.items() if tag in tags]
-    if has_bare:
-        mends.append(drop_bare)
     if "\\" in raw and (_FIRST_BREAK(raw) or raw.startswith("\\\n")):
         mends.append(drop_first_breaks)
     if has_blocks:
@@ -109,6 +107,8 @@ def render(elements: Sequence[Element]) -> str:
         mends.append(unnest)
     if shows_nothing or (has_marks and _EMPTY_LINK(text)):
         mends.append(drop_empty_links)
+    if has_bare:
+        mends.append(drop_bare)  # last: where a link has gone, its item went with it
     return _finished(_raw(elements), elements)[0] if mends and _mended(elements, mends) else text
 
 

@@ -44,7 +44,8 @@ def shape_table(table: Element) -> None:
     """Flattens a layout table; keeps the line breaks of any other and spells out its spans."""
     has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
     if _is_layout(table, has_blocks=has_blocks):
-        flatten(table)
+        if not _is_fraction(table):
+            flatten(table)
         return
     _put_foot_last(table)
     for inner in table.find_all("table") if has_blocks else ():
@@ -333,6 +334,19 @@ def _is_column(table: Element) -> bool:
     elif any(sum(isinstance(child, Element) for child in row) > 1 for row in rows):
         return False
     return table.select_one("[colspan]") is None and not _has_own_header(table)
+
+
+def _is_fraction(table: Element) -> bool:
+    """Whether it draws a fraction within a line; then it is written as one."""
+    rows = _rows(table)
+    if len(rows) != 2 or not isinstance(table.parent, Element) or table.parent.tag != "span":
+        return False
+    parts = [" ".join(row.text.split()) for row in rows]
+    if not all(0 < len(part) <= _MAX_NAME for part in parts):
+        return False
+    above, below = (part if part.isalnum() else f"({part})" for part in parts)
+    table.replace_with(Text(f"{above}/{below}"))
+    return True
 
 
 def _has_own_header(table: Element) -> bool:

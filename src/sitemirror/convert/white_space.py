@@ -1,6 +1,7 @@
 """Styles that keep the line ends of the source. The renderer takes what has one for code; most of it is prose.
 
-Editors write them on every paragraph, heading and span that is pasted from elsewhere.
+Editors write them on every paragraph, heading and span that is pasted from elsewhere, and two more that make an element
+another one: bold that is not bold around all of a text, and text that only its style strikes out.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ STYLED: Final = "[style*='white-space' i]"
 """Finds what may have such a style."""
 
 _DECLARED: Final = re.compile(r"(?:^|[;\s])white-space\s*:\s*([\w-]+)[^;]*;?", re.I)
+_BOLD: Final = frozenset(("b", "strong"))
+_NOT_BOLD: Final = re.compile(r"(?:^|[;\s])font-weight\s*:\s*(?:normal|[1-4]00)\b", re.I)
 _KEEPING: Final = frozenset(("pre", "pre-wrap", "pre-line", "break-spaces"))
 _TYPEWRITER: Final = re.compile(r"font[\w-]*\s*:[^;]*(?:mono|courier|consolas|menlo)", re.I)
 _CODE: Final = ("pre", "code", "textarea")
@@ -28,14 +31,20 @@ _LEAST_LINES: Final = 2
 
 
 def settle_white_space(elements: Iterable[Element]) -> None:
-    """Makes text with line breaks of what has such a style, and code of what also looks like it."""
+    """Makes text with line breaks of what has such a style, code of what also looks like it, and what others make."""
     # A page has few such styles, and every element with any style is asked.
     found = [
         (element, style)
         for element in elements
-        if (style := element.attr("style")) and ("white-space" in style or "WHITE-SPACE" in style)
+        if (style := element.attr("style"))
+        and ("white-space" in style or "WHITE-SPACE" in style or "font-weight" in style or "line-through" in style)
     ]
     for element, style in found:
+        if element.tag in _BOLD:
+            if _NOT_BOLD.search(style):
+                element.tag = "span"
+        elif element.tag == "span" and "line-through" in style:
+            element.tag = "del"
         if declared := _DECLARED.search(style):
             _settle(element, style, declared)
 
@@ -57,7 +66,12 @@ def thin_breaks(body: Element) -> None:
 
 
 def _settle(element: Element, style: str, found: re.Match[str]) -> None:
-    if found[1].lower() not in _KEEPING or element.tag in _CODE:
+    if found[1].lower() not in _KEEPING:
+        return
+    if element.tag in _CODE:
+        # Editors write it on every word of code in a text, too.
+        if element.tag == "code" and "\n" not in element.text and element.find("br") is None:
+            element.attrs["style"] = style[: found.start()] + ";" + style[found.end() :]
         return
     if _is_listing(element, style):
         element.tag = "pre"
