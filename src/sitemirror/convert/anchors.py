@@ -177,7 +177,7 @@ def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dic
     slugs = Slugs()
     found: dict[Element, str] = {}
     for text in _said(markdown, headings):
-        slug = slugs.slug(_NUMBER.sub("", text))
+        slug = slugs.slug(_NUMBER.sub("", text).strip(" \t"))  # A blank may have stood before the number alone.
         if slug:
             found.update((headings[int(number)], slug) for number in _NUMBER.findall(text))
     return found
