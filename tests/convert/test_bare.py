@@ -47,6 +47,7 @@ def test_what_shows_anything_stays(html: str, text: str) -> None:
         ("<p>a</p><br><br>b", "a\n\nb\n"),
         ("<p><span><br></span><b><br>a</b></p>", "**a**\n"),
         ("<ul><li><br>a</li></ul>", "- a\n"),
+        ('<p><br>a <a href="/b"> </a></p>', "a\n"),
         ("<blockquote><br>a<br><br>b</blockquote>", "> a\\\n> \\\n> b\n"),
         ("<p>x</p><p><code>a</code><br>b</p><p><br>c</p>", "x\n\n`a`\\\nb\n\nc\n"),
         ("<p><br>a</p><pre>\n\nb</pre>", "a\n\n```\n\nb\n```\n"),
