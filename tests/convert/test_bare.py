@@ -58,6 +58,14 @@ def test_a_line_break_above_a_text_breaks_nothing(html: str, text: str) -> None:
     assert markdown(html) == text
 
 
+@pytest.mark.parametrize("tag", ["code", "dfn", "label", "bdi", "big", "s", "my-word", "var", "tt", "q"])
+def test_a_line_break_below_any_word_stays(tag: str) -> None:
+    """Whatever the word stands in, and whatever other line breaks go."""
+    text = markdown(f"<p><br>a</p><div><{tag}>b</{tag}><br>c</div>")
+    assert text.startswith("a\n\n")
+    assert text.endswith("\\\nc\n")
+
+
 def test_the_place_of_an_empty_item_is_kept() -> None:
     """What links to it leads to the heading that it stands below."""
     html = '<h1>Top</h1><p>a</p><h2>Below</h2><ul><li id="here" class="x"></li><li>x</li></ul>'
