@@ -6,6 +6,7 @@ rendered and converted again is the same.
 
 from __future__ import annotations
 
+import re
 from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
@@ -26,6 +27,7 @@ _NEUTRAL: Final = frozenset(
     )
 )  # fmt: skip
 _BLOCKS: Final = ("blockquote", "div", "dl", "li", "ol", "p", "pre", "section", "table", "ul")
+_ENDS_LABEL: Final = re.compile(r"[^\[\]]*\]:")
 _MOST: Final = 20  # elements around emphasis that are looked at
 
 
@@ -36,7 +38,7 @@ def join_code(element: Element) -> int:
 
 def spell_out_code(element: Element) -> int:
     """Writes code as a tag that would make its link the definition of one: `[…]:` counts for more than code does."""
-    found = [code for code in element.select("a > code") if "]:" in code.text and code.find("*") is None]
+    found = [code for code in element.select("a > code") if _ENDS_LABEL.match(code.text) and code.find("*") is None]
     opening, closing = MARKS["code"]
     for code in found:
         code.insert(0, Text(opening))

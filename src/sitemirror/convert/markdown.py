@@ -42,8 +42,8 @@ _OPTIONS: Final = _Options(
 _TAGS: Final = re.compile(r"<(?:code|em|strong)>").findall
 _POINTED_TARGET: Final = re.compile(r"<(?<=\]\(<)").search
 _EMPTY_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\()").search
-_DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\n]*\]:)").search
-_ODD_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\(|`++[^`\n]*\]:)").search  # either of them
+_DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
+_ODD_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\(|`++[^`\[\]\n]*+\]:)").search  # either of them
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
 _MINGLED: Final = re.compile(r"(?:\*__?|<(?:em|strong)>)\*\*?(?=[^\w\s*])").search
 # A quote, a table or a rule in an item.
