@@ -47,6 +47,7 @@ def test_what_shows_anything_stays(html: str, text: str) -> None:
         ("<p>a</p><br><br>b", "a\n\nb\n"),
         ("<p><span><br></span><b><br>a</b></p>", "**a**\n"),
         ("<ul><li><br>a</li></ul>", "- a\n"),
+        ('<p><br>a <a href="/b"> </a></p>', "a\n"),
         ("<blockquote><br>a<br><br>b</blockquote>", "> a\\\n> \\\n> b\n"),
         ("<p>x</p><p><code>a</code><br>b</p><p><br>c</p>", "x\n\n`a`\\\nb\n\nc\n"),
         ("<p><br>a</p><pre>\n\nb</pre>", "a\n\n```\n\nb\n```\n"),
@@ -55,6 +56,14 @@ def test_what_shows_anything_stays(html: str, text: str) -> None:
 def test_a_line_break_above_a_text_breaks_nothing(html: str, text: str) -> None:
     """Markdown has no use for the blank line that it draws."""
     assert markdown(html) == text
+
+
+@pytest.mark.parametrize("tag", ["code", "dfn", "label", "bdi", "big", "s", "my-word", "var", "tt", "q"])
+def test_a_line_break_below_any_word_stays(tag: str) -> None:
+    """Whatever the word stands in, and whatever other line breaks go."""
+    text = markdown(f"<p><br>a</p><div><{tag}>b</{tag}><br>c</div>")
+    assert text.startswith("a\n\n")
+    assert text.endswith("\\\nc\n")
 
 
 def test_the_place_of_an_empty_item_is_kept() -> None:

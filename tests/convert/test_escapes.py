@@ -227,6 +227,8 @@ def test_any_text_comes_back(block: str, inline: str) -> None:
 @example("<p>{}</p>", "<em><em><em>:</em></em></em>")
 @example("<p>{}</p>", "<b><i><b><code>x</code></b></i></b>")
 @example("<p>{}</p>", "<b><b><b>(x) y</b></b> z</b>")
+@example("<p>{}</p>", '<a href="/x_(y)"><code>]:</code></a>')
+@example("<p>{}</p>", '<a href="/x"><code>]:</code></a> <a href="/y"> </a>')
 @example("<p>{}</p>", "<em><em><em><em><em>(x) y</em></em></em></em> z</em>")
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", "<span><br></span>")
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", '<a href="/x"><br></a><a href="/x"><br></a>')

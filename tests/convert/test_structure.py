@@ -84,7 +84,9 @@ def kept(html: str, odds: dict[str, float], titles: str = "") -> str:
     body = turbohtml.parse(html).find("body")
     assert body is not None
     reading = Reading(body)
-    is_kept = keep(reading, [odds.get(text, -9.0) for text in reading.texts], Content.AUTO, Hints(titles=titles))
+    is_kept = keep(
+        reading, [odds.get(text, -9.0) for text in reading.texts], Content.AUTO, Hints(titles=titles, path="/row")
+    )
     return " ".join(text for text, one in zip(reading.texts, is_kept, strict=True) if one)
 
 
@@ -107,6 +109,7 @@ def test_headings_of_menus_do_not_stay_for_the_one_that_does() -> None:
         ("<h1>How to  Row</h1>", "How to  Row text"),
         ("<h1><span>How to</span> <div>Row</div></h1>", "How to Row text"),
         ("<h1><a href=/>How to Row</a></h1>", "text"),
+        ("<h1><a href=https://example.com/row?x=1#y>How to Row</a></h1>", "How to Row text"),
         ("<h1>Boats and more</h1>", "text"),
         ("<h1>How to</h1><h1>Row</h1>", "text"),
     ],

@@ -230,5 +230,5 @@ def test_a_row_that_only_sets_a_text_in_is_no_table() -> None:
 def test_a_fraction_within_a_line_stays_in_it() -> None:
     """Wikis without formulas draw one as a table of two rows."""
     fraction = "<table><tr><td>π</td></tr><tr><td>n+1</td></tr></table>"
-    html = f"<div>For any z, <span>acos(z) - <span>{fraction}</span></span></div>"
+    html = f"<div>For any z, <span>acos(z) - <span class=t-mfrac>{fraction}</span></span></div>"
     assert markdown(html) == "For any z, acos(z) - π/(n+1)\n"

@@ -9,10 +9,14 @@ from turbohtml import Comment, Element, Node, Text
 _MARKED: Final = ("li", "h1", "h2", "h3", "h4", "h5", "h6")
 _FIRST_IN_ITEM: Final = "li > :is(a:not([href]), span):first-child"
 _SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object", "hr", "input", "table", "pre")
-_INLINE: Final = frozenset(
-    ("a", "abbr", "b", "cite", "del", "em", "font", "i", "ins", "mark", "small", "span", "strong", "time", "u")
-)
-_TEXT: Final = frozenset((*_INLINE, "code", "img", "kbd", "sub", "sup", "samp", "var", "q"))
+_BLOCKS: Final = frozenset(
+    (
+        "address", "article", "aside", "blockquote", "body", "center", "dd", "details", "dialog", "dir", "div", "dl",
+        "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
+        "hgroup", "hr", "legend", "li", "main", "menu", "nav", "ol", "p", "pre", "search", "section", "summary",
+        "table", "td", "th", "ul",
+    )
+)  # fmt: skip
 _DEEPEST: Final = 20  # elements around a line break
 
 
@@ -57,11 +61,11 @@ def _is_first(one: Element) -> bool:
         while before is not None and not _is_seen(before):
             before = before.previous_sibling
         if before is not None:
-            return isinstance(before, Element) and before.tag not in _TEXT
+            return isinstance(before, Element) and before.tag in _BLOCKS
         parent = here.parent
         if not isinstance(parent, Element) or parent.tag in ("pre", "code"):
             return False
-        if parent.tag not in _INLINE:
+        if parent.tag in _BLOCKS:
             return True
         here = parent
     return False
@@ -70,4 +74,6 @@ def _is_first(one: Element) -> bool:
 def _is_seen(node: Node) -> bool:
     if isinstance(node, Text):
         return bool(node.data.strip())
-    return isinstance(node, Element) and node.tag != "br" and (node.tag not in _INLINE or _shows(node))
+    return (
+        isinstance(node, Element) and node.tag != "br" and (node.tag in _BLOCKS or node.tag in _SHOWN or _shows(node))
+    )

@@ -36,6 +36,7 @@ class Hints:
     has_product: bool = False  # or something that is sold
     titles: str = ""  # what the page is called, in small letters and one line, each way that it is
     is_documentation: bool = False  # whether its address says so
+    path: str = ""  # where it is on its site
 
     @property
     def is_article(self) -> bool:
@@ -61,7 +62,8 @@ def hints(head: Iterable[Element], url: str) -> Hints:
             for name in _TYPE.findall(element.text):
                 found |= _TYPES.get(name, 0)
     called = " ".join(" | ".join(titles).lower().split())
-    return Hints(graph, bool(found & 1), bool(found & 2), called, _speaks_of_documentation(url))
+    path = "/" + url.partition("://")[2].partition("/")[2].partition("?")[0].partition("#")[0]
+    return Hints(graph, bool(found & 1), bool(found & 2), called, _speaks_of_documentation(url), path)
 
 
 def _speaks_of_documentation(url: str) -> bool:

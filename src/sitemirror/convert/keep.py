@@ -7,6 +7,8 @@ from itertools import accumulate
 from operator import mul
 from typing import Final
 
+from turbohtml import Element
+
 from sitemirror.choices import Content
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.hints import Hints
@@ -67,7 +69,7 @@ def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints
         _bridge(reading, kept)
         _join_lists(reading, kept)
         _complete(reading, kept)
-        _keep_title(reading, kept, hints.titles)
+        _keep_title(reading, kept, hints)
         if marked is not None and content is Content.MAIN:
             _cut_to(reading, marked, kept)
         if not any(kept):
@@ -139,18 +141,25 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
         kept[block] = (parents[place], tags[place]) in ranks and not _heads_links(reading, block)
 
 
-def _keep_title(reading: Reading, kept: list[bool], titles: str) -> None:
+def _keep_title(reading: Reading, kept: list[bool], hints: Hints) -> None:
     """Keeps the page's one h1 where the page is called so: it often stands alone in a banner above everything else."""
-    if not titles or reading.tags.count("h1") != 1:
+    if not hints.titles or reading.tags.count("h1") != 1:
         return
     place = reading.tags.index("h1")
     blocks = range(reading.starts[place], reading.ends[place])
-    # A heading that is one link is the site's name.
-    if all(reading.linked[block] == len(reading.texts[block]) for block in blocks):
+    # A heading that is one link is the site's name, unless it leads to this very page.
+    is_link = all(reading.linked[block] == len(reading.texts[block]) for block in blocks)
+    if is_link and not _leads_here(reading.elements[place], hints.path):
         return
-    if " ".join(" ".join(reading.texts[block] for block in blocks).lower().split()) in titles:
+    if " ".join(" ".join(reading.texts[block] for block in blocks).lower().split()) in hints.titles:
         for block in blocks:
             kept[block] = True
+
+
+def _leads_here(heading: Element, path: str) -> bool:
+    link = heading.find("a", href=True) or heading.closest("a")
+    target = (link.attr("href") or "").partition("#")[0].partition("?")[0] if link is not None else ""
+    return len(path) > 1 and target.endswith(path)
 
 
 def _bridge(reading: Reading, kept: list[bool]) -> None:

@@ -11,7 +11,7 @@ from turbohtml import Element, Markdown
 from sitemirror.convert.apart import drop_spacing, set_apart
 from sitemirror.convert.bare import drop_bare, drop_first_breaks
 from sitemirror.convert.characters import has_controls, without_controls
-from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, unnest
+from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, spell_out_code, unnest
 from sitemirror.convert.links import drop_empty_links, strip_targets
 from sitemirror.convert.markdown_code import outside_code, with_plain_spaces, without_blank_lines
 from sitemirror.convert.markdown_escapes import unescaped
@@ -42,6 +42,8 @@ _OPTIONS: Final = _Options(
 _TAGS: Final = re.compile(r"<(?:code|em|strong)>").findall
 _POINTED_TARGET: Final = re.compile(r"<(?<=\]\(<)").search
 _EMPTY_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\()").search
+_DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
+_ODD_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\(|`++[^`\[\]\n]*+\]:)").search  # either of them
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
 _MINGLED: Final = re.compile(r"(?:\*__?|<(?:em|strong)>)\*\*?(?=[^\w\s*])").search
 # A quote, a table or a rule in an item.
@@ -67,8 +69,11 @@ _ODD_LINE: Final = re.compile(rf"\n(?:(?<=[-*#] \n)|{_BLOCK_IN_ITEM})").search
 def render(elements: Sequence[Element]) -> str:
     """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters."""
     raw = _raw(elements)
-    shows_nothing = _EMPTY_LINK(raw) is not None
+    has_odd_links = _ODD_LINK(raw) is not None
+    shows_nothing = has_odd_links and _EMPTY_LINK(raw) is not None
+    has_definitions = has_odd_links and _DEFINED_BY_CODE(raw) is not None
     has_unread = _has_unread(raw)
+    has_breaks = "\\" in raw and (_FIRST_BREAK(raw) is not None or raw.startswith("\\\n"))
     has_odd_lines = _ODD_LINE(raw) is not None
     has_blocks = has_odd_lines and _IN_ITEM(raw) is not None
     has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or (has_odd_lines and _BARE(raw) is not None)
@@ -79,6 +84,8 @@ def render(elements: Sequence[Element]) -> str:
         and not has_blocks
         and not has_spacing
         and not has_bare
+        and not has_breaks
+        and not has_definitions
         and "<" not in raw
         and "*_" not in raw
         and not marks_in(raw.encode("utf-8", "replace"))
@@ -95,8 +102,10 @@ def render(elements: Sequence[Element]) -> str:
             mends.append(strip_targets)
         tags = set(_TAGS(text))
         mends += [mend for tag, mend in _MENDS.items() if tag in tags]
-    if "\\" in raw and (_FIRST_BREAK(raw) or raw.startswith("\\\n")):
+    if has_breaks:
         mends.append(drop_first_breaks)
+    if has_definitions:
+        mends.append(spell_out_code)
     if has_blocks:
         mends.append(set_apart)
     if has_spacing:

@@ -339,8 +339,10 @@ def _is_column(table: Element) -> bool:
 def _is_fraction(table: Element) -> bool:
     """Whether it draws a fraction within a line; then it is written as one."""
     rows = _rows(table)
-    if len(rows) != 2 or not isinstance(table.parent, Element) or table.parent.tag != "span":
+    if len(rows) != 2 or not isinstance(table.parent, Element) or "frac" not in (table.parent.attr("class") or ""):
         return False
+    for br in table.find_all("br"):
+        br.replace_with(Text(" "))
     parts = [" ".join(row.text.split()) for row in rows]
     if not all(0 < len(part) <= _MAX_NAME for part in parts):
         return False
