@@ -98,8 +98,8 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     if body is None:
         return None
     generators = recognise(read_metadata(document).signature, body)
-    parts.drop_no_content(body)
-    parts.drop_chrome(body, ())
+    parts.drop_no_content(document)
+    parts.drop_chrome(body, document.beside, ())
     reading = Reading(body)
     is_main = [element.tag == "main" or element.attr("role") == "main" for element in reading.elements]
     for place, parent in enumerate(reading.parents):
