@@ -88,8 +88,8 @@ class Visitor:
         dates = [known.lastmod] if known.lastmod else []
         if known.status is Row.SAVED:
             dates += self._ledger.lastmods_of_aliases(known.id)
-        if self._plan.follows_links:
-            dates.clear()  # A sitemap's, of long ago: this run has read none.
+        if self._plan.follows_links or (known.status is Row.REDIRECT and known.transient):
+            dates.clear()  # A sitemap's, of long ago: this run has read none. Or of a page that we never had.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1
@@ -242,7 +242,7 @@ class Visitor:
                 waiting.add(Row.REDIRECT)
         if target.status in waiting and target.id not in self._in_flight and target.id not in self._led_to:
             if not _has_copy(known):  # A copy is kept until what replaces it is there.
-                self._lead(known, target)
+                self._lead(known, target, redirect)
             self._name(target, names)
             self._led_to.add(target.id)
             return target
@@ -251,7 +251,7 @@ class Visitor:
         end = self._ledger.end_of(target)
         self._name(end, [*(each.url for each in chain), *names])
         if not _has_copy(known):
-            self._lead(known, target)
+            self._lead(known, target, redirect)
         elif end.status is Row.SAVED:
             self._become_alias(known, target)
         elif end.id in self._in_flight:
@@ -271,9 +271,9 @@ class Visitor:
                 self._keeper.failed(member, failure)
         return self._failed(chain[-1], Failed(chain[-1].url, "redirect loop", transient=False))
 
-    def _lead(self, known: Known, target: Known) -> None:
-        """`known` is nothing but a name of `target`."""
-        self._ledger.redirected(known.id, target.id, self._session.now())
+    def _lead(self, known: Known, target: Known, redirect: Redirect) -> None:
+        """`known` is nothing but a name of `target`, if only for now."""
+        self._ledger.redirected(known.id, target.id, self._session.now(), transient=redirect.status in _FOR_NOW)
         self._keeper.forget_placeholders(known)
 
     def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:
