@@ -101,3 +101,18 @@ async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy:
     await run(links="local", format=format, update=True)
     assert "See [b](../c/index.md#two)." in copy.text("a/index.md")
     assert verify(copy.folder).status == "ok"
+
+
+async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mirror, copy: Copy) -> None:
+    """A file without an ending may have the name of a page's HTML but for that."""
+    site.html_page("/x", "X", "<p>x</p>", etag="1")
+    site.page("/x/", "text", type="text/plain", etag="1")
+    site.sitemap(urls=["/x", "/x/"])
+    await run(format="html")
+    site.sitemap(urls=["/x"])
+    await run(format="html", update=True)
+    (copy.folder / "_state.sqlite3").unlink()
+    site.sitemap(urls=["/x", "/x/"])
+    report = await run(format="html")
+    assert report.successful == 2
+    assert verify(copy.folder).status == "ok"

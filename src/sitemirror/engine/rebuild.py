@@ -239,10 +239,10 @@ def _on_disk(tree: Tree, page: Remembered) -> Remembered:
     """A page of which the manifest tells no more than its path."""
     if not tree.exists(page.path):
         return page
-    data = tree.read(page.path)
-    page = page._replace(size=len(data), sha256=sha256(data).hexdigest())
-    html_path = page.path if page.path.endswith(".html") else html_beside(page.path)
-    size = _size(tree, html_path)
+    data, is_page = tree.read(page.path), page.path.endswith((".md", ".html"))
+    page = page._replace(size=len(data), sha256=sha256(data).hexdigest(), kind=1 if is_page else 2)
+    html_path = html_beside(page.path) if page.path.endswith(".md") else page.path
+    size = _size(tree, html_path) if is_page else None
     return page if size is None else page._replace(html_path=html_path, html_size=size)
 
 
