@@ -116,3 +116,24 @@ async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mi
     report = await run(format="html")
     assert report.successful == 2
     assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+@pytest.mark.parametrize("lastmod", [None, "2020-01-01"])
+async def test_twins_stay_one_page(site: Site, run: Mirror, copy: Copy, format: str, lastmod: str | None) -> None:
+    """The manifest has one name for what redirects and for what says the same; an update finds out which it is."""
+    for path in ("/a", "/a/"):
+        site.html_page(path, "A", "<p>the same</p>", etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.redirect("/r", "/b")
+    site.sitemap(urls=[(path, lastmod) for path in ("/a", "/a/", "/b", "/r")])
+    await run(format=format)
+    before = copy.manifest["pages"]
+    (copy.folder / "_state.sqlite3").unlink()
+    report = await run(format=format, update=True)
+    assert (report.successful, report.new) == (2, 0)
+    after = copy.manifest["pages"]
+    assert [(page["url"], page["path"], page["aliases"]) for page in after] == [
+        (page["url"], page["path"], page["aliases"]) for page in before
+    ]
+    assert verify(copy.folder).status == "ok"

@@ -366,3 +366,16 @@ async def test_what_redirected_for_now_from_the_first_is_asked_for_again(
     await run(update=True)
     assert not [path for path in site.paths() if path in pages]
     assert verify(copy.folder).status == "ok"
+
+
+async def test_a_page_is_asked_for_once_in_an_update(site: Site, run: Mirror, copy: Copy) -> None:
+    """Not again for the sake of its other names, whether those come after it or before."""
+    for page, name in (("/a", "/b"), ("/d", "/c")):
+        site.html_page(page, page, f"<p>{page}</p>", etag="1")
+        site.redirect(name, page)
+    site.sitemap(urls=["/a", "/b", "/c", "/d"])
+    await run()
+    site.clear_log()
+    await run(update=True)
+    assert [site.count(path) for path in ("/a", "/b", "/c", "/d")] == [1, 1, 1, 1]
+    assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/b"], [f"{site.url}/c"]]

@@ -314,6 +314,15 @@ class Ledger:
         )
         self._count()
 
+    def read_again(self, id: int) -> int:
+        """Where a URL led to a page that is known from the manifest only, that page is to be read; 1 if so."""
+        self._begin()
+        return self._db.execute(
+            f"UPDATE url SET seen = {UNREAD} WHERE id = (SELECT leads_to FROM url WHERE id = ?)"
+            f" AND status = {Row.SAVED} AND id IN (SELECT id FROM page WHERE body IS NULL)",
+            (id,),
+        ).rowcount
+
     def alias_done(self, url: str) -> None:
         """The page that `url` leads to is saved, so `url` is done as well."""
         self._lines.append(url)
