@@ -137,3 +137,16 @@ async def test_twins_stay_one_page(site: Site, run: Mirror, copy: Copy, format: 
         (page["url"], page["path"], page["aliases"]) for page in before
     ]
     assert verify(copy.folder).status == "ok"
+
+
+async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """`_processed.txt` alone knows a URL whose path is another page's: that file is not its own."""
+    site.html_page("/d", "D", "<p>d</p>", etag="1")
+    site.sitemap(urls=["/d"])
+    await run(index=True)
+    (copy.folder / "_state.sqlite3").unlink()
+    with (copy.folder / "_processed.txt").open("a", encoding="utf-8") as log:
+        log.write(f"{site.url}/d/\n")
+    assert (await run(index=True)).successful == 1
+    assert copy.pages["/d"]["path"] == "d/index.md"
+    assert verify(copy.folder).status == "ok"

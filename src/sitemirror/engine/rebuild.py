@@ -125,7 +125,8 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
                 fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
                 size, kind = _size(tree, path) or 0, 1 if name == page else 2
                 return Remembered(url, path, wanted_html, size, fetched_at, received=received, kind=kind)
-    return Remembered(url, wanted, wanted)
+    # Where its file would be there may be another page's.
+    return Remembered(url, paths.collision_path(wanted, url) if restorer.has_file(wanted) else wanted, wanted)
 
 
 @dataclass(slots=True)
