@@ -101,3 +101,52 @@ async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy:
     await run(links="local", format=format, update=True)
     assert "See [b](../c/index.md#two)." in copy.text("a/index.md")
     assert verify(copy.folder).status == "ok"
+
+
+async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mirror, copy: Copy) -> None:
+    """A file without an ending may have the name of a page's HTML but for that."""
+    site.html_page("/x", "X", "<p>x</p>", etag="1")
+    site.page("/x/", "text", type="text/plain", etag="1")
+    site.sitemap(urls=["/x", "/x/"])
+    await run(format="html")
+    site.sitemap(urls=["/x"])
+    await run(format="html", update=True)
+    (copy.folder / "_state.sqlite3").unlink()
+    site.sitemap(urls=["/x", "/x/"])
+    report = await run(format="html")
+    assert report.successful == 2
+    assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+@pytest.mark.parametrize("lastmod", [None, "2020-01-01"])
+async def test_twins_stay_one_page(site: Site, run: Mirror, copy: Copy, format: str, lastmod: str | None) -> None:
+    """The manifest has one name for what redirects and for what says the same; an update finds out which it is."""
+    for path in ("/a", "/a/"):
+        site.html_page(path, "A", "<p>the same</p>", etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.redirect("/r", "/b")
+    site.sitemap(urls=[(path, lastmod) for path in ("/a", "/a/", "/b", "/r")])
+    await run(format=format)
+    before = copy.manifest["pages"]
+    (copy.folder / "_state.sqlite3").unlink()
+    report = await run(format=format, update=True)
+    assert (report.successful, report.new) == (2, 0)
+    after = copy.manifest["pages"]
+    assert [(page["url"], page["path"], page["aliases"]) for page in after] == [
+        (page["url"], page["path"], page["aliases"]) for page in before
+    ]
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """`_processed.txt` alone knows a URL whose path is another page's: that file is not its own."""
+    site.html_page("/d", "D", "<p>d</p>", etag="1")
+    site.sitemap(urls=["/d"])
+    await run(index=True)
+    (copy.folder / "_state.sqlite3").unlink()
+    with (copy.folder / "_processed.txt").open("a", encoding="utf-8") as log:
+        log.write(f"{site.url}/d/\n")
+    assert (await run(index=True)).successful == 1
+    assert copy.pages["/d"]["path"] == "d/index.md"
+    assert verify(copy.folder).status == "ok"

@@ -345,3 +345,37 @@ async def test_an_answer_without_content_replaces_no_page(site: Site, run: Mirro
     assert page["refresh_error"] == "HTTP 204: no content"
     assert "text" in copy.text(page["path"])
     assert verify(copy.folder).status == "ok"
+
+
+@pytest.mark.parametrize("code", [302, 303, 307])
+async def test_what_redirected_for_now_from_the_first_is_asked_for_again(
+    site: Site, run: Mirror, copy: Copy, code: int
+) -> None:
+    """A mirror that began without a login has pages after it, whatever dates the sitemap gives for them."""
+    pages = site.fill(2)
+    for path in pages:
+        site.redirect(path, "/login", code)
+    site.html_page("/login", "Login", "<p>Who are you?</p>")
+    site.sitemap(urls=[(path, "2020-01-01") for path in pages])
+    await run()
+    assert copy.pages.keys() == {"/login"}
+    site.fill(2)
+    await run(update=True)
+    assert copy.pages.keys() >= set(pages)
+    site.clear_log()
+    await run(update=True)
+    assert not [path for path in site.paths() if path in pages]
+    assert verify(copy.folder).status == "ok"
+
+
+async def test_a_page_is_asked_for_once_in_an_update(site: Site, run: Mirror, copy: Copy) -> None:
+    """Not again for the sake of its other names, whether those come after it or before."""
+    for page, name in (("/a", "/b"), ("/d", "/c")):
+        site.html_page(page, page, f"<p>{page}</p>", etag="1")
+        site.redirect(name, page)
+    site.sitemap(urls=["/a", "/b", "/c", "/d"])
+    await run()
+    site.clear_log()
+    await run(update=True)
+    assert [site.count(path) for path in ("/a", "/b", "/c", "/d")] == [1, 1, 1, 1]
+    assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/b"], [f"{site.url}/c"]]

@@ -125,7 +125,8 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
                 fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
                 size, kind = _size(tree, path) or 0, 1 if name == page else 2
                 return Remembered(url, path, wanted_html, size, fetched_at, received=received, kind=kind)
-    return Remembered(url, wanted, wanted)
+    # Where its file would be there may be another page's.
+    return Remembered(url, paths.collision_path(wanted, url) if restorer.has_file(wanted) else wanted, wanted)
 
 
 @dataclass(slots=True)
@@ -239,10 +240,10 @@ def _on_disk(tree: Tree, page: Remembered) -> Remembered:
     """A page of which the manifest tells no more than its path."""
     if not tree.exists(page.path):
         return page
-    data = tree.read(page.path)
-    page = page._replace(size=len(data), sha256=sha256(data).hexdigest())
-    html_path = page.path if page.path.endswith(".html") else html_beside(page.path)
-    size = _size(tree, html_path)
+    data, is_page = tree.read(page.path), page.path.endswith((".md", ".html"))
+    page = page._replace(size=len(data), sha256=sha256(data).hexdigest(), kind=1 if is_page else 2)
+    html_path = html_beside(page.path) if page.path.endswith(".md") else page.path
+    size = _size(tree, html_path) if is_page else None
     return page if size is None else page._replace(html_path=html_path, html_size=size)
 
 

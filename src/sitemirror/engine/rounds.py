@@ -97,6 +97,8 @@ class Rounds:
                 await self._levels(clerk)
             else:
                 await self._round(self._due(), clerk, retries_left=self._retries)
+                if self._visitor.to_compare:
+                    await self._round(Selection.unread(), clerk, retries_left=self._retries)
             left = self._ledger.count(Selection.queued())
             while self._room() and left:
                 await self._round(Selection.queued(), clerk, retries_left=self._retries)

@@ -67,6 +67,8 @@ class Visitor:
         self._follow = follow
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
+        self.to_compare = 0
+        """Pages to be fetched whole: what was a name of theirs is a page, too, and nobody knows what they say."""
         self._unread_dates = 0
         self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
         self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
@@ -88,8 +90,8 @@ class Visitor:
         dates = [known.lastmod] if known.lastmod else []
         if known.status is Row.SAVED:
             dates += self._ledger.lastmods_of_aliases(known.id)
-        if self._plan.follows_links:
-            dates.clear()  # A sitemap's, of long ago: this run has read none.
+        if self._plan.follows_links or (known.status is Row.REDIRECT and known.transient):
+            dates.clear()  # A sitemap's, of long ago: this run has read none. Or of a page that we never had.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1
@@ -193,6 +195,8 @@ class Visitor:
             found = self._follow.links(known, links)
         elif _has_copy(known):
             self._follow.no_links(known)
+        if known.status is Row.REDIRECT:
+            self.to_compare += self._ledger.read_again(known.id)
         is_added = self._is_new(known)
         names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
@@ -232,17 +236,15 @@ class Visitor:
             self._keep_copy(known, f"redirects for now to {location}", transient=False)
             chain.clear()
         waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
-        if settings.update or settings.re_download_all:
-            waiting.add(Row.SAVED)
+        if not self._ledger.is_settled(target):
+            if settings.update or settings.re_download_all:
+                waiting |= {Row.SAVED, Row.REDIRECT}
+            elif target.status is Row.REDIRECT and self._ledger.end_of(target).status is not Row.SAVED:
+                waiting.add(Row.REDIRECT)  # Nobody lists it, so nobody has asked where it leads by now.
         names = self._awaiting.pop(known.id, [])
-        if target.status is Row.REDIRECT and not self._ledger.is_settled(target):
-            # Nobody lists it, so nobody has asked where it leads by now.
-            renews = settings.update or settings.re_download_all
-            if renews or self._ledger.end_of(target).status is not Row.SAVED:
-                waiting.add(Row.REDIRECT)
         if target.status in waiting and target.id not in self._in_flight and target.id not in self._led_to:
             if not _has_copy(known):  # A copy is kept until what replaces it is there.
-                self._lead(known, target)
+                self._lead(known, target, redirect)
             self._name(target, names)
             self._led_to.add(target.id)
             return target
@@ -251,7 +253,7 @@ class Visitor:
         end = self._ledger.end_of(target)
         self._name(end, [*(each.url for each in chain), *names])
         if not _has_copy(known):
-            self._lead(known, target)
+            self._lead(known, target, redirect)
         elif end.status is Row.SAVED:
             self._become_alias(known, target)
         elif end.id in self._in_flight:
@@ -271,9 +273,9 @@ class Visitor:
                 self._keeper.failed(member, failure)
         return self._failed(chain[-1], Failed(chain[-1].url, "redirect loop", transient=False))
 
-    def _lead(self, known: Known, target: Known) -> None:
-        """`known` is nothing but a name of `target`."""
-        self._ledger.redirected(known.id, target.id, self._session.now())
+    def _lead(self, known: Known, target: Known, redirect: Redirect) -> None:
+        """`known` is nothing but a name of `target`, if only for now."""
+        self._ledger.redirected(known.id, target.id, self._session.now(), transient=redirect.status in _FOR_NOW)
         self._keeper.forget_placeholders(known)
 
     def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:

@@ -304,16 +304,25 @@ class Ledger:
         self._set(id, seen=self._run.number, at=at, transient=int(transient))
         self._count()
 
-    def redirected(self, id: int, to: int, at: str) -> None:
-        """The URL is another name of `to`."""
+    def redirected(self, id: int, to: int, at: str, *, transient: bool = False) -> None:
+        """The URL is another name of `to`; for now, if that is transient."""
         self._begin()
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
         self._db.execute(
-            f"UPDATE url SET status = {Row.REDIRECT}, at = ?, seen = ?, leads_to = ?, reason = NULL, transient = NULL, "
+            f"UPDATE url SET status = {Row.REDIRECT}, at = ?, seen = ?, leads_to = ?, reason = NULL, transient = ?, "
             "size = NULL WHERE id = ?",
-            (at, self._run.number, to, id),
+            (at, self._run.number, to, int(transient) or None, id),
         )
         self._count()
+
+    def read_again(self, id: int) -> int:
+        """Where a URL led to a page that is known from the manifest only, that page is to be read; 1 if so."""
+        self._begin()
+        return self._db.execute(
+            f"UPDATE url SET seen = {UNREAD} WHERE id = (SELECT leads_to FROM url WHERE id = ?)"
+            f" AND status = {Row.SAVED} AND id IN (SELECT id FROM page WHERE body IS NULL)",
+            (id,),
+        ).rowcount
 
     def alias_done(self, url: str) -> None:
         """The page that `url` leads to is saved, so `url` is done as well."""

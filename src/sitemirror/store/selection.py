@@ -32,6 +32,11 @@ class Selection(NamedTuple):
         return cls(f"url.status = {Row.QUEUED}")
 
     @classmethod
+    def unread(cls) -> Selection:
+        """Pages whose copies do not tell what has to be known of them."""
+        return cls(f"url.status = {Row.SAVED} AND url.seen = {UNREAD}")
+
+    @classmethod
     def failed(cls, max_bytes: int) -> Selection:
         """What could not be had so far, and what was too large under a smaller limit."""
         return cls(
