@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sitemirror import verify
+from sitemirror.publish.report import RunStatus
 from tests.copies import path_of
 from tests.crawl.conftest import Copy, Crawl, link
 from tests.site import Site
@@ -38,7 +39,7 @@ async def test_what_is_no_page_any_more_links_to_nothing(
         await run(update=True)
         assert _gone(copy) == ["/b"]
         assert f"{site.url}/a" not in copy.index["graph"]["out_edges"]
-        assert verify(copy.folder).status == "ok"
+        assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_a_page_that_comes_back_links_to_what_is_there(site: Site, run: Crawl, copy: Copy) -> None:
@@ -54,7 +55,7 @@ async def test_a_page_that_comes_back_links_to_what_is_there(site: Site, run: Cr
     site.html_page("/", "Home", link("/a", "/b"), etag="3")
     await run(update=True)
     assert _gone(copy) == []
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_the_index_knows_files_of_gone_pages_without_the_state(site: Site, run: Crawl, copy: Copy) -> None:
@@ -68,7 +69,7 @@ async def test_the_index_knows_files_of_gone_pages_without_the_state(site: Site,
     (copy.folder / "_state.sqlite3").unlink()
     await run(update=True)
     assert _gone(copy) == ["/a"]
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_what_only_a_redirect_led_to_goes_with_it(site: Site, run: Crawl, copy: Copy) -> None:
@@ -87,7 +88,7 @@ async def test_what_only_a_redirect_led_to_goes_with_it(site: Site, run: Crawl, 
     site.html_page("/", "Home", link("/a", "/c"), etag="3")
     await run(update=True)
     assert _gone(copy) == []
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_what_comes_nearer_brings_its_links_along(site: Site, run: Crawl, copy: Copy) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitemirror import verify
+from sitemirror.publish.report import RunStatus
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
 
@@ -25,7 +26,7 @@ async def test_what_pages_need_is_not_gone(site: Site, run: Mirror, copy: Copy, 
     assert (after.successful, after.changed) == (before.successful, 1)
     assert copy.manifest["gone"] == []
     assert (copy.folder / "deep/wall.png").read_bytes() == b"\x89PNG new wall"
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_links_of_saved_files_are_led_on(site: Site, run: Mirror, copy: Copy) -> None:
@@ -40,7 +41,7 @@ async def test_links_of_saved_files_are_led_on(site: Site, run: Mirror, copy: Co
     await run(format="html", update=True)
     assert 'href="../b"' in copy.text("a/index.html")
     assert 'href="../c__q_' in copy.text("a/index.html")
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
@@ -56,7 +57,7 @@ async def test_a_page_that_becomes_a_file_gets_a_files_name(site: Site, run: Mir
     await run(format=format, update=True)
     pages = {path_of(page["url"]): page["path"] for page in copy.manifest["pages"]}
     assert pages == {"/a": "a", "/b.txt": "b.txt/index.html" if format == "html" else "b.txt/index.md"}
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_files_that_nothing_is_known_of_are_asked_for_by_an_update(site: Site, run: Mirror, copy: Copy) -> None:
@@ -85,7 +86,7 @@ async def test_an_index_can_be_made_of_a_mirror_of_both(
     for file in lost:
         (copy.folder / file).unlink()
     assert (await run(format="both", index=True)).status == "ok"
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 @pytest.mark.parametrize("format", ["markdown", "both"])
@@ -100,7 +101,7 @@ async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy:
     site.redirect("/b", "/c")
     await run(links="local", format=format, update=True)
     assert "See [b](../c/index.md#two)." in copy.text("a/index.md")
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mirror, copy: Copy) -> None:
@@ -115,7 +116,7 @@ async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mi
     site.sitemap(urls=["/x", "/x/"])
     report = await run(format="html")
     assert report.successful == 2
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
@@ -136,7 +137,7 @@ async def test_twins_stay_one_page(site: Site, run: Mirror, copy: Copy, format: 
     assert [(page["url"], page["path"], page["aliases"]) for page in after] == [
         (page["url"], page["path"], page["aliases"]) for page in before
     ]
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, run: Mirror, copy: Copy) -> None:
@@ -149,4 +150,4 @@ async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, r
         log.write(f"{site.url}/d/\n")
     assert (await run(index=True)).successful == 1
     assert copy.pages["/d"]["path"] == "d/index.md"
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import SitemirrorError, crawl, verify
+from sitemirror.publish.report import RunStatus
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
@@ -209,10 +210,10 @@ async def test_a_deleted_page_that_cannot_be_had_again_is_a_failure(site: Site, 
     report = await run(update=True)
     assert (report.status, report.successful, report.failed) == ("partial", 1, 1)
     assert [path_of(failure["url"]) for failure in copy.manifest["failures"]] == ["/a"]
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
     site.heal("/a")
     assert (await run()).successful == 2
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirror, copy: Copy) -> None:
@@ -226,7 +227,7 @@ async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirr
     site.html_page("/a", "A", "<p>something else</p>", etag="2")
     await run(update=True)
     assert copy.pages.keys() == {"/a", "/a/"}
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_an_undated_page_is_asked_for_whatever_the_dates_of_its_other_names(
@@ -253,7 +254,7 @@ async def test_a_link_does_not_bring_back_what_has_left_the_sitemap(site: Site, 
     report = await run(format="html", update=True)
     assert report.successful == 1
     assert [path_of(gone["url"]) for gone in copy.manifest["gone"]] == ["/b"]
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
@@ -287,7 +288,7 @@ async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mir
     await run(update=True, concurrency=4)
     assert copy.pages.keys() == {"/newer"}
     assert [path_of(alias) for alias in copy.pages["/newer"]["aliases"]] == ["/a", "/b", "/c", "/new"]
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 @pytest.mark.parametrize("update", [False, True])
@@ -310,7 +311,7 @@ async def test_what_redirected_to_a_failure_is_asked_for_by_its_own_name(
     site.fill(3)
     last = await run(update=update)
     assert (last.status, last.successful, last.failed) == ("ok", 4, 0)
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
     assert (copy.folder / "_processed.txt").read_text("utf-8").count("/page/0001\n") == 1
 
 
@@ -328,7 +329,7 @@ async def test_a_redirect_that_nobody_lists_is_asked_where_it_leads_by_now(site:
     report = await run(update=True)
     assert (report.successful, report.failed) == (1, 0)
     assert copy.pages["/c"]["aliases"] == [f"{site.url}/a", f"{site.url}/b"]
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
@@ -344,7 +345,7 @@ async def test_an_answer_without_content_replaces_no_page(site: Site, run: Mirro
     (page,) = copy.manifest["pages"]
     assert page["refresh_error"] == "HTTP 204: no content"
     assert "text" in copy.text(page["path"])
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 @pytest.mark.parametrize("code", [302, 303, 307])
@@ -365,7 +366,7 @@ async def test_what_redirected_for_now_from_the_first_is_asked_for_again(
     site.clear_log()
     await run(update=True)
     assert not [path for path in site.paths() if path in pages]
-    assert verify(copy.folder).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_a_page_is_asked_for_once_in_an_update(site: Site, run: Mirror, copy: Copy) -> None:
