@@ -69,6 +69,7 @@ MONSTERS: Final = {
     "line breaks in a row": "<p>" + "<BR>" * 100_000 + "end",
     "emphasis of line breaks": "<p>" + "<b><br></b>" * 40_000 + "end",
     "emphasis over many lines": "<p><em>" + "a<br>" * 20_000 + "end</em>",
+    "line breaks behind nothing": "<p>" + ("<i></i>" * 10 + "<br>") * 1_900 + "end",
     "line breaks and pictures in a cell": "<table><tr><th>a<tr><td>" + "<br><img>" * 15_000 + "end</table>",
     "nested notes and warnings": "<div class='admonition note'>" * 30_000 + "end",
     "nested boxes of notes": "<div class=note><p>x" * 30_000 + "end",

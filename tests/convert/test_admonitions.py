@@ -137,3 +137,23 @@ def test_the_sign_of_a_warning_is_no_part_of_it() -> None:
     """GOV.UK draws it for the eyes alone."""
     html = '<div class="govuk-warning-text"><span aria-hidden="true">!</span><strong>You can be fined.</strong></div>'
     assert markdown(html) == "> [!WARNING]\n> **You can be fined.**\n"
+
+
+def test_signs_that_a_note_begins_with_stay() -> None:
+    """Only the colon behind the word for its kind goes with that word."""
+    assert markdown("<div class=note><p><b>Note:</b> ::before is CSS</p></div>") == "> [!NOTE]\n> ::before is CSS\n"
+    assert markdown("<div class=note><p><b>Note</b>: :ref: is a role</p></div>") == "> [!NOTE]\n> :ref: is a role\n"
+
+
+def test_a_letter_is_no_icon() -> None:
+    """Whoever hides one from those who cannot see shows it to all others."""
+    html = '<div class=note><p><span aria-hidden="true">x</span> is a variable</p></div>'
+    assert markdown(html) == "> [!NOTE]\n> x is a variable\n"
+
+
+def test_the_head_of_a_row_is_no_title() -> None:
+    """A table in a note keeps its cells."""
+    rows = "<tr><td>A</td><td>4</td></tr><tr><th>Total</th><td>5</td></tr>"
+    text = markdown(f'<div class="admonition note"><table>{rows}</table></div>')
+    assert "Total" in text
+    assert "**Total**" not in text

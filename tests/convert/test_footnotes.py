@@ -47,3 +47,12 @@ def test_the_ways_back_to_several_references_are_no_part_of_the_note() -> None:
     assert markdown(f'<meta name="generator" content="Docutils 0.16">{html}') == (
         "Text [^1]\n\nText [^1]\n\n[^1]: The note.\n"
     )
+
+
+def test_two_references_beside_each_other_are_two() -> None:
+    """As in any encyclopedia, where a sentence has several sources."""
+    references = "".join(f'<sup class="reference"><a href="#cite_note-{n}">[{n}]</a></sup>' for n in (1, 2))
+    notes = "".join(f'<li id="cite_note-{n}"><span class="reference-text">Source {n}</span></li>' for n in (1, 2))
+    head = '<meta name="generator" content="MediaWiki 1.43">'
+    html = f'{head}<p>Text.{references} More.</p><ol class="references">{notes}</ol>'
+    assert markdown(html) == "Text.[^1][^2] More.\n\n[^1]: Source 1\n[^2]: Source 2\n"

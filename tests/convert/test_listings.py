@@ -126,3 +126,15 @@ def test_what_stands_above_code_and_is_not_its_language_stays() -> None:
     code = '<pre><code class="language-js">x</code></pre>'
     assert markdown(f'<div class="code-header">a.js</div>{code}') == "a.js\n\n```js\nx\n```\n"
     assert markdown(f"<p>js</p>{code}") == "js\n\n```js\nx\n```\n"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<ul><li>The same in <span class=label>Python</span> <pre><code class=language-python>a</code></pre></li></ul>",
+        "<div>Run it in <span class=code-word>Python</span><pre><code class=language-python>a</code></pre></div>",
+    ],
+)
+def test_a_word_of_a_sentence_is_no_label(html: str) -> None:
+    """It says the same as the code block, but the sentence needs it."""
+    assert "Python" in markdown(html)

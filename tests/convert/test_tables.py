@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.convert.pages import markdown
@@ -232,3 +234,18 @@ def test_a_fraction_within_a_line_stays_in_it() -> None:
     fraction = "<table><tr><td>π</td></tr><tr><td>n+1</td></tr></table>"
     html = f"<div>For any z, <span>acos(z) - <span class=t-mfrac>{fraction}</span></span></div>"
     assert markdown(html) == "For any z, acos(z) - π/(n+1)\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "above", "below"),
+    [
+        ("frac", "x<sup>2</sup>", "y"),
+        ("refraction", "Glass", "Water"),
+        ("frac", "<a href=/g>Glass</a>", "Water"),
+        ("frac", "a</td><td>b", "c</td><td>d"),
+    ],
+)
+def test_what_a_line_cannot_hold_is_no_fraction(name: str, above: str, below: str) -> None:
+    """Powers, links, several columns, and names that only sound like it."""
+    table = f"<table><tr><td>{above}</td></tr><tr><td>{below}</td></tr></table>"
+    assert not re.search(r"\w/\w|\)/", markdown(f"<div class={name}>{table}</div>").replace("example.com/", ""))

@@ -6,7 +6,7 @@ import pytest
 
 from sitemirror.convert import PageKind, convert_text, page_kind
 from sitemirror.model import Page
-from tests.convert.pages import markdown, page
+from tests.convert.pages import page
 
 URL = "https://example.com/readme.md"
 
@@ -110,9 +110,3 @@ def test_wrong_bytes_do_not_stop_a_page() -> None:
     """What cannot be decoded is shown as such."""
     assert page(b"<p>a\xff\xfeb</p>", charset="utf-8").markdown == "a\ufffd\ufffdb\n"
     assert convert_text(b"a\xffb", url=URL, charset="utf-8").markdown == "a\ufffdb\n"
-
-
-def test_soft_hyphens_are_left_out() -> None:
-    """They only say where a word may be broken, and keep it from being found."""
-    html = "<h1>Donau&shy;dampf&shy;schiff</h1><p>Kapi\xadtän <code>a\xadb</code></p>"
-    assert markdown(html) == "# Donaudampfschiff\n\nKapitän `ab`\n"

@@ -81,3 +81,11 @@ def test_where_a_url_would_be_in_a_mirror_of_html(site: Site, out: Path) -> None
     assert where(f"{site.url}/new", settings) == str(home / "new" / "index.html")
     assert where(f"{site.url}/new.png", settings) == str(home / "new.png")
     assert where(f"{site.url}/a", settings) == str(home / "a" / "index.html")
+
+
+async def test_a_folder_with_two_slashes_is_looked_for_on_its_own_host(site: Site, out: Path) -> None:
+    """By itself it would name another host."""
+    site.html_page("//guide/a", "A", "<h1>A</h1>")
+    site.sitemap("//guide/sitemap.xml", urls=[f"{site.url}//guide/a"])
+    report = await mirror(f"{site.url}//guide/", output=out, rate_limit=0)
+    assert (report.successful, site.count("//guide/a")) == (1, 1)

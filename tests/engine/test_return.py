@@ -11,7 +11,7 @@ from sitemirror.publish.report import RunStatus
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
-from tests.site.faults import redirect_to, status
+from tests.site.faults import redirect_to, slow, status
 
 
 @pytest.mark.parametrize("code", [302, 303, 307])
@@ -380,3 +380,70 @@ async def test_a_page_is_asked_for_once_in_an_update(site: Site, run: Mirror, co
     await run(update=True)
     assert [site.count(path) for path in ("/a", "/b", "/c", "/d")] == [1, 1, 1, 1]
     assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/b"], [f"{site.url}/c"]]
+
+
+async def test_pages_that_have_moved_over_two_hops_are_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also where the page that they lead to had its turn before them."""
+    for name in "am":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/m", "/a"])
+    await run()
+    site.redirect("/a", "/n", 301)
+    site.redirect("/n", "/m", 301)
+    await run(update=True)
+    assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/a", f"{site.url}/n"]]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_a_page_that_moves_into_a_request_under_way_waits_for_its_end(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """What that URL led to before says nothing: it may fail, and the copy is all there is."""
+    for name in "bp":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.redirect("/t", "/p", 301)
+    site.sitemap(urls=["/t", "/b", "/p"])
+    await run()
+    site.redirect("/b", "/t", 301)
+    site.fault("/t", slow(0.4, status(500)))
+    await run(update=True, concurrency=4)
+    assert copy.pages.keys() == {"/b", "/p"}
+    assert copy.pages["/b"]["refresh_error"] == "redirects: HTTP 500"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: Mirror, copy: Copy) -> None:
+    """The page that it leads to could not be had in this run."""
+    for name in "tb":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/t", "/b"])
+    await run()
+    site.fault("/t", status(500))
+    site.redirect("/b", "/t", 301)
+    await run(update=True)
+    assert copy.pages.keys() == {"/b", "/t"}
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_deleted_pages_that_come_back_are_not_new(site: Site, run: Mirror, copy: Copy) -> None:
+    """So --max-pages does not keep them away, and nothing counts that is not there."""
+    site.sitemap(urls=site.fill(6, etag="1"))
+    await run()
+    for file in copy.folder.rglob("index.md"):
+        file.unlink()
+    report = await run(update=True, max_pages=4)
+    assert (report.successful, report.new, report.changed) == (6, 0, 6)
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_a_mirror_forgets_no_links_that_a_crawl_has_read(site: Site, run: Mirror, copy: Copy) -> None:
+    """What a changed page links to is not gone because nobody looked."""
+    site.html_page("/", "Start", "<a href=/a>a</a>", etag="1")
+    site.html_page("/a", "A", "<p>a</p><a href=/b>b</a>", etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    await crawl(f"{site.url}/", output=copy.folder.parent, rate_limit=0, format="markdown")
+    site.html_page("/a", "A", "<p>changed</p><a href=/b>b</a>", etag="2")
+    site.sitemap(urls=["/", "/a"])
+    await run(update=True)
+    await crawl(f"{site.url}/", output=copy.folder.parent, rate_limit=0, format="markdown", update=True)
+    assert copy.pages.keys() == {"/", "/a", "/b"}

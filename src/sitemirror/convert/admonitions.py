@@ -86,7 +86,9 @@ def _take_icon(box: Element, names: Vocabulary) -> str | None:
         return None
     words = (first.attr("alt") or "").casefold().strip("[] \n").removesuffix("icon").strip()
     kind = names.alerts.get(words) if first.tag == "img" else None
-    if kind is not None or (first.attr("aria-hidden") == "true" and len(first.text.strip()) == 1):
+    sign = first.text.strip()
+    is_sign = first.attr("aria-hidden") == "true" and len(sign) == 1 and not sign.isalnum()
+    if kind is not None or is_sign:
         after = first.next_sibling
         if isinstance(after, Text):
             after.data = after.data.lstrip()
@@ -122,7 +124,8 @@ def _table_title(box: Element) -> Element | None:
     """The one header cell of the table that DocBook draws a box with."""
     table = _first_table(box)
     heads = [cell for cell in table.select(_CELLS) if cell.tag == "th"] if table is not None else []
-    return heads[0] if len(heads) == 1 else None
+    is_above = len(heads) == 1 and table is not None and heads[0].parent == table.find("tr")
+    return heads[0] if is_above else None
 
 
 def _named_title(box: Element, names: Vocabulary) -> Element | None:
@@ -148,7 +151,8 @@ def _take_run_in(box: Element) -> str | None:
     if kind not in _KINDS or not has_colon or box.text.strip() in (said, f"{said}:"):
         return None
     if isinstance(after, Text):
-        after.data = goes_on.lstrip(":： ")
+        # The colon goes with the word, and no other sign: `::before` may come next.
+        after.data = goes_on if said.endswith(_COLONS) else goes_on[1:].lstrip()
     elif isinstance(after, Element) and after.tag == "br":
         after.decompose()
     _take_title(word, box)

@@ -35,7 +35,8 @@ def drop_bare(element: Element) -> int:
 
 def drop_first_breaks(element: Element) -> int:
     """Takes out line breaks with nothing above them in their paragraph. Their number."""
-    found = [br for br in element.iter_elements("br") if _is_first(br)]
+    known: dict[Element, bool] = {}
+    found = [br for br in element.iter_elements("br") if _is_first(br, known)]
     for br in found:
         br.decompose()
     return len(found)
@@ -53,12 +54,23 @@ def _shows(element: Element) -> bool:
     return bool(element.text.strip()) or next(element.iter_elements(_SHOWN), None) is not None
 
 
-def _is_first(one: Element) -> bool:
-    """Whether nothing is seen above it in its paragraph."""
+def _is_first(one: Element, known: dict[Element, bool] | None = None) -> bool:
+    """Whether nothing is seen above it in its paragraph. `known`: of those above it in the page, asked before."""
+    way: list[Element] = []
+    first = _judge(one, way, known if known is not None else {})
+    if known is not None:
+        known.update(dict.fromkeys(way, first))
+    return first
+
+
+def _judge(one: Element, way: list[Element], known: dict[Element, bool]) -> bool:
     here = one
     for _level in range(_DEEPEST):
+        way.append(here)
         before = here.previous_sibling  # one by one: a parent may have very many
         while before is not None and not _is_seen(before):
+            if isinstance(before, Element) and before in known:
+                return known[before]
             before = before.previous_sibling
         if before is not None:
             return isinstance(before, Element) and before.tag in _BLOCKS

@@ -1,7 +1,6 @@
-"""Keeps out of a page's text what no text file should hold: control characters, soft hyphens and odd line ends.
+"""Keeps out of a page's text what no text file should hold: control characters and odd line ends.
 
-Escape sequences reach a reader's terminal, U+2028 splits lines for some programs and not for others, and a word with a
-soft hyphen in it is found by nobody.
+Escape sequences reach a reader's terminal, and U+2028 splits lines for some programs and not for others.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ import re
 from typing import Final
 
 _C0: Final = bytes(code for code in (*range(32), 127) if code not in (9, 10))
-_C1: Final = re.compile(b"\xc2[\x80-\x9f\xad]")
+_C1: Final = re.compile(b"\xc2[\x80-\x9f]")
 
 _LINE_ENDS: Final = re.compile("\r\n?|\x85|\u2028|\u2029")
-_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\ud800-\udfff]")
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def without_controls(text: str) -> str:

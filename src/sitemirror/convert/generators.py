@@ -157,7 +157,7 @@ def generators() -> tuple[Generator, ...]:
     )
 
 
-@cache
+@lru_cache(maxsize=64)
 def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
     """The names to look for on a page of these generators."""
     common = read_generator(_ADAPTERS.joinpath(_COMMON).read_text(encoding="utf-8"))

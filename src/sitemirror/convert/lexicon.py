@@ -13,6 +13,7 @@ NOTHING: Final = 128  # what a word says that says nothing; more speaks for cont
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+")
 _SMALL: Final = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz" else 32 for sign in range(256))
 _REMEMBERED: Final = 10_000  # names
+_LONGEST: Final = 200  # characters of those
 _TOLD: Final = 120  # characters of a block that is told by what it begins with
 _BEGINNING: Final = 40  # characters of that
 
@@ -28,7 +29,9 @@ class _JudgedNames(dict[str, int]):
         if len(self) >= _REMEMBERED:
             self.clear()
         total = sum(map(self._words.get, name_words(name), repeat(0)), NOTHING)
-        found = self[name] = 0 if total < 0 else 255 if total > 255 else total
+        found = 0 if total < 0 else 255 if total > 255 else total
+        if len(name) <= _LONGEST:
+            self[name] = found
         return found
 
 

@@ -101,10 +101,19 @@ def _drop_label(pre: Element, language: str) -> None:
         if before is not None:
             if isinstance(before, Element) and before.tag in _LABELS and _HEADS_CODE.search(before.attr("class") or ""):
                 said = "".join(before.text.lower().split())
-                if language in (said, *_ALSO_CALLED.get(said, ())):
+                if language in (said, *_ALSO_CALLED.get(said, ())) and _stands_alone(before):
                     before.decompose()
             return
         here = here.parent
+
+
+def _stands_alone(label: Element) -> bool:
+    """Whether it is no word of a sentence, nor a place that something may lead to."""
+    if label.attr("id") is not None or label.select_one("[id]") is not None:
+        return False
+    return label.tag != "span" or not any(
+        not isinstance(one, Text) or one.data.strip() for one in label.previous_siblings
+    )
 
 
 def _drop_numbers(pre: Element) -> None:

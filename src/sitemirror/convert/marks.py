@@ -54,7 +54,7 @@ _CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?
 _BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
 _ITEM: Final = re.compile(r"[0-9]+[.)] \Z")
 _MAX_ITEM: Final = 12  # characters: nine digits, and what stands behind them
-_REFERENCE: Final = re.compile(f"{_NOTE}([\\w.-]+){_NOTE}({_NOTE})?")  # a second one ends that of the note itself
+_REFERENCE: Final = re.compile(f"({_NOTE})?{_NOTE}([\\w.-]+){_NOTE}")  # two begin that of the note itself
 # The mark, the header behind it, and the row of dashes below that.
 _TABLE: Final = re.compile(
     f"{_COLUMNS}([rc-]+){_COLUMNS}(?: (?!\\|))?([^\n{_COLUMNS}]*\n[ \t>]*)((?:\\| --- )+)(?=\\|(?:\n|\\Z))"
@@ -117,7 +117,7 @@ def reference(label: str) -> Text:
 
 def footnote(label: str) -> Text:
     """In front of an item's text what makes the item a footnote."""
-    return Text(f"{_NOTE}{label}{_NOTE}{_NOTE}")
+    return Text(f"{_NOTE}{_NOTE}{label}{_NOTE}")
 
 
 def columns(sides: str) -> Text:
@@ -210,8 +210,8 @@ def _with_notes(markdown: str) -> str:
     for found in _REFERENCE.finditer(markdown):
         # Looked for from its end: a pattern that begins with any number is slow to find.
         before = markdown[done : found.start()]
-        item = _ITEM.search(before, max(0, len(before) - _MAX_ITEM)) if found[2] else None
-        pieces += (before, f"[^{found[1]}]") if item is None else (before[: item.start()], f"[^{found[1]}]: ")
+        item = _ITEM.search(before, max(0, len(before) - _MAX_ITEM)) if found[1] else None
+        pieces += (before, f"[^{found[2]}]") if item is None else (before[: item.start()], f"[^{found[2]}]: ")
         done = found.end()
         if item is not None and markdown.startswith(" ", done):
             done += 1

@@ -75,7 +75,7 @@ def _is_pixel(image: Element) -> bool:
     """Whether the picture is there to count readers, or to keep a place free."""
     sides = [(image.attr(name) or "").strip() for name in ("width", "height")]
     thin = sum(side in ("0", "1") for side in sides)
-    return thin == 2 or (thin == 1 and all(sides) and not (image.attr("alt") or "").strip())
+    return thin == 2 or (thin == 1 and all(map(str.isdigit, sides)) and not (image.attr("alt") or "").strip())
 
 
 def shape_noscript(noscript: Element) -> None:

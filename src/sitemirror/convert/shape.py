@@ -299,7 +299,8 @@ def _heading(heading: Element, _: _Page) -> None:
         return
     # A card: the link moves into the heading, or the heading would be lost in the link.
     href = link.attr("href")
-    if href and href not in (f"#{link.attr('id')}", f"#{heading.attr('id')}"):  # else it leads to itself
+    own = [f"#{name}" for one in (link, heading) if (name := one.attr("id"))]
+    if href and href not in own:  # else it leads to itself
         heading.wrap_children(Element("a", {"href": href}))
     if link.parent is not None:
         link.unwrap()

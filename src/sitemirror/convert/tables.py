@@ -37,6 +37,8 @@ _ALIGNED_BY_STYLE: Final = re.compile(r"text-align\s*:\s*(\w+)", re.I)
 _ALIGNED_BY_CLASS: Final = re.compile(
     r"(?<![\w:-])(?:text-|halign-|has-text-align-|markdownTable(?:Head|Body))(right|center|end)(?![\w-])", re.I
 )
+_FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
+_IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
 _DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
@@ -339,7 +341,12 @@ def _is_column(table: Element) -> bool:
 def _is_fraction(table: Element) -> bool:
     """Whether it draws a fraction within a line; then it is written as one."""
     rows = _rows(table)
-    if len(rows) != 2 or not isinstance(table.parent, Element) or "frac" not in (table.parent.attr("class") or ""):
+    around = table.parent
+    if len(rows) != 2 or not isinstance(around, Element) or _FRACTIONS.isdisjoint((around.attr("class") or "").split()):
+        return False
+    if any(len(_cells(row)) != 1 for row in rows) or any(
+        part.tag not in _IN_FRACTIONS for part in table.iter_elements()
+    ):
         return False
     for br in table.find_all("br"):
         br.replace_with(Text(" "))

@@ -78,7 +78,7 @@ class Discovery:
             return
         robots = await self._robots.rules(arrival.url)
         named = set(self._absolute(robots.sitemaps, urls.origin(arrival.url)))
-        start = urls.normalize(arrival.folder, base=arrival.url)
+        start = urls.normalize(urls.origin(arrival.url) + arrival.folder)  # A folder may begin with two slashes.
         for group in candidates(start, robots.sitemaps):
             if await (self._read_group(group) if named.intersection(group) else self._probe(group)):
                 return

@@ -70,6 +70,9 @@ def recall_links(tree: Tree, pages: PagesByUrl) -> None:
         relink_markdown(data.decode("utf-8", "replace"), change=recall)
         if led:
             batch.append(Relinked(page.id, len(data), page.sha256, _pack(led), is_vague=True))
+        if len(batch) >= _BATCH:
+            pages.relinked(batch)
+            batch.clear()
     pages.relinked(batch)
 
 

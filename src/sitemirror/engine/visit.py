@@ -193,7 +193,7 @@ class Visitor:
         links, found = taken.reading.links, 0
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
             found = self._follow.links(known, links)
-        elif _has_copy(known):
+        elif _has_copy(known) and (self._plan.follows_links or self._plan.html):
             self._follow.no_links(known)
         if known.status is Row.REDIRECT:
             self.to_compare += self._ledger.read_again(known.id)
@@ -203,12 +203,17 @@ class Visitor:
         self._awaiting.pop(known.id, None)
         self._become_aliases(chain)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
-        changed = kept.changed and _has_copy(known)
+        changed = kept.changed and (_has_copy(known) or (not is_added and known.path is None))
         return Result(new=is_added and taken.is_page, added=is_added, changed=changed, page=known.id, found=found)
 
     def _is_new(self, known: Known) -> bool:
-        """Whether nothing of it is on disk. What was another page's twin has a path, and no file there."""
-        return known.path is None or (known.status is not Row.SAVED and not self._keeper.has(known.path))
+        """Whether nothing of it is on disk. What was another page's twin has a path, and no file there.
+
+        What somebody deleted is not new: it was counted when it was saved first.
+        """
+        if known.path is None:
+            return known.fetched_at is None
+        return known.status is not Row.SAVED and not self._keeper.has(known.path)
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]
@@ -250,16 +255,14 @@ class Visitor:
             return target
         if stays:
             return Result()
-        end = self._ledger.end_of(target)
+        end = target if target.id in self._in_flight else self._ledger.end_of(target)
         self._name(end, [*(each.url for each in chain), *names])
         if not _has_copy(known):
             self._lead(known, target, redirect)
-        elif end.status is Row.SAVED:
-            self._become_alias(known, target)
-        elif end.id in self._in_flight:
-            self._followers.setdefault(end.id, []).append(known)
-        else:  # What it leads to has been asked for already, for the sake of another name.
-            self._keep_copies([known], self._ledger.reason_of(end.id))
+        if end.id in self._in_flight and end.id != known.id:
+            self._followers.setdefault(end.id, []).extend(filter(_has_copy, chain))
+        else:
+            self._share_fate([*chain, target], end)
         return Result()
 
     def _loop(self, chain: list[Known], location: str) -> Result:
@@ -282,12 +285,22 @@ class Visitor:
         """What redirects to a URL whose fate is known now shares it."""
         for follower in self._followers.pop(known.id, ()):
             end = self._ledger.end_of(known)
-            if isinstance(following, Known):
+            if end.id in self._in_flight and end.id != known.id:
+                self._followers.setdefault(end.id, []).append(follower)
+            elif isinstance(following, Known):
                 self._followers.setdefault(following.id, []).append(follower)
-            elif isinstance(answer, Taken | NotModified) or end.status is Row.SAVED:
+            elif isinstance(answer, Taken | NotModified):
                 self._become_alias(follower, known)
             else:
-                self._keep_copies([follower], self._ledger.reason_of(end.id))
+                self._share_fate([follower, known], end)
+
+    def _share_fate(self, chain: list[Known], end: Known) -> None:
+        """What led to `end`, whose turn has been: another name of it, or a copy that stays if it could not be had."""
+        trouble = self._ledger.reason_of(end.id)
+        if end.status is Row.SAVED and not trouble:
+            self._become_aliases(chain)
+        else:
+            self._keep_copies(chain[:-1], trouble)
 
     def _become_aliases(self, chain: list[Known]) -> None:
         """What led to a page that is there now is a name of it."""

@@ -120,7 +120,10 @@ class SitesRun(Run[SitesReport]):
     async def _work(self) -> SitesReport:
         started = self._clock.monotonic()
         pool = Pool(workers=self._settings.workers, warn=self._warn)
-        pool.expect_rate(sum(visit.site.settings.content_rate for visit in self._visits))
+        rates = {
+            visit.host: visit.site.settings.content_rate for visit in self._visits
+        }  # One host takes its sites in turn.
+        pool.expect_rate(sum(rates.values()))
         lent = None if self._resolver is None else Lent(self._resolver)
         try:
             while self._begin(pool, lent):

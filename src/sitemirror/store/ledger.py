@@ -187,8 +187,9 @@ class Ledger:
         return added
 
     def reason_of(self, id: int) -> str:
-        """Why a URL could not be had, or was not wanted."""
-        return str(self._db.execute("SELECT coalesce(reason, '') FROM url WHERE id = ?", (id,)).fetchone()[0])
+        """Why a URL could not be had, or was not wanted, or its copy is old; empty if nothing is wrong with it."""
+        query = "SELECT coalesce(page.error, url.reason, '') FROM url LEFT JOIN page USING (id) WHERE url.id = ?"
+        return str(self._db.execute(query, (id,)).fetchone()[0])
 
     def is_settled(self, known: Known) -> bool:
         """Whether this run has looked at a URL."""
@@ -320,7 +321,7 @@ class Ledger:
         self._begin()
         return self._db.execute(
             f"UPDATE url SET seen = {UNREAD} WHERE id = (SELECT leads_to FROM url WHERE id = ?)"
-            f" AND status = {Row.SAVED} AND id IN (SELECT id FROM page WHERE body IS NULL)",
+            f" AND status = {Row.SAVED} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND body IS NULL)",
             (id,),
         ).rowcount
 

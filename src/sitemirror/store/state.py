@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from typing import Any, Final
 from uuid import uuid4
 
@@ -69,6 +70,7 @@ class State:
         self.path = path
         self.db = db
         self._folded = -1  # changes that are in the file itself
+        self._folding = RLock()
 
     @classmethod
     def open(cls, path: Path) -> State:
@@ -108,24 +110,26 @@ class State:
 
     def close(self) -> None:
         """Leaves nothing open. What was written last is folded into the file."""
-        self.fold()
-        self.db.close()
+        with self._folding:  # A run that is cancelled comes here while a thread may still be at it.
+            self.fold()
+            self.db.close()
 
     def fold(self) -> None:
         """Folds the write-ahead log into the file, so that a finished mirror is one state file and no more.
 
         Waits for the disk. May run in a thread while nobody else uses the state.
         """
-        if self.db.total_changes == self._folded:
-            return
-        try:
-            if self.db.in_transaction:
-                self.db.execute("COMMIT")
-            self.db.execute("PRAGMA optimize")
-            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._folded = self.db.total_changes
-        except sqlite3.DatabaseError:  # A full disk must not hide the error that brought us here.
-            pass
+        with self._folding:
+            try:
+                if self.db.total_changes == self._folded:
+                    return
+                if self.db.in_transaction:
+                    self.db.execute("COMMIT")
+                self.db.execute("PRAGMA optimize")
+                self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._folded = self.db.total_changes
+            except sqlite3.Error:  # A full disk must not hide the error that brought us here; and it may be closed.
+                pass
 
     def refusal(self, error: sqlite3.OperationalError) -> OutputError:
         """What the disk did to the state in the middle of a run, with the next step. What was committed is safe."""
