@@ -54,7 +54,7 @@ _CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?
 _BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
 _ITEM: Final = re.compile(r"[0-9]+[.)] \Z")
 _MAX_ITEM: Final = 12  # characters: nine digits, and what stands behind them
-_REFERENCE: Final = re.compile(f"({_NOTE})?{_NOTE}([\\w.-]+){_NOTE}")  # two begin that of the note itself
+_REFERENCE: Final = re.compile(f"{_NOTE}({_NOTE})?([\\w.-]+){_NOTE}")  # two begin that of the note itself
 # The mark, the header behind it, and the row of dashes below that.
 _TABLE: Final = re.compile(
     f"{_COLUMNS}([rc-]+){_COLUMNS}(?: (?!\\|))?([^\n{_COLUMNS}]*\n[ \t>]*)((?:\\| --- )+)(?=\\|(?:\n|\\Z))"
