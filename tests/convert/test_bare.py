@@ -70,3 +70,4 @@ def test_the_place_of_an_empty_item_is_kept() -> None:
     """What links to it leads to the heading that it stands below."""
     html = '<h1>Top</h1><p>a</p><h2>Below</h2><ul><li id="here" class="x"></li><li>x</li></ul>'
     assert fragment_map(html, url=URL)["here"] == "below"
+    assert fragment_map(html.replace('id="here" class="x">', 'class="x"><a id="here"></a>'), url=URL)["here"] == "below"

@@ -133,6 +133,7 @@ def test_what_stands_above_code_and_is_not_its_language_stays() -> None:
     [
         "<ul><li>The same in <span class=label>Python</span> <pre><code class=language-python>a</code></pre></li></ul>",
         "<div>Run it in <span class=code-word>Python</span><pre><code class=language-python>a</code></pre></div>",
+        "<div class=intro>Python</div><pre><code class=language-python>a</code></pre>",
     ],
 )
 def test_a_word_of_a_sentence_is_no_label(html: str) -> None:

@@ -62,7 +62,7 @@ def syncs_begun(folder: Path) -> int:
 
 
 def others_sync(folder: int) -> bool:
-    """Whether somebody else in this process wanted files of the same file system on its disk just before."""
+    """Whether somebody in this process, most likely another site's run, asked for a sync just before."""
     return _together(os.fstat(folder).st_dev).crowded()
 
 
