@@ -88,7 +88,7 @@ class Features:
         columns["kind"] = bytes(map(_NUMBERS.__getitem__, self._tags))
         columns["ends"] = bytes(map(_ENDS.__contains__, map(itemgetter(-1), texts)))
         same = Counter(texts)
-        columns["says"] = bytes(map(self._lexicon.says(same).__getitem__, texts))
+        columns["says"] = bytes(map(self._lexicon.judged_texts.__getitem__, texts))
         names = self._lexicon.judged_names
         columns["inline"] = bytes(
             [NOTHING if element is None else names[element.attr("class") or ""] for element in reading.first]

@@ -136,14 +136,25 @@ class Vocabulary:
 
 def recognise(signature: str, body: Element) -> tuple[Generator, ...]:
     """The generators that made a page. More than one is common: themes are built on one another."""
-    found = _named(signature)
-    return found or tuple(one for one in generators() if one.sign and body.select_one(one.sign) is not None)
+    if found := _named(signature):
+        return found
+    signed = _signed()
+    # All at once, since hardly any page has one of them.
+    if body.select_one(", ".join(one.sign for one in signed)) is None:
+        return ()
+    return tuple(one for one in signed if body.select_one(one.sign) is not None)
 
 
 @lru_cache(maxsize=64)  # The pages of a site load the same style sheets.
 def _named(signature: str) -> tuple[Generator, ...]:
     """The generators that a page's head names."""
     return tuple(one for one in generators() if any(mark in signature for mark in one.marks))
+
+
+@cache
+def _signed() -> tuple[Generator, ...]:
+    """Those that are also looked for in the page itself."""
+    return tuple(one for one in generators() if one.sign)
 
 
 @cache

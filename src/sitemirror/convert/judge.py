@@ -76,11 +76,11 @@ class Model:
             is_same = not column.lstrip(column[:1])  # as all are that are about the page
             for asked in packs:
                 if is_same:
-                    answer = asked.table[column[0]]
-                    answers += [masks[bit] if answer >> bit & 1 else 0 for bit in asked.bits]
+                    packed = ones * asked.table[column[0]]
                 else:
                     packed = int.from_bytes(column.translate(asked.table), "little")
-                    answers += [packed & masks[bit] for bit in asked.bits]
+                for bit in asked.bits:
+                    answers.append(packed & masks[bit])  # noqa: PERF401 - they are few, and a list of their own is dearer
         return answers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from operator import mul
+from operator import itemgetter, mul
 from typing import Final
 
 from turbohtml import Element
@@ -41,7 +41,7 @@ def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
     """
     expected = sum(map(mul, likely, lengths))
     best, right, kept = 0.0, 0.0, 0
-    for p, n in sorted(zip(likely, lengths, strict=True), reverse=True):
+    for p, n in sorted(zip(likely, lengths, strict=True), key=itemgetter(0), reverse=True):
         right += p * n
         kept += n
         f1 = 2 * right / (kept + expected)
@@ -103,7 +103,7 @@ def _cut_to(reading: Reading, marked: set[int], kept: list[bool]) -> None:
 def _middle(odds: Sequence[float], likely: Sequence[float], lengths: Sequence[int]) -> float:
     """The odds that the surer half of the expected content has at least."""
     rest = sum(map(mul, likely, lengths)) / 2
-    for one, p, n in sorted(zip(odds, likely, lengths, strict=True), reverse=True):
+    for one, p, n in sorted(zip(odds, likely, lengths, strict=True), key=itemgetter(0), reverse=True):
         rest -= p * n
         if rest <= 0:
             return one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final
@@ -12,26 +12,24 @@ NOTHING: Final = 128  # what a word says that says nothing; more speaks for cont
 
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+")
 _SMALL: Final = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz" else 32 for sign in range(256))
-_REMEMBERED: Final = 10_000  # names
-_LONGEST: Final = 200  # characters of those
-_TOLD: Final = 120  # characters of a block that is told by what it begins with
+_REMEMBERED: Final = 10_000  # names, or texts
+_TOLD: Final = 120  # characters of a block that is told by what it begins with, and of what is remembered
 _BEGINNING: Final = 40  # characters of that
 
 
-class _JudgedNames(dict[str, int]):
-    """What the words of names come to. The pages of a site share theirs, and looking again would give the same."""
+class _Judged(dict[str, int]):
+    """What is said by names, or texts. The pages of a site share theirs, and looking again would give the same."""
 
-    def __init__(self, words: Mapping[str, int]) -> None:
+    def __init__(self, judge: Callable[[str], int]) -> None:
         super().__init__()
-        self._words = words
+        self._judge = judge
 
-    def __missing__(self, name: str) -> int:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        total = sum(map(self._words.get, name_words(name), repeat(0)), NOTHING)
-        found = 0 if total < 0 else 255 if total > 255 else total
-        if len(name) <= _LONGEST:
-            self[name] = found
+    def __missing__(self, text: str) -> int:
+        found = self._judge(text)
+        if len(text) < _TOLD:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[text] = found
         return found
 
 
@@ -42,21 +40,30 @@ class Lexicon:
     names: Mapping[str, int] = field(default_factory=dict)  # of class and id
     words: Mapping[str, int] = field(default_factory=dict)  # the first words of a block, and pairs of them
     judged_names: Mapping[str, int] = field(init=False, compare=False, repr=False)
+    """What all names of a part say together, as a byte."""
+    judged_texts: Mapping[str, int] = field(init=False, compare=False, repr=False)
+    """What the first words of a block say together, as a byte; a long block is told by more than that."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "judged_names", _JudgedNames(self.names))
+        # What a part is called is often made of the same few names, in ever new ways.
+        single = _Judged(self._name)
+        together = _Judged(lambda names: _byte(sum(map(single.__getitem__, names.split()), NOTHING)))
+        object.__setattr__(self, "judged_names", together)
+        object.__setattr__(self, "judged_texts", _Judged(self._text))
 
-    def says(self, texts: Iterable[str]) -> dict[str, int]:
-        """What the first words of blocks say together, as a byte; a long block is told by more than that."""
-        get = self.words.get
-        said = {}
-        for text in texts:
-            total = NOTHING
-            if len(text) < _TOLD:
-                for word in first_words(text):
-                    total += get(word, 0)
-            said[text] = 0 if total < 0 else 255 if total > 255 else total
-        return said
+    def _name(self, name: str) -> int:
+        return sum(map(self.names.get, name_words(name), repeat(0)))
+
+    def _text(self, text: str) -> int:
+        total, get = NOTHING, self.words.get
+        if len(text) < _TOLD:
+            for word in first_words(text):
+                total += get(word, 0)
+        return _byte(total)
+
+
+def _byte(number: int) -> int:
+    return 0 if number < 0 else 255 if number > 255 else number
 
 
 def name_words(names: str) -> list[str]:

@@ -50,8 +50,10 @@ class Places:
             marked += [place for place, tag in enumerate(tags) if tag == "main"]
         if not marked and tags.count("article") == 1:
             marked = [tags.index("article")]
-        blocks = {block for place in marked for block in range(reading.starts[place], reading.ends[place])}
-        return blocks if blocks and self._share(blocks) >= _MAIN_AT_LEAST else None
+        parts = [range(reading.starts[place], reading.ends[place]) for place in marked]
+        blocks = set[int]().union(*parts)
+        share = self._share(parts[0] if len(parts) == 1 else blocks) if blocks else 0
+        return blocks if share >= _MAIN_AT_LEAST else None
 
     def article(self, titles: str) -> range | None:
         """The smallest article, or main part, that has a heading that the page is called by and much of the content."""

@@ -22,6 +22,7 @@ from sitemirror.convert.styles import declarations, hides
 _SIGNS: Final = ("display:none", "display: none", "font-size:0", "font-size: 0", "-999", "rect(0", "rect(1px")
 _UNREAD: Final = re.compile(r"/\*.*?(?:\*/|\Z)|\"[^\"\n]*+\"|'[^'\n]*+'", re.S)  # comments and texts
 # Sheets that show by these what somebody has ticked or gone to, or what only begins with a name, are not understood.
+# They are looked for in comments, too: most sheets have some, and taking the comments out takes far longer.
 _BEYOND: Final = (":checked", ":target", "[class", "[id")
 # What names say that show something, in sheets that are not the page's own.
 _SHOWS: Final = re.compile(
@@ -57,11 +58,9 @@ def hiding_rules(document: Document) -> list[Rule]:
 
 def _hiding(css: str) -> tuple[tuple[str, Rule], ...]:
     """The rules of style sheets that hide something for good unless a script shows it, each with its name."""
-    if not any(sign in css for sign in _SIGNS):
+    if not any(sign in css for sign in _SIGNS) or any(sign in css for sign in _BEYOND):
         return ()
     css = _UNREAD.sub("", css)
-    if any(sign in css for sign in _BEYOND):
-        return ()
     found: list[tuple[str, Rule]] = []
     judged: set[str] = set()
     blocks: dict[int, dict[str, str]] = {}

@@ -70,17 +70,26 @@ def declarations(style: str) -> dict[str, str]:
 
 def hides(declared: Mapping[str, str]) -> bool:
     """Whether nobody sees the text of what has this style."""
-    told = dict(declared)
-    for name in _shown_otherwise(declared):
-        told.pop(name, None)
-    if _STYLE.search(";".join(f"{name}:{value}" for name, value in told.items())):
+    if not _may_hide(declared):
+        return False  # as most
+    shown = set(_shown_otherwise(declared))
+    return shown.isdisjoint(declared) or _may_hide(
+        {name: value for name, value in declared.items() if name not in shown}
+    )
+
+
+def _may_hide(declared: Mapping[str, str]) -> bool:
+    """Whether one declaration hides the text if no other shows it."""
+    if _STYLE.search(";".join([f"{name}:{value}" for name, value in declared.items()])):
         return True
-    if any(name in told and gone(told[name]) for name, gone in _CHANGED.items()):
+    if any(_CHANGED[name](declared[name]) for name in _CHANGED.keys() & declared.keys()):
         return True
-    if any(_is_cut_off(told, names) for way, names in _CUT_OFF.items() if _cuts(told.get(way, ""))):
+    if any(_is_cut_off(declared, _CUT_OFF[way]) for way in _CUT_OFF.keys() & declared.keys() if _cuts(declared[way])):
         return True
-    ground = _colour(told.get("background-color") or told.get("background") or "")
-    return bool(ground) and ground == _colour(told.get("color", ""))
+    if "color" not in declared:
+        return False
+    ground = _colour(declared.get("background-color") or declared.get("background") or "")
+    return bool(ground) and ground == _colour(declared["color"])
 
 
 def _cuts(overflow: str) -> bool:
