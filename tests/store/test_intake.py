@@ -129,7 +129,8 @@ def test_sitemap_that_broke_off_is_counted_anew(tmp_path: Path) -> None:
         assert {url for (url,) in state.db.execute(query)} == new
 
 
-def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [0, 3_000])
+def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path, before: int) -> None:
     """Reasons and alternates are kept while an empty state is filled, also for a URL that waits to be looked up."""
     entries = [
         Listed("https://example.com/a", alternates='[{"lang":"de","href":"/de"}]'),
@@ -138,20 +139,18 @@ def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path) -> No
     ]
     with opened(tmp_path / "state") as state:
         _, listing = begin(state)
+        add(listing, [f"https://example.com/before/{number}" for number in range(before)])
         row = listing.next_sitemap()
         assert row is not None
         listing.add(row.id, entries)
         listing.restart(row.id)
         listing.add(row.id, entries)
         listing.settle()
-        found = state.db.execute("SELECT url, lastmod, priority, alternates, coalesce(reason, '') FROM url").fetchall()
-        assert [Listed(*columns) for columns in found] == entries
-        assert [status for (status,) in state.db.execute("SELECT status FROM url")] == [
-            Row.QUEUED,
-            Row.OUTSIDE,
-            Row.QUEUED,
-        ]
-        assert (listing.total, listing.in_scope, listing.repeats) == (3, 2, 0)
+        columns = "url, lastmod, priority, alternates, coalesce(reason, ''), status"
+        found = state.db.execute(f"SELECT {columns} FROM url WHERE sitemap = ? ORDER BY id", (row.id,)).fetchall()
+        assert [Listed(*row[:-1]) for row in found] == entries
+        assert [row[-1] for row in found] == [Row.QUEUED, Row.OUTSIDE, Row.QUEUED]
+        assert (listing.total, listing.in_scope, listing.repeats) == (before + 3, before + 2, 0)
 
 
 def test_second_run_meets_what_is_known(tmp_path: Path) -> None:

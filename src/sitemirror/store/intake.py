@@ -1,9 +1,9 @@
 """Takes in the URLs that sitemaps list, each once, at a cost per URL that does not grow with their number.
 
 An index of keys has a place for every URL, and no two are near each other: once it is larger than the cache, each URL
-costs a page read and a page written. So an empty state is filled without its index, which is made in one go when all is
-there. Until then a bit for every key tells which URLs have certainly not come before; the others wait in a table of
-their own until they can be looked up.
+costs a page read and a page written. So an empty state that more than a few come to is filled without its index, which
+is made in one go when all is there. Until then a bit for every key tells which URLs have certainly not come before; the
+others wait in a table of their own until they can be looked up.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
 _QUEUED: Final = Row.QUEUED.value
 _OUTSIDE: Final = Row.OUTSIDE.value
 
+_FEW: Final = 2_000
+"""URLs that are sooner looked up one by one than an index is dropped and made again."""
+
 _BYTES: Final = 8 << 20
-"""For the bits: of a million URLs, one in 130 waits without need. A hundred URLs touch a small part of them."""
+"""For the bits: of a million URLs, one in 130 waits without need."""
 
 # A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. Whoever leaves it out
 # does not answer for it: when nobody lists it any more, that is for those to say who took it.
@@ -63,7 +66,8 @@ class Intake:
         self._run = run
         self._source = source
         self._begun = False
-        self._bits: mmap | None = None  # only while an empty state is filled
+        self._few: int | None = None  # URLs that an empty state has been given, while they are few
+        self._bits: mmap | None = None  # only while an empty state is filled with many
         self._next = 1
 
     def add(self, sitemap: int, entries: Sequence[Listed]) -> int:
@@ -96,6 +100,10 @@ class Intake:
         if not self._begun:
             self._begin()
         keys = urls.keys(columns["url"])
+        if self._few is not None:
+            self._few += len(keys)
+            if self._few > _FEW:
+                self._drop_index()
         # A bytearray is bound as it is; for bytes, sqlite3 looks for an adapter each time.
         columns = {"key": list(map(bytearray, keys)), **columns}
         if self._bits is not None:
@@ -107,11 +115,17 @@ class Intake:
 
     def _begin(self) -> None:
         self._begun = True
-        if self._db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None:
-            self._db.execute("DROP INDEX url_key")
-            self._db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
-            self._db.execute("PRAGMA shrink_memory")
-            self._bits, self._next = mmap(-1, _BYTES), 1
+        self._few = 0 if self._db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None else None
+
+    def _drop_index(self) -> None:
+        """From now on a bit tells of each key whether it is new."""
+        self._few = None
+        self._bits = mmap(-1, _BYTES)
+        _doubtful(self._bits, [key for (key,) in self._db.execute("SELECT key FROM url")])
+        self._next = self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM url").fetchone()[0]
+        self._db.execute("DROP INDEX url_key")
+        self._db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
+        self._db.execute("PRAGMA shrink_memory")
 
     def _fill(
         self, bits: mmap, keys: list[bytes], constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]
