@@ -27,6 +27,7 @@ _HOST: Final = re.compile(r"https?://(?:[a-z0-9_-]++\.)+[a-z]++").fullmatch
 # What a click on these does cannot be kept in a file; `data:` and `blob:` are bodies, not addresses.
 _NOT_ADDRESSES: Final = ("javascript:", "vbscript:", "data:", "blob:")
 
+_WEB: Final = ("https://", "http://")
 _SLASHES_OF_ORIGIN: Final = 2
 _LENGTH_OF_UP: Final = len("../")
 _MAX_PERMALINK: Final = 12  # characters
@@ -39,7 +40,7 @@ _TOP_TEXTS: Final = frozenset(("top", "back to top", "↑", "⇑", "▲", "△",
 _INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 # Anchors that may have to go, or to be no link: found by what their address has in it, they are few.
-_ODD: Final = 'a:is([href*="#"], [href=""], :empty, [href*=":"]:not([href^="http"])), area'
+_ODD: Final = ':is(a:is([href*="#"], [href=""], :empty, [href*=":"]:not([href^="http"])), area)'
 _SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
 
 
@@ -110,14 +111,20 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
     found: dict[str, str] = {}
     for anchor in body.iter_elements(("a", "area")):
         href = anchor.attr("href")
-        if href is None or (target := urls[href]) is None:
+        if href is None or href[:1] == "#" or (target := urls[href]) is None:
             continue
         url = target if "#" not in target else target.partition("#")[0]
         if href[:4] == "http" and url.count("/") == _SLASHES_OF_ORIGIN:
             url += "/"
         if not found.get(url):
             found[url] = " ".join(anchor.text.split()) or _label(anchor)
-    return tuple([Link(url, text) for url, text in found.items() if _is_fetchable(url)])
+    return tuple(
+        [
+            Link(url, text)
+            for url, text in found.items()
+            if url.startswith(_WEB) and len(url) <= MAX_LENGTH and ("@" not in url or "@" not in origin(url))
+        ]
+    )
 
 
 def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
@@ -147,7 +154,7 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
                 anchor.decompose()
             else:
                 _settle_fragment(anchor, href, text)
-        elif target.startswith(("https://", "http://")):
+        elif target.startswith(_WEB):
             if may_be_sign and "#" in target and _is_permalink(anchor, text):
                 anchor.decompose()
         elif "".join(target.split()).lower().startswith(_NOT_ADDRESSES):
@@ -189,12 +196,6 @@ def strip_targets(element: turbohtml.Element) -> int:
             part.attrs[name] = bare
             stripped += 1
     return stripped
-
-
-def _is_fetchable(url: str) -> bool:
-    if not url.startswith(("https://", "http://")):
-        return False
-    return len(url) <= MAX_LENGTH and ("@" not in url or "@" not in origin(url))
 
 
 def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:

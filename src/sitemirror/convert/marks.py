@@ -61,7 +61,7 @@ _TABLE: Final = re.compile(
 )
 _DASHES: Final = {"r": "| ---: ", "c": "| :---: "}
 _NO_TABLE: Final = re.compile(f"{_COLUMNS}[rc-]*{_COLUMNS} ?")
-_LINE_APART: Final = re.compile(f"^[ \\t>]*{_APART}\n[ \\t>]*\n", re.M)
+_LINE_APART: Final = re.compile(f"\n[ \\t>]*+{_APART}\n[ \\t>]*+(?=\n)")
 # At the end of a cell they break nothing. Found by their own character, which is the fastest.
 _OUTER_BREAKS: Final = re.compile(f"{LINE_BREAK}(?: *{LINE_BREAK})*+ *+(?=(\\|)?)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
@@ -158,24 +158,25 @@ def marks_in(data: bytes) -> list[str]:
 
 def resolve(markdown: str, marks: Sequence[str]) -> str:
     """The rendered text with every mark turned into what it stands for; `marks` are those that it has."""
-    if _DISPLAY in markdown:
+    if _DISPLAY in marks:
         markdown = _BLOCK.sub(lambda found: f"{found[1]}$$\n{_TAG.sub('< ', found[3])}{found[4]}$$", markdown)
-    if _FORMULA in markdown or _SUMMARY in markdown or _OPEN_SUMMARY in markdown:
+    if _FORMULA in marks or _SUMMARY in marks or _OPEN_SUMMARY in marks:
         markdown = _CODE.sub(_said, markdown)
-    if _APART in markdown:
-        markdown = _LINE_APART.sub("", markdown)
-    if _ALERT in markdown:
+    if _APART in marks:
+        markdown = _LINE_APART.sub("", "\n" + markdown)[1:]
+    if _ALERT in marks:
         markdown = _with_alerts(markdown)
-    if _COLUMNS in markdown:
+    if _COLUMNS in marks:
         markdown = _NO_TABLE.sub("", _TABLE.sub(_aligned, markdown))
-    if _NOTE in markdown:
+    if _NOTE in marks:
         markdown = _with_notes(markdown)
-    if LINE_BREAK in markdown:
-        markdown = _OUTER_BREAKS.sub(_end_of_cell, markdown)
-    if LINE_BREAK in markdown:
-        first, *others = markdown.split(LINE_BREAK)
-        *middle, last = others
-        markdown = "<br>".join((first.rstrip(" "), *[piece.strip(" ") for piece in middle], last.lstrip(" ")))
+    if LINE_BREAK in marks:
+        first, *others = _OUTER_BREAKS.sub(_end_of_cell, markdown).split(LINE_BREAK)
+        if others:
+            *middle, last = others
+            markdown = "<br>".join((first.rstrip(" "), *[piece.strip(" ") for piece in middle], last.lstrip(" ")))
+        else:
+            markdown = first
     for mark in marks:
         if mark in markdown:  # Most are gone by now, and replacing what is not there takes ten times as long.
             markdown = markdown.replace(mark, _SIMPLE.get(mark, ""))

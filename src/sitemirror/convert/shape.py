@@ -109,7 +109,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
-        rule = _RULES.get(found.tag) or (_TAB_LIST if found.attr("role") == "tablist" else None)
+        rule = _RULES.get(found.tag) or (_TAB_LIST if found.matches("[role=tablist]") else None)
         if (role is None and rule is None) or (found.parent is None and found is not element):
             continue
         try:
