@@ -10,12 +10,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from sitemirror import urls
 from sitemirror.errors import UsageError
 from sitemirror.events import Event, Listener
-from sitemirror.settings import Settings, kinds
+from sitemirror.settings import Format, Settings, kinds
 from sitemirror.text import printable
 from sitemirror.values import WrongValues
 
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from sitemirror.fetch.trust import Trust
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
+    from sitemirror.workers.jobs import Wishes
     from sitemirror.workers.pool import Pool
+
+MANY_ENOUGH: Final = 50
+"""Pages that a crawl may take if it is to begin with a worker."""
 
 R = TypeVar("R")
 Job = Callable[["Session", str], Awaitable[R]]
@@ -92,51 +96,66 @@ class Run(ABC, Generic[R]):
 class SiteRun(Run[R]):
     """A run over one site."""
 
-    def __init__(self, job: Job[R], url: str, settings: Settings, listener: Listener | None, parts: Parts) -> None:
+    def __init__(
+        self,
+        job: Job[R],
+        url: str,
+        settings: Settings,
+        listener: Listener | None,
+        parts: Parts,
+        wishes: Wishes | None = None,
+    ) -> None:
+        """`wishes`: what is wanted of pages, where they will come as fast as they can be read."""
         super().__init__(listener)
         self._job = job
+        self._wishes = wishes
         self._url = url
         self._settings = settings
         self._parts = parts
 
     async def _work(self) -> R:
-        from sitemirror.engine.profile import start_watch
-        from sitemirror.engine.session import Session
-        from sitemirror.fetch.client import Fetcher
-        from sitemirror.fetch.pace import Pace, SystemClock
         from sitemirror.workers.pool import Pool
 
-        clock = self._parts.clock or SystemClock()
-        watch = start_watch(self._settings)
-        pace = Pace(self._settings, clock=clock, on_event=self._emit, room=self._parts.room, watch=watch)
-        async with Fetcher(
-            self._settings,
-            start_url=self._url,
-            pace=pace,
-            clock=clock,
-            on_event=self._emit,
-            resolver=self._parts.resolver,
-            trust=self._parts.trust,
-            watch=watch,
-        ) as fetcher:
-            shared = self._parts.pool
-            pool = shared or Pool(workers=self._settings.workers, warn=lambda message: session.warn(message))
-            session = Session(
-                settings=self._settings,
-                clock=clock,
+        shared = self._parts.pool
+        pool = shared or Pool(workers=self._settings.workers, warn=lambda message: session.warn(message))
+        try:
+            if pool is not shared and self._wishes is not None:
+                pool.expect_some(self._wishes)
+                await asyncio.sleep(0)  # Its start goes by while this process loads what it needs itself.
+            self._parts.load()
+            from sitemirror.engine.profile import start_watch
+            from sitemirror.engine.session import Session
+            from sitemirror.fetch.client import Fetcher
+            from sitemirror.fetch.pace import Pace, SystemClock
+
+            clock = self._parts.clock or SystemClock()
+            watch = start_watch(self._settings)
+            pace = Pace(self._settings, clock=clock, on_event=self._emit, room=self._parts.room, watch=watch)
+            async with Fetcher(
+                self._settings,
+                start_url=self._url,
                 pace=pace,
-                fetcher=fetcher,
-                pool=pool,
-                emit=self._emit,
-                stop=self._stop,
-                started=clock.monotonic(),
+                clock=clock,
+                on_event=self._emit,
+                resolver=self._parts.resolver,
+                trust=self._parts.trust,
                 watch=watch,
-            )
-            try:
+            ) as fetcher:
+                session = Session(
+                    settings=self._settings,
+                    clock=clock,
+                    pace=pace,
+                    fetcher=fetcher,
+                    pool=pool,
+                    emit=self._emit,
+                    stop=self._stop,
+                    started=clock.monotonic(),
+                    watch=watch,
+                )
                 return await self._job(session, self._url)
-            finally:
-                if pool is not shared:
-                    await pool.close()
+        finally:
+            if pool is not shared:
+                await pool.close()
 
 
 class Parts:
@@ -150,12 +169,14 @@ class Parts:
         pool: Pool | None = None,
         room: asyncio.Semaphore | None = None,
         trust: Trust | None = None,
+        load: Callable[[], None] = lambda: None,
     ) -> None:
         self.clock = clock
         self.resolver = resolver
         self.pool = pool  # Closed by whoever made it.
         self.room = room
         self.trust = trust
+        self.load = load  # Called before anything loads the HTTP client.
 
 
 def mirror(
@@ -187,9 +208,29 @@ def crawl(
     **options: Any,
 ) -> Run[MirrorReport]:
     """Follows the links from a page and saves pages with what they need to look right. Arguments as for `mirror`."""
-    from sitemirror.engine.mirror import run_crawl
+    return crawl_run(url, settings_of(settings, options), on_event, Parts(clock, resolver))
 
-    return _run(run_crawl, url, settings, on_event, Parts(clock, resolver), options)
+
+def crawl_run(url: str, settings: Settings, listener: Listener | None, parts: Parts) -> Run[MirrorReport]:
+    """The same for whoever brings parts of their own."""
+
+    async def job(session: Session, start: str) -> MirrorReport:
+        from sitemirror.engine.mirror import run_crawl  # Not before a worker is on its way.
+
+        return await run_crawl(session, start)
+
+    return SiteRun(job, start_of(url), settings, listener, parts, _wishes_at_once(settings))
+
+
+def _wishes_at_once(settings: Settings) -> Wishes | None:
+    """What a crawl wants of its pages, if it asks for many of them and nothing but the server slows it down."""
+    if settings.content_rate or settings.concurrency == 1:
+        return None
+    if not settings.link_depth or 0 < settings.max_pages < MANY_ENOUGH:
+        return None
+    from sitemirror.workers.jobs import Wishes
+
+    return Wishes(markdown=settings.format not in (None, Format.HTML))
 
 
 def list_site(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from sitemirror.workers import pool, worker
 from sitemirror.workers.jobs import Wishes
 from sitemirror.workers.pool import LOOK_EVERY, suitable_workers
+from tests.conftest import StartCli
+from tests.site import Site, faults
 from tests.workers.pools import PAGE, pool_of, source, started
 
 
@@ -46,6 +49,40 @@ async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
         readers.expect(5_000)
         assert len(await started(readers)) == suitable_workers()
         assert readers._busy == 0.0  # Those that came before they were up waited for them.
+
+
+@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
+async def test_a_run_of_unknown_size_starts_one_at_once() -> None:
+    """It reads the first pages; the others follow when there turn out to be many."""
+    async with pool_of(0) as (readers, _):
+        readers.expect_some(Wishes(markdown=False))
+        await readers.read("html", source(), Wishes(markdown=False))
+        assert len(readers.pids) == 1
+        assert readers._busy == 0.0
+        readers.expect(5_000)
+        assert len(await started(readers)) == suitable_workers()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux names a process's children")
+@pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
+@pytest.mark.parametrize(
+    ("options", "workers"),
+    [(("--rate-limit", 0), 1), (("--rate-limit", 5), 0), (("--rate-limit", 0, "--max-pages", 9), 0)],
+)
+def test_a_crawl_without_a_limit_begins_with_a_worker(
+    site: Site, out: Path, start_cli: StartCli, options: tuple[str | float, ...], workers: int
+) -> None:
+    """It is there while the first page is on its way. A crawl that is slow or small by its settings does without."""
+    gate = threading.Event()
+    site.html_page("/", "Home", "<p>Home</p>")
+    site.fault("/", faults.held(gate))
+    process = start_cli("crawl", site.url, "--output", out, "--concurrency", 4, *options)
+    site.wait_for(2)  # robots.txt, and the page
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
+    gate.set()
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert len(children) == workers
 
 
 @pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")

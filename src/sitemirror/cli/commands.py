@@ -113,10 +113,10 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
         from sitemirror import api
         from sitemirror.cli.client import load_client
 
+        if command == "crawl":
+            return api.crawl_run(line.target, settings, listener, api.Parts(None, None, load=load_client))
         load_client()
-        if command == "list":
-            return api.list_site(line.target, settings=settings, on_event=listener)
-        start_run = api.crawl if command == "crawl" else api.mirror
+        start_run = api.list_site if command == "list" else api.mirror
         return start_run(line.target, settings=settings, on_event=listener)
 
     typed_again = command_line(line.program, line.arguments)

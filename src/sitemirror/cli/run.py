@@ -81,8 +81,11 @@ def _finish(job: Job, talk: Reporter, interrupts: Interrupts) -> Report:
     # What is loaded by now stays until the end. Looking through it again and again would find nothing.
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(whole_run())
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(whole_run())
+    finally:
+        gc.freeze()  # Python looks through all there is as it ends, and more than once.
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

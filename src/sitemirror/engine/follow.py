@@ -119,12 +119,13 @@ class Follow:
                 continue
             kind = 2 if found.kind is LinkKind.ASSET else 1
             so_far = chain(url)
-            reason = self._judge(known, found, url, links.nofollow)
+            outside = self._scope.reason(url)
+            reason = outside or self._not_followed(known, found, links.nofollow)
             if not reason and self._book.is_new(url):
                 reason = self._trap(url, so_far, kind)
                 if not reason:
                     new.add(url)
-            linked.append(Linked(url, attribute, depth, so_far, kind, reason))
+            linked.append(Linked(url, attribute, depth, so_far, kind, reason, is_final=bool(outside)))
         self._ledger.within_batch()
         self._book.replace(known.id, linked, again, self._session.now())
         return len(new)
@@ -163,12 +164,10 @@ class Follow:
         inside = (url for url in here if not self._scope.reason(url))
         return TENTH if way.bears_fruit(inside, self._book.links_before(known.id, WINDOW)) else WHOLE
 
-    def _judge(self, known: Known, found: Found, url: str, page_nofollow: bool) -> str:
-        """Why a link is not followed; empty if it is."""
-        reason = self._scope.reason(url)
-        return reason if reason or found.requisite else self._not_followed(known, found, page_nofollow)
-
     def _not_followed(self, known: Known, found: Found, page_nofollow: bool) -> str:
+        """Why a link into the site is not followed; empty if it is."""
+        if found.requisite:
+            return ""
         if not self._plan.follows_links:
             return NOT_FOLLOWED
         if page_nofollow and self._plan.respect_robots:

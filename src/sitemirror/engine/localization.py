@@ -13,8 +13,6 @@ from typing import Final
 
 import orjson
 
-from sitemirror.convert.localize import relink_html
-from sitemirror.convert.localize_css import relink_css
 from sitemirror.convert.relative import relative_link
 from sitemirror.convert.xhtml import XHTML
 from sitemirror.fetch.media import parse_content_type
@@ -108,6 +106,9 @@ def _relink(tree: Tree, places: Localities, place: Place) -> None:
     def change(reference: str) -> str | None:
         # What was not saved is linked as the site wrote it, with the session id that its URL is known without.
         return changes.get(reference) or ("://" in reference and changes.get(without_session(reference))) or None
+
+    from sitemirror.convert.localize import relink_html  # Workers have it, and most runs change nothing of old ones.
+    from sitemirror.convert.localize_css import relink_css
 
     if place.is_css:
         changed = relink_css(data, change=change)

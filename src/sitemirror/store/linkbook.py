@@ -19,6 +19,7 @@ class Linked(NamedTuple):
     chain: int
     kind: int  # 1 page, 2 asset: what it probably is
     reason: str = ""
+    is_final: bool = False  # whether the reason holds for this URL whoever links to it
 
 
 class Undecided(NamedTuple):
@@ -74,7 +75,7 @@ WITH RECURSIVE up (id, n) AS (
 
 
 class Met(NamedTuple):
-    """A URL that this run has met before, and that may be fetched."""
+    """A URL that this run has met before, and that may be fetched, or that this run will never fetch."""
 
     id: int
     depth: int
@@ -97,7 +98,7 @@ class LinkBook:
         self._meet(None, Linked(url, 0, 0, 0, 1), None)
 
     def met(self, url: str) -> Met | None:
-        """What this run knows of a URL that it may fetch, if it still knows."""
+        """What this run knows of a URL whose fate no other link changes, but by a shorter way; if it still knows."""
         return self._met.get(url)
 
     def replace(self, src: int, links: Iterable[Linked], known: Iterable[tuple[int, int]], at: str) -> None:
@@ -127,7 +128,7 @@ class LinkBook:
             ),
         )
         id = int(found.fetchone()[0])
-        if not link.reason:
+        if not link.reason or link.is_final:
             if len(self._met) >= MET:
                 self._met.pop(next(iter(self._met)))
             self._met[link.url] = Met(id, link.depth, link.chain)

@@ -135,18 +135,24 @@ class Pool:
     def expect(self, pages: int) -> None:
         """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
         if pages >= MANY:
-            self._start_before()
+            self._start_before(self.count)
+
+    def expect_some(self, wishes: Wishes) -> None:
+        """Pages are to come as fast as the server sends them, nobody knows how many: one worker starts at once."""
+        self._loads = _CONVERSION if wishes.markdown else _REWRITING
+        self._start_before(1)
 
     def expect_rate(self, pages: float) -> None:
         """So many pages a second are to come, nobody knows for how long."""
         if pages * READING > TOO_BUSY:
-            self._start_before()
+            self._start_before(self.count)
 
-    def _start_before(self) -> None:
-        """Starts all workers before there is anything for them to do."""
-        if self.count and not (self._alone or self._asked_for or self._workers or self._starting):
+    def _start_before(self, number: int) -> None:
+        """Starts so many workers in all before there is anything for them to do."""
+        missing = min(number, self.count) - max(len(self._workers), len(self._starting))
+        if missing > 0 and not (self._alone or self._asked_for):
             self._awaited = True
-            self._start(self.count)
+            self._start(missing)
 
     @property
     def pids(self) -> list[int]:
