@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sitemirror.workers.pool import Pool
 
 MANY_ENOUGH: Final = 50
-"""Pages that a crawl may take if it is to begin with a worker."""
+"""Pages that a run may take if it is to begin with a worker."""
 
 R = TypeVar("R")
 Job = Callable[["Session", str], Awaitable[R]]
@@ -193,9 +193,19 @@ def mirror(
     `options` are the fields of `Settings`, by name: `mirror(url, output="docs", concurrency=5)`. The run raises a
     `SitemirrorError` when it cannot do its job; single pages that fail are counted in the report.
     """
-    from sitemirror.engine.mirror import run_mirror
+    return mirror_run(url, settings_of(settings, options), on_event, Parts(clock, resolver))
 
-    return _run(run_mirror, url, settings, on_event, Parts(clock, resolver), options)
+
+def mirror_run(url: str, settings: Settings, listener: Listener | None, parts: Parts) -> Run[MirrorReport]:
+    """The same for whoever brings parts of their own."""
+
+    async def job(session: Session, start: str) -> MirrorReport:
+        from sitemirror.engine.mirror import run_mirror  # Not before a worker is on its way.
+
+        return await run_mirror(session, start)
+
+    wishes = _wishes_at_once(settings, settings.format or Format.MARKDOWN)
+    return SiteRun(job, start_of(url), settings, listener, parts, wishes)
 
 
 def crawl(
@@ -219,18 +229,19 @@ def crawl_run(url: str, settings: Settings, listener: Listener | None, parts: Pa
 
         return await run_crawl(session, start)
 
-    return SiteRun(job, start_of(url), settings, listener, parts, _wishes_at_once(settings))
+    wishes = _wishes_at_once(settings, settings.format or Format.HTML)
+    return SiteRun(job, start_of(url), settings, listener, parts, wishes)
 
 
-def _wishes_at_once(settings: Settings) -> Wishes | None:
-    """What a crawl wants of its pages, if it asks for many of them and nothing but the server slows it down."""
+def _wishes_at_once(settings: Settings, format: Format) -> Wishes | None:
+    """What a run wants of its pages, if it asks for many of them and nothing but the server slows it down."""
     if settings.content_rate or settings.concurrency == 1:
         return None
     if not settings.link_depth or 0 < settings.max_pages < MANY_ENOUGH:
         return None
     from sitemirror.workers.jobs import Wishes
 
-    return Wishes(markdown=settings.format not in (None, Format.HTML))
+    return Wishes(markdown=format is not Format.HTML)
 
 
 def list_site(

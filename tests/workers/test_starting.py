@@ -69,15 +69,23 @@ async def test_a_run_of_unknown_size_starts_one_at_once() -> None:
     ("options", "workers"),
     [(("--rate-limit", 0), 1), (("--rate-limit", 5), 0), (("--rate-limit", 0, "--max-pages", 9), 0)],
 )
-def test_a_crawl_without_a_limit_begins_with_a_worker(
-    site: Site, out: Path, start_cli: StartCli, options: tuple[str | float, ...], workers: int
+@pytest.mark.parametrize(("command", "asked_before"), [("crawl", 1), ("mirror", 0)])  # robots.txt
+def test_a_run_without_a_limit_begins_with_a_worker(
+    site: Site,
+    out: Path,
+    start_cli: StartCli,
+    command: str,
+    asked_before: int,
+    options: tuple[str | float, ...],
+    workers: int,
 ) -> None:
-    """It is there while the first page is on its way. A crawl that is slow or small by its settings does without."""
+    """It is there while the first page is on its way. A run that is slow or small by its settings does without."""
     gate = threading.Event()
     site.html_page("/", "Home", "<p>Home</p>")
+    site.sitemap()
     site.fault("/", faults.held(gate))
-    process = start_cli("crawl", site.url, "--output", out, "--concurrency", 4, *options)
-    site.wait_for(2)  # robots.txt, and the page
+    process = start_cli(command, site.url, "--output", out, "--concurrency", 4, *options)
+    site.wait_for(asked_before + 1)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
     gate.set()
     process.communicate(timeout=20)

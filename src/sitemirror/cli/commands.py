@@ -113,11 +113,11 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
         from sitemirror import api
         from sitemirror.cli.client import load_client
 
-        if command == "crawl":
-            return api.crawl_run(line.target, settings, listener, api.Parts(None, None, load=load_client))
-        load_client()
-        start_run = api.list_site if command == "list" else api.mirror
-        return start_run(line.target, settings=settings, on_event=listener)
+        if command == "list":
+            load_client()
+            return api.list_site(line.target, settings=settings, on_event=listener)
+        start_run = api.crawl_run if command == "crawl" else api.mirror_run
+        return start_run(line.target, settings, listener, api.Parts(None, None, load=load_client))
 
     typed_again = command_line(line.program, line.arguments)
     return run_job(Job(command, line.target, settings, line.program, typed_again, start))
