@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from sitemirror import failpoint
@@ -27,6 +28,7 @@ from sitemirror.store.schema import UNREAD, Row
 from sitemirror.text import counted
 
 MAX_REDIRECTS: Final = 10
+LOOP: Final = "redirect loop"
 _FOR_NOW: Final = frozenset((302, 303, 307))
 
 
@@ -227,8 +229,8 @@ class Visitor:
             skip = Skipped(known.url, f"{REDIRECTS_OUT}{location} ({refused})")
             self._keep_copies(chain[:-1], skip.reason)
             return self._skipped(known, skip)
-        if any(location == earlier.url for earlier in chain):
-            return self._loop(chain, location)
+        if earlier := [each for each in chain if each.url == location]:
+            return self._loop(chain, earlier)
         if len(chain) > MAX_REDIRECTS:
             self._keep_copies(chain[:-1], "too many redirects")
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
@@ -255,26 +257,45 @@ class Visitor:
             return target
         if stays:
             return Result()
-        end = target if target.id in self._in_flight else self._ledger.end_of(target)
+        way = self._way(target, chain)
+        end = way[-1]
+        if end in chain or (end.status is Row.REDIRECT and end.id not in self._in_flight):
+            return self._loop(chain, way)
         self._name(end, [*(each.url for each in chain), *names])
         if not _has_copy(known):
             self._lead(known, target, redirect)
-        if end.id in self._in_flight and end.id != known.id:
+        if end.id in self._in_flight:
             self._followers.setdefault(end.id, []).extend(filter(_has_copy, chain))
         else:
             self._share_fate([*chain, target], end)
         return Result()
 
-    def _loop(self, chain: list[Known], location: str) -> Result:
+    def _way(self, target: Known, chain: list[Known]) -> list[Known]:
+        """Where a URL leads, step by step, to what is on its way just now, or back into the chain that led to it."""
+        way: list[Known] = []
+        mine = {each.id: each for each in chain}
+        for step in self._ledger.way_from(target):
+            way.append(mine.get(step.id, step))
+            if step.id in mine or step.id in self._in_flight:
+                break
+        return way
+
+    def _loop(self, chain: list[Known], way: list[Known]) -> Result:
+        """Leads back into the chain, or into a circle that is none of its own."""
+        known = chain[-1]
+        first = next((place for place, earlier in enumerate(chain) if earlier.id == way[-1].id), -1)
+        self._keep_copies(chain[:-1], LOOP)
+        self._go_round(each for each in (*chain[first:-1], *way) if each.id != known.id)
+        return self._failed(known, Failed(known.url, LOOP, transient=False))
+
+    def _go_round(self, members: Iterable[Known]) -> None:
         """Every URL of a circle is a failure, so that it does not matter where the next run begins to go round."""
-        first = next(place for place, earlier in enumerate(chain) if earlier.url == location)
-        self._keep_copies(chain[:-1], "redirect loop")
-        for member in chain[first:-1]:
-            if not _has_copy(member):
-                failure = Failed(member.url, "redirect loop", transient=False)
-                self._failed(member, failure)
-                self._keeper.failed(member, failure)
-        return self._failed(chain[-1], Failed(chain[-1].url, "redirect loop", transient=False))
+        lost = {each.id: each for each in members if not _has_copy(each)}.values()
+        failures = [(each, Failed(each.url, LOOP, transient=False)) for each in lost]
+        for each, failure in failures:
+            self._failed(each, failure)
+        for each, failure in failures:  # when none of them leads to another any more
+            self._keeper.failed(each, failure)
 
     def _lead(self, known: Known, target: Known, redirect: Redirect) -> None:
         """`known` is nothing but a name of `target`, if only for now."""
@@ -284,11 +305,17 @@ class Visitor:
     def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:
         """What redirects to a URL whose fate is known now shares it."""
         for follower in self._followers.pop(known.id, ()):
-            end = self._ledger.end_of(known)
+            way = [*self._ledger.way_from(known)]
+            end = way[-1]
+            if follower.id == known.id:  # It was asked for twice, and settled just now.
+                continue
             if end.id in self._in_flight and end.id != known.id:
                 self._followers.setdefault(end.id, []).append(follower)
             elif isinstance(following, Known):
                 self._followers.setdefault(following.id, []).append(follower)
+            elif end.id == follower.id:
+                self._keep_copies([follower], LOOP)
+                self._go_round(way)
             elif isinstance(answer, Taken | NotModified):
                 self._become_alias(follower, known)
             else:

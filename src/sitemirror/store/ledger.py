@@ -196,19 +196,22 @@ class Ledger:
         return known.seen == self._run.number
 
     def end_of(self, known: Known) -> Known:
-        """Where a URL leads in the end, as far as is known. A circle ends anywhere."""
-        return self._end_of(known.id) or known
+        """Where a URL leads in the end, as far as is known. A circle ends before it comes round."""
+        *_, end = self.way_from(known)
+        return end
 
-    def _end_of(self, id: int) -> Known | None:
-        known = None
-        for _ in range(30):
-            query = f"{_KNOWN} WHERE url.id = (SELECT leads_to FROM url WHERE id = ?)"
-            row = self._db.execute(query, (id,)).fetchone()
-            if row is None:
-                break
-            known = _known(row)
-            id = known.id
-        return known
+    def way_from(self, known: Known) -> Iterator[Known]:
+        """A URL, what it leads to, and so on: each once, also in a circle."""
+        yield known
+        passed = {known.id}
+        while (found := self._led_to_by(known.id)) is not None and found.id not in passed:
+            yield found
+            passed.add(found.id)
+            known = found
+
+    def _led_to_by(self, id: int) -> Known | None:
+        row = self._db.execute(f"{_KNOWN} WHERE url.id = (SELECT leads_to FROM url WHERE id = ?)", (id,)).fetchone()
+        return None if row is None else _known(row)
 
     def unsaved_names(self) -> Iterator[tuple[str, Known]]:
         """URLs that lead to something which an earlier run did not come to save, and what that is."""
@@ -217,7 +220,8 @@ class Ledger:
             f" WHERE url.status = {Row.REDIRECT} AND next.status != {Row.SAVED}"
         ).fetchall()
         for id, url in rows:
-            end = self._end_of(id)
+            first = self._led_to_by(id)
+            end = None if first is None else self.end_of(first)
             if end is not None and end.status is not Row.SAVED:
                 yield url, end
 
