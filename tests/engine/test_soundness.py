@@ -11,7 +11,7 @@ from sitemirror import verify
 from sitemirror.errors import NoSitemap, OutputError
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
-from tests.site.faults import ok, partial, status
+from tests.site.faults import ok, partial, redirect_to, status
 
 
 async def test_a_sitemap_cut_off_in_transit_is_read_again(site: Site, run: Mirror) -> None:
@@ -138,6 +138,30 @@ async def test_failures_put_off_are_logged_when_they_are_given_up(site: Site, ru
     lines = (copy.folder / "_failed.log").read_text("utf-8").splitlines()
     assert [line.split("\t")[1:] for line in lines] == [[f"{site.url}/a", "HTTP 500"]]
     assert site.count("/a") == 2
+
+
+@pytest.mark.parametrize("listed", [("/a",), ("/a", "/b"), ("/b", "/a"), ("/a", "/hop", "/b", "/c")])
+@pytest.mark.parametrize("hop", ["/b", "/hop"])
+@pytest.mark.parametrize("then", ["", "/c"])
+async def test_what_redirects_to_a_page_that_comes_at_the_second_try_is_a_name_of_it(
+    site: Site, run: Mirror, copy: Copy, listed: tuple[str, ...], hop: str, then: str
+) -> None:
+    """--on-error retry: the old copy of what redirects goes when the page is there, in the same run."""
+    site.html_page("/a", "A", "<p>old</p>")
+    site.html_page("/c", "C", "<p>c</p>")
+    site.sitemap(urls=["/a"])
+    await run()
+    site.sitemap(urls=listed)
+    site.redirect("/a", hop)
+    site.redirect("/hop", "/b")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.fault("/b", status(500), status(500), redirect_to(then, 301) if then else ok())
+    report = await run(update=True, on_error="retry", concurrency=4, re_download_all=True, max_retries=2)
+    assert report.status == "ok"
+    end = then or "/b"
+    assert f"{site.url}/a" in copy.pages[end]["aliases"]
+    assert "a/index.md" not in copy.files
+    assert "refresh_error" not in copy.pages[end]
 
 
 async def test_a_state_damaged_inside_is_set_aside_and_rebuilt(site: Site, run: Mirror, copy: Copy) -> None:

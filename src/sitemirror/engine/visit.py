@@ -29,6 +29,7 @@ from sitemirror.text import counted
 
 MAX_REDIRECTS: Final = 10
 LOOP: Final = "redirect loop"
+REDIRECTS: Final = "redirects: "
 _FOR_NOW: Final = frozenset((302, 303, 307))
 
 
@@ -74,6 +75,7 @@ class Visitor:
         self._unread_dates = 0
         self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
         self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
+        self._let_down: dict[int, list[Known]] = {}  # those whose copies stay, as that failed: it may come yet
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
 
     def begin(self) -> None:
@@ -185,6 +187,7 @@ class Visitor:
                 return self._redirected(chain, answer)
             case Failed():
                 self._keep_copies(chain[:-1], answer.reason)
+                self._let_down.setdefault(known.id, []).extend(filter(_has_copy, chain[:-1]))
                 return self._failed(known, answer)
             case Skipped():
                 self._keep_copies(chain[:-1], answer.reason)
@@ -304,7 +307,13 @@ class Visitor:
 
     def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:
         """What redirects to a URL whose fate is known now shares it."""
-        for follower in self._followers.pop(known.id, ()):
+        if isinstance(answer, Failed):
+            followers = self._followers.pop(known.id, [])
+            self._let_down.setdefault(known.id, []).extend(followers)
+        else:
+            waited = self._let_down.pop(known.id, ())
+            followers = [*self._followers.pop(known.id, ()), *filter(self._is_still_old, waited)]
+        for follower in followers:
             way = [*self._ledger.way_from(known)]
             end = way[-1]
             if follower.id == known.id:  # It was asked for twice, and settled just now.
@@ -320,6 +329,10 @@ class Visitor:
                 self._become_alias(follower, known)
             else:
                 self._share_fate([follower, known], end)
+
+    def _is_still_old(self, known: Known) -> bool:
+        """Whether nobody has settled meanwhile what redirected to something that could not be had."""
+        return self._ledger.reason_of(known.id).startswith(REDIRECTS)
 
     def _share_fate(self, chain: list[Known], end: Known) -> None:
         """What led to `end`, whose turn has been: another name of it, or a copy that stays if it could not be had."""
@@ -357,7 +370,7 @@ class Visitor:
     def _keep_copies(self, chain: list[Known], reason: str) -> None:
         """Pages that redirect now, to something that could not be had: their copies stay."""
         for known in filter(_has_copy, chain):
-            self._keep_copy(known, f"redirects: {reason}", transient=False)
+            self._keep_copy(known, REDIRECTS + reason, transient=False)
 
     def _keep_copy(self, known: Known, reason: str, *, transient: bool, status: int | None = None) -> None:
         """The copy stays as it is, and what it links to is still linked."""
