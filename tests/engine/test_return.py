@@ -216,6 +216,27 @@ async def test_a_deleted_page_that_cannot_be_had_again_is_a_failure(site: Site, 
     assert verify(copy.folder).status is RunStatus.OK
 
 
+@pytest.mark.parametrize("deleted", ["md", "html"])
+async def test_half_a_page_that_cannot_be_had_again_is_told(site: Site, run: Mirror, copy: Copy, deleted: str) -> None:
+    """Of Markdown and HTML one was deleted: the other stays, and the run and the manifest say what is missing."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="both")
+    (copy.folder / f"a/index.{deleted}").unlink()
+    site.fault("/a", status(500))
+    report = await run(format="both", update=True)
+    assert report.status == "partial"
+    missing = f"HTTP 500; {copy.folder.name}/a/index.{deleted} was deleted, and cannot be had"
+    assert copy.pages["/a"]["refresh_error"] == missing
+    assert f"{site.url}/a: {missing}" in report.warnings
+    site.heal("/a")
+    report = await run(format="both", update=True)
+    assert (report.status, report.new) == ("ok", 0)
+    assert (copy.folder / f"a/index.{deleted}").exists()
+    assert verify(copy.folder).status is RunStatus.OK
+
+
 async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirror, copy: Copy) -> None:
     """A page that says something else when it is fetched anew has no other names by what its lost file said."""
     for path in ("/a", "/a/"):

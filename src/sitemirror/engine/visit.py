@@ -373,9 +373,13 @@ class Visitor:
             self._keep_copy(known, REDIRECTS + reason, transient=False)
 
     def _keep_copy(self, known: Known, reason: str, *, transient: bool, status: int | None = None) -> None:
-        """The copy stays as it is, and what it links to is still linked."""
+        """The copy stays as it is, and what it links to is still linked. Of two files one may be all there is of it."""
         if status is not None:
             self._ledger.answered(known.id, status)
+        for path in dict.fromkeys((known.path, known.html_path)):
+            if path and not self._keeper.has(path):
+                reason += f"; {path} was deleted, and cannot be had"
+                self._session.warn(f"{known.url}: {reason}")
         self._ledger.kept(known.id, reason, self._session.now(), transient=transient)
         self._follow.unchanged(known)
 
