@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from sitemirror import SitemirrorError, crawl, verify
+from sitemirror.fetch.pace import SystemClock
 from sitemirror.publish.report import RunStatus
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
@@ -37,6 +39,40 @@ async def test_pages_that_redirect_for_now_keep_their_copies(site: Site, run: Mi
     assert [site.count(path) for path in paths] == [1, 1, 1]
     assert report.changed == 1
     assert not any("refresh_error" in page for page in copy.pages.values())
+
+
+class Later(SystemClock):
+    """The clock of somebody who comes back after some days."""
+
+    def __init__(self, days: int) -> None:
+        super().__init__()
+        self._days = timedelta(days=days)
+
+    def now(self) -> datetime:
+        return super().now() + self._days
+
+
+async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror, copy: Copy) -> None:
+    """For a week updates are `partial`, then the copy that stays is only a warning; leading elsewhere is news again."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    for name in "bc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    kept = copy.text("a/index.md")
+    site.fault("/a", redirect_to("/b", 302))
+    assert (await run(update=True)).status == "partial"
+    assert (await run(update=True, clock=Later(6))).status == "partial"
+    report = await run(update=True, clock=Later(8))
+    assert report.status == "ok"
+    assert any("1 page kept as saved, though redirected elsewhere" in warning for warning in report.warnings)
+    assert copy.text("a/index.md") == kept
+    assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/b"
+    site.fault("/a", redirect_to("/c", 302))
+    assert (await run(update=True, clock=Later(9))).status == "partial"
+    site.heal("/a")
+    report = await run(update=True, clock=Later(30))
+    assert (report.status, report.warnings) == ("ok", ())
 
 
 async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror, copy: Copy) -> None:

@@ -6,13 +6,14 @@ import json
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Final
 
 from sitemirror import failpoint
 from sitemirror.engine.absences import Absences
 from sitemirror.engine.durability import force_to_disk
 from sitemirror.engine.plan import Plan
-from sitemirror.engine.session import Session
+from sitemirror.engine.session import Session, stamp
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
 from sitemirror.publish.contents import write_contents
@@ -36,6 +37,9 @@ from sitemirror.text import counted
 
 _NAMED_STRAYS: Final = 10
 """Some sites point every canonical at their home page; naming each page would drown all else."""
+
+FOR_NOW_AT_MOST: Final = timedelta(days=7)
+"""Until then somebody may yet mend it, and has to know; later it is how the site is, and no run is `partial` for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +96,14 @@ async def publish(
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.message}")
     counts = survey.counts()
-    if counts.refresh_failed:
-        session.warn(f"{counted(counts.refresh_failed, 'page')} could not be brought up to date; old copies are kept")
+    long_since = survey.redirected_since(stamp(session.clock.now() - FOR_NOW_AT_MOST))
+    if long_since:
+        session.warn(
+            f"{counted(long_since, 'page')} kept as saved, though redirected elsewhere for over a week; "
+            "--re-download-all takes where they lead"
+        )
+    if old := counts.refresh_failed - long_since:
+        session.warn(f"{counted(old, 'page')} could not be brought up to date; old copies are kept")
     if complete:
         Placement(space.state, tree).mark_published()
         run = replace(run, finished=True)
@@ -107,7 +117,7 @@ async def publish(
             writer.manifest(header),
             writer.index(header),
             writer.mirror_index() if plan.index else None,
-            incomplete=bool(listing.failed_sitemaps or counts.refresh_failed or unread),
+            incomplete=bool(listing.failed_sitemaps or old or unread),
         )
 
 

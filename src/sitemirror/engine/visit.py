@@ -24,7 +24,7 @@ from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known, Ledger
-from sitemirror.store.schema import UNREAD, Row
+from sitemirror.store.schema import FOR_NOW, UNREAD, Row
 from sitemirror.text import counted
 
 MAX_REDIRECTS: Final = 10
@@ -243,7 +243,7 @@ class Visitor:
         stays = redirect.status in _FOR_NOW and _has_copy(known) and not settings.re_download_all
         if stays:
             # Under repair, or logged out: the page is where it was, says the server, and its copy is all we have.
-            self._keep_copy(known, f"redirects for now to {location}", transient=False)
+            self._keep_copy(known, FOR_NOW + location, transient=False)
             chain.clear()
         waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
         if not self._ledger.is_settled(target):

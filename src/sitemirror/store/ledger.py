@@ -15,7 +15,7 @@ from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
 from sitemirror.store.gone import forget_replaced
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.schema import UNREAD, Row
+from sitemirror.store.schema import FOR_NOW, UNREAD, Row
 from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo, State
 
@@ -303,8 +303,12 @@ class Ledger:
         self._db.execute("UPDATE page SET http_status = ?, not_modified = 0 WHERE id = ?", (status, id))
 
     def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
-        """A page that is on disk could not be brought up to date; the copy stays."""
+        """A page that is on disk could not be brought up to date; the copy stays, as it has since `at`."""
         self._begin()
+        if error.startswith(FOR_NOW):
+            query = "SELECT url.at FROM url JOIN page USING (id) WHERE url.id = ? AND error = ? AND url.at IS NOT NULL"
+            before = self._db.execute(query, (id, error)).fetchone()
+            at = before[0] if before else at
         self._db.execute("UPDATE page SET error = ?, not_modified = 0 WHERE id = ?", (error, id))
         self._set(id, seen=self._run.number, at=at, transient=int(transient))
         self._count()
