@@ -14,10 +14,10 @@ from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
-from sitemirror.engine.turns import Turn
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import sniff
 from sitemirror.fetch.stream import Stream
+from sitemirror.fetch.turns import Turn
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.ledger import Known
@@ -61,10 +61,10 @@ class Taker:
             self.first = None
             return await self._read(known, first, turn)
         if self._plan.html:
-            outcome = self._rescued(known) or await self._anything(known, validators)
+            outcome = self._rescued(known) or await self._anything(known, validators, turn)
         else:
             outcome = await self._session.fetcher.get(
-                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page
+                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, turn=turn
             )
         if isinstance(outcome, Fetched) and outcome.status in _NO_CONTENT:
             return _nothing(known.url, outcome.status)
@@ -107,9 +107,11 @@ class Taker:
 
     # --- anything ----------------------------------------------------------------------------------------------
 
-    async def _anything(self, known: Known, validators: Validators) -> Answer | Fetched:
+    async def _anything(self, known: Known, validators: Validators, turn: Turn) -> Answer | Fetched:
         """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
-        stream = self._session.fetcher.stream(known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators)
+        stream = self._session.fetcher.stream(
+            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, turn=turn
+        )
         async with stream as answer:
             if not isinstance(answer, Stream):
                 return answer

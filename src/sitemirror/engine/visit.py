@@ -16,8 +16,8 @@ from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session, unstamp
 from sitemirror.engine.taken import Taken
 from sitemirror.engine.taker import Answer, Taker
-from sitemirror.engine.turns import Turn
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
+from sitemirror.fetch.turns import Turn
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
 from sitemirror.frontier.traps import without_session
