@@ -9,6 +9,7 @@ import pytest
 
 from sitemirror import verify
 from sitemirror.errors import NoSitemap, OutputError
+from sitemirror.publish.report import RunStatus
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
 from tests.site.faults import ok, partial, redirect_to, status
@@ -102,6 +103,37 @@ async def test_another_commands_queue_is_not_this_commands_scope(site: Site, run
     report = await run(max_pages=0)
     assert report.not_reached == 0
     assert report.successful == 7
+
+
+_PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR<p>not a paragraph</p>"
+_PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
+
+
+@pytest.mark.parametrize(("body", "kind"), [(_PNG, "image/png"), (_PDF, "application/pdf")])
+@pytest.mark.parametrize("sent_as", ["text/html", "text/plain"])
+async def test_a_file_that_is_sent_as_a_page_is_none(
+    site: Site, run: Mirror, copy: Copy, body: bytes, kind: str, sent_as: str
+) -> None:
+    """The first bytes tell what it is, and it is skipped with that reason; what only begins with such letters stays."""
+    site.page("/file", body, type=sent_as)
+    site.html_page("/ok", "Ok", "<p>ok</p>")
+    site.page("/gif", "GIF89a is an old format, and ftyp a box.", type="text/html")
+    site.sitemap(urls=["/file", "/gif", "/ok"])
+    report = await run()
+    assert (report.status, report.skipped) == ("ok", 1)
+    assert [row["reason"] for row in copy.manifest["skips"]] == [f"content type {kind}, sent as {sent_as}"]
+    assert copy.pages.keys() == {"/gif", "/ok"}
+
+
+async def test_a_file_that_is_sent_as_a_page_is_copied_as_it_is(site: Site, run: Mirror, copy: Copy) -> None:
+    """In a copy with its assets it is one of them, and nobody looks for links in it."""
+    site.html_page("/", "Home", '<img src="/picture">')
+    site.page("/picture", _PNG, type="text/html")
+    site.sitemap(urls=["/"])
+    await run(format="html")
+    assert (copy.folder / copy.pages["/picture"]["path"]).read_bytes() == _PNG
+    assert copy.pages["/picture"]["path"] == "picture"
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_retries_reach_what_a_redirect_leads_to(site: Site, run: Mirror) -> None:
