@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from sitemirror.store.ledger import Known, Ledger
+from sitemirror.store.known import Known
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.selection import Selection
 
 _AT_A_TIME: Final = 256

@@ -25,7 +25,8 @@ from sitemirror.memory import return_large_blocks
 from sitemirror.model import Failed
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
-from sitemirror.store.ledger import Known, Ledger
+from sitemirror.store.known import Known
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import Row
 from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo
@@ -124,7 +125,7 @@ class Rounds:
                 await clerk
             for known, failure in self._put_off.values():  # stopped before their turn came again
                 self._visitor.give_up(known, failure)
-            self._visitor.tell_unread_dates()
+            self._visitor.due.tell_unread_dates()
             self._ledger.commit()
 
     async def _levels(self, clerk: asyncio.Task[None]) -> None:
@@ -207,7 +208,7 @@ class Rounds:
             self._leave_out(known, reason)
             return Result()
         check_reachable(self._session)
-        freshness = self._visitor.freshness(known)
+        freshness = self._visitor.due.freshness(known)
         if freshness is Freshness.FRESH:
             self._ledger.checked(known.id)
             await asyncio.sleep(0)  # a long row of fresh pages must not starve the others

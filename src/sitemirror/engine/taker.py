@@ -20,7 +20,7 @@ from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Turn
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
-from sitemirror.store.ledger import Known
+from sitemirror.store.known import Known
 from sitemirror.store.names import ENCODING
 from sitemirror.store.restore import RESCUED
 from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes

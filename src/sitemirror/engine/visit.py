@@ -7,25 +7,25 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from sitemirror import failpoint
-from sitemirror.discover.dates import parse_lastmod
 from sitemirror.engine.absences import told
+from sitemirror.engine.due import Due
 from sitemirror.engine.follow import REDIRECTS_OUT, Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.robots import RobotsBook
-from sitemirror.engine.session import Session, unstamp
+from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Taken
 from sitemirror.engine.taker import Answer, Taker
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.turns import Turn
-from sitemirror.frontier.freshness import Copy, Freshness, judge
+from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
 from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
-from sitemirror.store.ledger import Known, Ledger
+from sitemirror.store.known import Known
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import FOR_NOW, UNREAD, Row
-from sitemirror.text import counted
 
 MAX_REDIRECTS: Final = 10
 LOOP: Final = "redirect loop"
@@ -68,12 +68,11 @@ class Visitor:
         self._keeper = keeper
         self._taker = taker
         self._follow = follow
+        self.due = Due(session, plan, ledger, keeper)
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
         self.to_compare = 0
         """Pages to be fetched whole: what was a name of theirs is a page, too, and nobody knows what they say."""
-        self._unread_dates = 0
-        self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
         self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
         self._let_down: dict[int, list[Known]] = {}  # those whose copies stay, as that failed: it may come yet
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
@@ -83,45 +82,10 @@ class Visitor:
         for name, end in self._ledger.unsaved_names():
             self._awaiting.setdefault(end.id, []).append(name)
 
-    # --- deciding ----------------------------------------------------------------------------------------------
-
-    def freshness(self, known: Known) -> Freshness:
-        """Whether `--update` has to ask for a URL that an earlier run settled."""
-        if known.status in (Row.QUEUED, Row.FAILED) or known.seen == UNREAD or not self._session.settings.update:
-            return Freshness.FETCH
-        if self._session.settings.re_download_all:
-            return Freshness.FETCH
-        dates = [known.lastmod] if known.lastmod else []
-        if known.status is Row.SAVED:
-            dates += self._ledger.lastmods_of_aliases(known.id)
-        if self._plan.follows_links or (known.status is Row.REDIRECT and known.transient):
-            dates.clear()  # A sitemap's, of long ago: this run has read none. Or of a page that we never had.
-        lastmods = [*map(parse_lastmod, dates)]
-        if None in lastmods:
-            self._unread_dates += 1
-            self._unread_date = self._unread_date or (known.url, dates[lastmods.index(None)])
-        mtime = self._keeper.mtime(known) if known.path and known.status is Row.SAVED else unstamp(known.at)
-        fetched_at = unstamp(known.fetched_at or known.at)
-        copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
-        found = judge(copy, lastmods)
-        if found is Freshness.FRESH and known.run and not known.lastmod and known.validators:
-            return Freshness.ASK  # The dates are those of its other names, and it is listed without one.
-        # Links carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to rely on of what led
-        # elsewhere, or was no page: it may be one by now.
-        is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
-        return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
-
     def leave(self, known: Known) -> None:
         """A page that this run does not ask for stays, with what it links to."""
         self._ledger.checked(known.id)
         self._follow.unchanged(known)
-
-    def tell_unread_dates(self) -> None:
-        """Says once for the run that pages were asked for because nobody can tell how old they are."""
-        if self._unread_date is not None:
-            url, date = self._unread_date
-            pages = counted(self._unread_dates, "page")
-            self._session.warn(f"{pages} asked for again: lastmod cannot be read, such as {date[:100]!r} of {url}")
 
     def begin_round(self) -> None:
         """What redirects led to in an earlier round may be visited again if it is due again."""
