@@ -273,6 +273,25 @@ async def test_half_a_page_that_cannot_be_had_again_is_told(site: Site, run: Mir
     assert verify(copy.folder).status is RunStatus.OK
 
 
+async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mirror, copy: Copy) -> None:
+    """Its Markdown was deleted: the HTML is nobody else's, and if the page comes back, it is known what is missing."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="both")
+    site.sitemap(urls=["/b"])
+    await run(format="both", update=True)
+    (copy.folder / "a/index.md").unlink()
+    assert (await run(format="both", update=True)).status == "ok"
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/a"]
+    assert verify(copy.folder).status is RunStatus.OK
+    site.sitemap(urls=["/a", "/b"])
+    assert (await run(format="both")).status == "partial"
+    assert copy.pages["/a"]["refresh_error"] == f"{copy.folder.name}/a/index.md was deleted"
+    assert (await run(format="both", update=True)).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
 async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirror, copy: Copy) -> None:
     """A page that says something else when it is fetched anew has no other names by what its lost file said."""
     for path in ("/a", "/a/"):

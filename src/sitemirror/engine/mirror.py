@@ -94,7 +94,6 @@ class Mirror:
         self._run, self._resumed = self._begin()
         if space.stayed_up:
             session.pool.be_careful()
-        forget_deleted(space.state, space.tree)
         self._listing = Listing(space.state, self._run)
         self._ledger: Ledger = open_ledger(session, space, self._run)
         if self._resumed:
@@ -201,6 +200,7 @@ class Mirror:
 
             pages = PagesByUrl(self._space.state)
             await recall_links(self._space.tree, pages, self._session.pool, self._session.watch)
+        forget_deleted(self._space.state, self._space.tree)  # of which links may have to be recalled
         if not self._run.discovered:
             if self._plan.follows_links:
                 self._book.start(self._arrival.asked)

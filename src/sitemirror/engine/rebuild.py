@@ -242,8 +242,10 @@ def _kind(row: PageRow, *, as_page: bool) -> int | None:
 
 def _on_disk(tree: Tree, page: Remembered) -> Remembered:
     """A page of which the manifest tells no more than its path."""
-    if not tree.exists(page.path):
-        return page
+    if not tree.exists(page.path):  # Somebody deleted it; of two files perhaps only one.
+        beside = html_beside(page.path) if page.path.endswith(".md") else None
+        size = _size(tree, beside)
+        return page if size is None else page._replace(html_path=beside, html_size=size)
     data, is_page = tree.read(page.path), page.path.endswith((".md", ".html"))
     page = page._replace(size=len(data), sha256=sha256(data).hexdigest(), kind=1 if is_page else 2)
     html_path = html_beside(page.path) if page.path.endswith(".md") else page.path
