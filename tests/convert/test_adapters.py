@@ -32,7 +32,8 @@ def test_selectors_and_roles_are_known(generator: Generator) -> None:
     """A slip in a file is found here, not on a page."""
     tree = turbohtml.parse("<p>x</p>")
     selectors = [generator.content, generator.chrome.others, generator.noise, generator.unwrap, generator.formulas]
-    selectors += [generator.sign, generator.heading, generator.previous, generator.next, *generator.titles]
+    selectors += [generator.sign, generator.needed, generator.heading, generator.previous, generator.next]
+    selectors += generator.titles
     selectors += [part for tabs in (generator.tabs or {}).values() for part in (tabs.labels, tabs.panels)]
     for selector in filter(None, selectors):
         tree.select(selector)
@@ -191,6 +192,21 @@ def test_pages_in_a_frame_are_recognised_by_what_only_they_have() -> None:
         assert page.markdown == "## oil\n\nAll about oil.\n\n## gas\n\nAll about gas.\n"
     page = convert_html(f"<body>{section.format('oil')}<p>More.</p>", url="https://example.com/")
     assert page.markdown == "## oil\n\nAll about oil.\n\nMore.\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "box"),
+    [
+        ('<link rel=stylesheet href="/style/online.css">', "<div class=sidebar>"),
+        ('<script src="/lib/fzy.js"></script>', "<div id=toc>"),
+    ],
+)
+def test_a_file_that_is_called_like_a_generators_proves_nothing(head: str, box: str) -> None:
+    """Any site may have one; a box in its text is cut only where the page is that generator's in other ways, too."""
+    text = "<p>A long paragraph of the article, with more than a few words in it, and another sentence.</p>"
+    html = f"<title>T</title>{head}<main><h1>Lamps</h1>{text}{box}<p>Oil is cheap.</p></div>{text}</main>"
+    for content in ("auto", "main"):
+        assert "Oil is cheap." in convert_html(html, url="https://example.com/", content=content).markdown
 
 
 def test_a_title_page_alone_makes_no_docbook() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,32 @@ async def test_an_update_ends_where_a_saved_page_redirects_in_a_circle(
     pages = {page["url"]: page for page in copy.manifest["pages"]}
     assert "redirect loop" in pages[f"{site.url}/a"]["refresh_error"]
     assert site.count("/a") == 1
+
+
+@pytest.mark.parametrize("later", [*itertools.permutations((0.0, 0.1, 0.2))])
+@pytest.mark.parametrize("way_round", [("/b", "/c", "/a"), ("/b", "/c", "/b")])
+async def test_an_update_that_asks_a_whole_circle_at_once_keeps_its_copy(
+    site: Site, run: Crawl, copy: Copy, way_round: tuple[str, ...], later: tuple[float, ...]
+) -> None:
+    """Whichever answers first, and whether or not the circle goes through the page that is saved."""
+    site.html_page("/", "Home", '<a href="/a">a</a>')
+    site.html_page("/a", "A", "<p>a</p>")
+    await run()
+    kept = copy.files["a/index.html"]
+    site.html_page("/", "Home", '<a href="/a">a</a><a href="/b">b</a><a href="/c">c</a>')
+    for here, there, seconds in zip(("/a", "/b", "/c"), way_round, later, strict=True):
+        site.fault(here, faults.slow(seconds, faults.redirect_to(there, 301)), faults.redirect_to(there, 301))
+    report = await asyncio.wait_for(run(update=True, concurrency=3), 60)
+    assert (report.status, report.failed) == ("partial", 2)
+    assert copy.files["a/index.html"] == kept
+    pages = {page["url"]: page for page in copy.manifest["pages"]}
+    assert "redirect loop" in pages[f"{site.url}/a"]["refresh_error"]
+    assert {row["url"]: row["error"] for row in copy.manifest["failures"]} == {
+        f"{site.url}/b": "redirect loop",
+        f"{site.url}/c": "redirect loop",
+    }
+    logged = {tuple(line.split("\t")[1:]) for line in copy.text("_failed.log").splitlines()}
+    assert {(f"{site.url}/b", "redirect loop"), (f"{site.url}/c", "redirect loop")} <= logged
 
 
 async def test_an_update_keeps_what_redirects_out_of_the_site_at_the_second_hop(

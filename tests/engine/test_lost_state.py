@@ -104,6 +104,39 @@ async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy:
     assert verify(copy.folder).status is RunStatus.OK
 
 
+async def test_local_links_of_markdown_are_led_on_by_a_later_run(site: Site, run: Mirror, copy: Copy) -> None:
+    """The first run after the loss did without --links local: the links of files are recalled by the next with it."""
+    site.html_page("/a", "A", '<p>See <a href="/b">b</a>.</p>', etag="1")
+    site.html_page("/b", "B", "<h1>B</h1><p>b</p>", etag="1")
+    site.html_page("/c", "C", "<h1>C</h1><p>c</p>", etag="1")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run(links="local")
+    (copy.folder / "_state.sqlite3").unlink()
+    await run()
+    site.redirect("/b", "/c")
+    await run(links="local", update=True)
+    assert "See [b](../c/index.md)." in copy.text("a/index.md")
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("format", ["markdown", "both"])
+async def test_links_to_a_gone_page_whose_file_was_deleted_lead_to_the_site(
+    site: Site, run: Mirror, copy: Copy, format: str
+) -> None:
+    """The manifest alone knows which page that was; what is left of it is no stranger."""
+    site.html_page("/a", "A", '<p>See <a href="/b">b</a>.</p>', etag="1")
+    site.html_page("/b", "B", "<h1>B</h1><p>b</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run(links="local", format=format)
+    site.sitemap(urls=["/a"])
+    await run(links="local", format=format, update=True)
+    (copy.folder / "_state.sqlite3").unlink()
+    (copy.folder / "b/index.md").unlink()
+    await run(links="local", format=format)
+    assert f"See [b]({site.url}/b)." in copy.text("a/index.md")
+    assert verify(copy.folder).status is RunStatus.OK
+
+
 async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mirror, copy: Copy) -> None:
     """A file without an ending may have the name of a page's HTML but for that."""
     site.html_page("/x", "X", "<p>x</p>", etag="1")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from sitemirror import SitemirrorError, crawl, verify
+from sitemirror.fetch.pace import SystemClock
 from sitemirror.publish.report import RunStatus
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
@@ -37,6 +39,40 @@ async def test_pages_that_redirect_for_now_keep_their_copies(site: Site, run: Mi
     assert [site.count(path) for path in paths] == [1, 1, 1]
     assert report.changed == 1
     assert not any("refresh_error" in page for page in copy.pages.values())
+
+
+class Later(SystemClock):
+    """The clock of somebody who comes back after some days."""
+
+    def __init__(self, days: int) -> None:
+        super().__init__()
+        self._days = timedelta(days=days)
+
+    def now(self) -> datetime:
+        return super().now() + self._days
+
+
+async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror, copy: Copy) -> None:
+    """For a week updates are `partial`, then the copy that stays is only a warning; leading elsewhere is news again."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    for name in "bc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    kept = copy.text("a/index.md")
+    site.fault("/a", redirect_to("/b", 302))
+    assert (await run(update=True)).status == "partial"
+    assert (await run(update=True, clock=Later(6))).status == "partial"
+    report = await run(update=True, clock=Later(8))
+    assert report.status == "ok"
+    assert any("1 page kept as saved, though redirected elsewhere" in warning for warning in report.warnings)
+    assert copy.text("a/index.md") == kept
+    assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/b"
+    site.fault("/a", redirect_to("/c", 302))
+    assert (await run(update=True, clock=Later(9))).status == "partial"
+    site.heal("/a")
+    report = await run(update=True, clock=Later(30))
+    assert (report.status, report.warnings) == ("ok", ())
 
 
 async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror, copy: Copy) -> None:
@@ -213,6 +249,46 @@ async def test_a_deleted_page_that_cannot_be_had_again_is_a_failure(site: Site, 
     assert verify(copy.folder).status is RunStatus.OK
     site.heal("/a")
     assert (await run()).successful == 2
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("deleted", ["md", "html"])
+async def test_half_a_page_that_cannot_be_had_again_is_told(site: Site, run: Mirror, copy: Copy, deleted: str) -> None:
+    """Of Markdown and HTML one was deleted: the other stays, and the run and the manifest say what is missing."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="both")
+    (copy.folder / f"a/index.{deleted}").unlink()
+    site.fault("/a", status(500))
+    report = await run(format="both", update=True)
+    assert report.status == "partial"
+    missing = f"HTTP 500; {copy.folder.name}/a/index.{deleted} was deleted, and cannot be had"
+    assert copy.pages["/a"]["refresh_error"] == missing
+    assert f"{site.url}/a: {missing}" in report.warnings
+    site.heal("/a")
+    report = await run(format="both", update=True)
+    assert (report.status, report.new) == ("ok", 0)
+    assert (copy.folder / f"a/index.{deleted}").exists()
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mirror, copy: Copy) -> None:
+    """Its Markdown was deleted: the HTML is nobody else's, and if the page comes back, it is known what is missing."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>")
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="both")
+    site.sitemap(urls=["/b"])
+    await run(format="both", update=True)
+    (copy.folder / "a/index.md").unlink()
+    assert (await run(format="both", update=True)).status == "ok"
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/a"]
+    assert verify(copy.folder).status is RunStatus.OK
+    site.sitemap(urls=["/a", "/b"])
+    assert (await run(format="both")).status == "partial"
+    assert copy.pages["/a"]["refresh_error"] == f"{copy.folder.name}/a/index.md was deleted"
+    assert (await run(format="both", update=True)).status == "ok"
     assert verify(copy.folder).status is RunStatus.OK
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from sitemirror import verify
 from sitemirror.errors import NoSitemap, OutputError
+from sitemirror.publish.report import RunStatus
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
-from tests.site.faults import ok, partial, status
+from tests.site.faults import ok, partial, redirect_to, status
 
 
 async def test_a_sitemap_cut_off_in_transit_is_read_again(site: Site, run: Mirror) -> None:
@@ -104,6 +105,37 @@ async def test_another_commands_queue_is_not_this_commands_scope(site: Site, run
     assert report.successful == 7
 
 
+_PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR<p>not a paragraph</p>"
+_PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
+
+
+@pytest.mark.parametrize(("body", "kind"), [(_PNG, "image/png"), (_PDF, "application/pdf")])
+@pytest.mark.parametrize("sent_as", ["text/html", "text/plain"])
+async def test_a_file_that_is_sent_as_a_page_is_none(
+    site: Site, run: Mirror, copy: Copy, body: bytes, kind: str, sent_as: str
+) -> None:
+    """The first bytes tell what it is, and it is skipped with that reason; what only begins with such letters stays."""
+    site.page("/file", body, type=sent_as)
+    site.html_page("/ok", "Ok", "<p>ok</p>")
+    site.page("/gif", "GIF89a is an old format, and ftyp a box.", type="text/html")
+    site.sitemap(urls=["/file", "/gif", "/ok"])
+    report = await run()
+    assert (report.status, report.skipped) == ("ok", 1)
+    assert [row["reason"] for row in copy.manifest["skips"]] == [f"content type {kind}, sent as {sent_as}"]
+    assert copy.pages.keys() == {"/gif", "/ok"}
+
+
+async def test_a_file_that_is_sent_as_a_page_is_copied_as_it_is(site: Site, run: Mirror, copy: Copy) -> None:
+    """In a copy with its assets it is one of them, and nobody looks for links in it."""
+    site.html_page("/", "Home", '<img src="/picture">')
+    site.page("/picture", _PNG, type="text/html")
+    site.sitemap(urls=["/"])
+    await run(format="html")
+    assert (copy.folder / copy.pages["/picture"]["path"]).read_bytes() == _PNG
+    assert copy.pages["/picture"]["path"] == "picture"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
 async def test_retries_reach_what_a_redirect_leads_to(site: Site, run: Mirror) -> None:
     """--on-error retry tries a redirect's target again, like any other page."""
     site.redirect("/a", "/target")
@@ -138,6 +170,30 @@ async def test_failures_put_off_are_logged_when_they_are_given_up(site: Site, ru
     lines = (copy.folder / "_failed.log").read_text("utf-8").splitlines()
     assert [line.split("\t")[1:] for line in lines] == [[f"{site.url}/a", "HTTP 500"]]
     assert site.count("/a") == 2
+
+
+@pytest.mark.parametrize("listed", [("/a",), ("/a", "/b"), ("/b", "/a"), ("/a", "/hop", "/b", "/c")])
+@pytest.mark.parametrize("hop", ["/b", "/hop"])
+@pytest.mark.parametrize("then", ["", "/c"])
+async def test_what_redirects_to_a_page_that_comes_at_the_second_try_is_a_name_of_it(
+    site: Site, run: Mirror, copy: Copy, listed: tuple[str, ...], hop: str, then: str
+) -> None:
+    """--on-error retry: the old copy of what redirects goes when the page is there, in the same run."""
+    site.html_page("/a", "A", "<p>old</p>")
+    site.html_page("/c", "C", "<p>c</p>")
+    site.sitemap(urls=["/a"])
+    await run()
+    site.sitemap(urls=listed)
+    site.redirect("/a", hop)
+    site.redirect("/hop", "/b")
+    site.html_page("/b", "B", "<p>b</p>")
+    site.fault("/b", status(500), status(500), redirect_to(then, 301) if then else ok())
+    report = await run(update=True, on_error="retry", concurrency=4, re_download_all=True, max_retries=2)
+    assert report.status == "ok"
+    end = then or "/b"
+    assert f"{site.url}/a" in copy.pages[end]["aliases"]
+    assert "a/index.md" not in copy.files
+    assert "refresh_error" not in copy.pages[end]
 
 
 async def test_a_state_damaged_inside_is_set_aside_and_rebuilt(site: Site, run: Mirror, copy: Copy) -> None:

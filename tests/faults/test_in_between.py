@@ -127,3 +127,30 @@ def test_a_page_that_takes_the_place_of_one_that_is_gone(site: Site, out: Path, 
         assert run_cli("mirror", site.url, *options).returncode == 0
     assert "/a.html itself" in file.read_text(encoding="utf-8")
     assert run_cli("verify", file.parents[1]).returncode == 0
+
+
+@pytest.mark.parametrize("step", ["rebuilt", "links-recalled:1", "links-recalled:2"])
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+def test_links_between_files_are_led_on_after_a_kill_in_rebuilding(
+    site: Site, run_cli: RunCli, out: Path, format: str, step: str
+) -> None:
+    """The state is lost, and its rebuilding killed: what files link to each other by is known all the same."""
+    if format == "html" and step != "rebuilt":
+        pytest.skip("HTML tells by itself what its links were")
+    leaves = [f"/leaf/{number}" for number in range(20)]
+    for leaf in leaves:
+        site.html_page(leaf, leaf, link("/b"), etag="1")
+    site.html_page("/b", "B", "<h1>B</h1><p>b</p>", etag="1")
+    site.html_page("/c", "C", "<h1>C</h1><p>c</p>", etag="1")
+    site.sitemap(urls=[*leaves, "/b", "/c"])
+    options = ("--format", format, *(("--links", "local") if format != "html" else ()), "--update")
+    _run(run_cli, site, out, "mirror", *options)
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    (copy.folder / "_state.sqlite3").unlink()
+    site.redirect("/b", "/c")
+    _run(run_cli, site, out, "mirror", *options, die_at=step)
+    _run(run_cli, site, out, "mirror", *options)
+    ending = "html" if format == "html" else "md"
+    for leaf in leaves:
+        assert f"../../c/index.{ending}" in copy.text(f"{leaf[1:]}/index.{ending}")
+    _sound(run_cli, out)

@@ -145,6 +145,32 @@ async def test_parts_of_one_host_go_one_after_the_other(site: Site, out: Path) -
     assert order == ["a"] * 3 + ["b"] * 3
 
 
+@pytest.mark.parametrize("limit", [0, 2])
+async def test_what_one_part_of_a_host_lacks_is_counted_with_the_other(site: Site, out: Path, limit: int) -> None:
+    """A page of the first part fails, others are not reached: the second part, whose scope they are not in, has all."""
+    for part in "ab":
+        site.fill(4, f"/{part}")
+    site.html_page("/c", "C", "<p>c</p>")
+    site.sitemap()
+    site.fault("/a/0001", faults.status(404))
+    for _ in range(2):
+        report = await mirror_sites([f"{site.url}/a/", f"{site.url}/b/"], output=out, rate_limit=0, max_pages=limit)
+        assert report.status == "partial"
+        assert (report.total_pages, report.failed, report.skipped) == (9, 1, 1)
+        assert report.successful + report.not_reached == 7
+        limit = 0
+    assert report.not_reached == 0
+
+
+async def test_two_ways_into_a_host_count_its_failures_once(site: Site, out: Path) -> None:
+    """Two crawls of one host, which have one scope."""
+    site.html_page("/", "Home", '<a href="/a">a</a><a href="/b">b</a>')
+    site.html_page("/a", "A", '<a href="/">home</a>')
+    site.fault("/b", faults.status(404))
+    report = await crawl_sites([f"{site.url}/", f"{site.url}/a"], output=out, rate_limit=0)
+    assert (report.total_pages, report.successful, report.failed) == (3, 2, 1)
+
+
 async def test_sites_that_list_each_other_wait_for_each_other(site: Site, out: Path) -> None:
     """A site whose sitemap lists pages of another one's host is begun again when that one has let go of the folder."""
     docs, blog = settle(site, "docs.town", "blog.town", pages=3)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sitemirror import mirror
-from sitemirror.engine.turns import BEYOND
+from sitemirror.engine.rounds import BEYOND
 from sitemirror.events import Event, Progress
 from tests.conftest import RunCli
 from tests.fetch.clocks import JumpingClock

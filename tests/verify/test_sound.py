@@ -120,3 +120,20 @@ def test_a_page_that_went_and_came_back_broken_is_sound(site: Site, out: Path) -
     site.fault("/page/0002", faults.status(410))
     assert sitemirror.mirror_sync(site.url, output=out, rate_limit=0, update=True).successful == 2
     assert sitemirror.verify(out).problems == ()
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+def test_an_anchor_that_the_site_lacks_is_no_damage(site: Site, out: Path, format: str) -> None:
+    """It is noted; one that the copy has lost, or of which nobody can tell that the site never had it, is wrong."""
+    site.html_page("/", "Home", '<a href="/b#dead">b</a><a href="/b#there">b</a><a href="#none">here</a>')
+    site.html_page("/b", "B", '<h1 id="there">B</h1>')
+    sitemirror.crawl_sync(site.url, output=out, rate_limit=0, format=format)
+    folder = out / f"127.0.0.1_{site.port}"
+    report = sitemirror.verify(folder)
+    assert (report.status, report.problems) == (RunStatus.OK, ())
+    [note] = report.warnings
+    assert note.startswith("2 links to places that the site's own pages lack, such as from ")
+    page = folder / "b/index.html"
+    page.write_text(page.read_text("utf-8").replace("there", "three"), "utf-8")
+    kinds = sorted(problem.kind for problem in sitemirror.verify(folder).problems)
+    assert kinds == ["anchor", "anchor", "changed"]

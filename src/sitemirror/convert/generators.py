@@ -96,6 +96,7 @@ class Generator:
     name: str
     marks: tuple[str, ...] = ()
     sign: str = ""  # an element that hardly any other pages have
+    needed: str = ""  # an element without which a mark proves nothing: others may have files of that name
     content: str = ""
     around: str = ""  # the head of a section: the content holds all of these
     is_body: bool = False  # what is left of the body without the chrome is content
@@ -136,7 +137,8 @@ class Vocabulary:
 
 def recognise(signature: str, body: Element) -> tuple[Generator, ...]:
     """The generators that made a page. More than one is common: themes are built on one another."""
-    if found := _named(signature):
+    found = tuple(one for one in _named(signature) if not one.needed or body.select_one(one.needed) is not None)
+    if found:
         return found
     signed = _signed()
     # All at once, since hardly any page has one of them.
@@ -201,6 +203,7 @@ def read_generator(text: str) -> Generator:
         name=data.pop("name"),
         marks=tuple(data.pop("recognised_by", ())),
         sign=any_of(data.pop("recognised_in", ())),
+        needed=any_of(data.pop("only_with", ())),
         content=any_of([selector for selector in content if selector != "body"]),
         around=any_of(data.pop("around", ())),
         is_body="body" in content,

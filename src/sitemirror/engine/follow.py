@@ -13,7 +13,8 @@ from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session
 from sitemirror.model import TOO_LARGE
 from sitemirror.settings import Settings
-from sitemirror.store.ledger import Known, Ledger
+from sitemirror.store.known import Known
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook, Linked, Undecided
 from sitemirror.store.schema import UNREAD
 

@@ -19,7 +19,8 @@ from sitemirror.errors import OutputError
 from sitemirror.model import Failed, Skipped
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store import paths
-from sitemirror.store.ledger import Known, Ledger, SavedPage
+from sitemirror.store.known import Known
+from sitemirror.store.ledger import Ledger, SavedPage
 from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
 from sitemirror.store.names import ENCODING, can_be_written
 from sitemirror.store.placement import PROVISIONAL_DIGITS, fold_key

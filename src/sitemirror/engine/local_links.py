@@ -50,32 +50,6 @@ async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDL
     return await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
 
 
-def recall_links(tree: Tree, pages: PagesByUrl) -> None:
-    """After the state was lost: links between files were to the pages of those files, or what these do next would
-    leave dead links behind. Which place on a page was meant only its anchor tells."""
-    urls_by_path = pages.urls_by_path()
-    batch: list[Relinked] = []
-    for page in pages.pages():
-        data = tree.read(page.path) if tree.exists(page.path) else b""
-        if sha256(data).hexdigest() != page.sha256:
-            continue
-        led: list[tuple[str, str]] = []
-
-        def recall(destination: str, source: str = page.path, led: list[tuple[str, str]] = led) -> None:
-            path, mark, fragment = destination.partition("#")
-            there = target_of(source, unquote(path)) if path and is_local(destination) else None
-            if there in urls_by_path:
-                led.append((destination, urls_by_path[there] + mark + fragment))
-
-        relink_markdown(data.decode("utf-8", "replace"), change=recall)
-        if led:
-            batch.append(Relinked(page.id, len(data), page.sha256, _pack(led), is_vague=True))
-        if len(batch) >= _BATCH:
-            pages.relinked(batch)
-            batch.clear()
-    pages.relinked(batch)
-
-
 async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> int:
     count = 0
     batch: list[Relinked] = []
@@ -127,7 +101,7 @@ class _Linker:
             digest = sha256(data).hexdigest()
         else:
             data = before
-        links = _pack(relinker.led)
+        links = pack_links(relinker.led)
         if digest == page.sha256 and links == page.links and (not links or digest == page.linked):
             return None
         return Relinked(page.id, len(data), digest, links, relinker.is_vague)
@@ -249,7 +223,8 @@ class _Shelf(Generic[K, V]):
         return found
 
 
-def _pack(led: list[tuple[str, str]]) -> bytes:
+def pack_links(led: list[tuple[str, str]]) -> bytes:
+    """What the links of a file are, and were, as the state keeps it."""
     return zlib.compress(orjson.dumps(led)) if led else b""
 
 

@@ -23,13 +23,16 @@ from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
+from sitemirror.settings import Links
 from sitemirror.stopwatch import Phase
 from sitemirror.store.gone import forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
+from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.paths import host_folder
 from sitemirror.store.reopening import reopen_names
+from sitemirror.store.restore import TO_RECALL
 from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
 
@@ -91,7 +94,6 @@ class Mirror:
         self._run, self._resumed = self._begin()
         if space.stayed_up:
             session.pool.be_careful()
-        forget_deleted(space.state, space.tree)
         self._listing = Listing(space.state, self._run)
         self._ledger: Ledger = open_ledger(session, space, self._run)
         if self._resumed:
@@ -193,6 +195,12 @@ class Mirror:
 
     async def _discover(self) -> None:
         """Finishes before the first page is fetched, so that the total is known."""
+        if self._settings.links is Links.LOCAL and self._space.state.get(TO_RECALL):
+            from sitemirror.engine.recall import recall_links
+
+            pages = PagesByUrl(self._space.state)
+            await recall_links(self._space.tree, pages, self._session.pool, self._session.watch)
+        forget_deleted(self._space.state, self._space.tree)  # of which links may have to be recalled
         if not self._run.discovered:
             if self._plan.follows_links:
                 self._book.start(self._arrival.asked)

@@ -7,13 +7,14 @@ import json
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from sitemirror import failpoint
 from sitemirror.engine.absences import Absences
 from sitemirror.engine.durability import force_to_disk
 from sitemirror.engine.plan import Plan
-from sitemirror.engine.session import Session
+from sitemirror.engine.session import Session, stamp
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
 from sitemirror.publish.contents import write_contents
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 _NAMED_STRAYS: Final = 10
 """Some sites point every canonical at their home page; naming each page would drown all else."""
+
+FOR_NOW_AT_MOST: Final = timedelta(days=7)
+"""Until then somebody may yet mend it, and has to know; later it is how the site is, and no run is `partial` for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +126,14 @@ async def _publish(
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.message}")
     counts = survey.counts()
-    if counts.refresh_failed:
-        session.warn(f"{counted(counts.refresh_failed, 'page')} could not be brought up to date; old copies are kept")
+    long_since = survey.redirected_since(stamp(session.clock.now() - FOR_NOW_AT_MOST))
+    if long_since:
+        session.warn(
+            f"{counted(long_since, 'page')} kept as saved, though redirected elsewhere for over a week; "
+            "--re-download-all takes where they lead"
+        )
+    if old := counts.refresh_failed - long_since:
+        session.warn(f"{counted(old, 'page')} could not be brought up to date; old copies are kept")
     if complete:
         Placement(space.state, tree).mark_published()
         run = replace(run, finished=True)
@@ -137,7 +147,7 @@ async def _publish(
             writer.manifest(header),
             writer.index(header),
             None if mirror_index is None else writer.mirror_index(mirror_index),
-            incomplete=bool(listing.failed_sitemaps or counts.refresh_failed or unread),
+            incomplete=bool(listing.failed_sitemaps or old or unread),
         )
 
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from sitemirror import urls
-from sitemirror.choices import Links
+from sitemirror import failpoint, urls
 from sitemirror.convert import PageKind, page_kind, read_front_matter_url
-from sitemirror.engine.local_links import recall_links
 from sitemirror.engine.rebuild_links import NAME, knit, read_links
 from sitemirror.engine.session import Session, stamp
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
@@ -22,9 +20,8 @@ from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter
 from sitemirror.store.moves import ASIDE, html_beside
-from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.restore import RESCUED, Remembered, Restorer
+from sitemirror.store.restore import RESCUED, TO_RECALL, TO_SETTLE, Remembered, Restorer
 from sitemirror.store.state import State
 from sitemirror.text import counted
 
@@ -47,9 +44,10 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
             knitter.fill_depths()
         trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
         lost = _refetch_strays(restorer, tree)
-    knitter.settle_places()
-    if session.settings.links is Links.LOCAL:
-        recall_links(tree, PagesByUrl(state))
+        state.put(TO_RECALL, True)
+        state.put(TO_SETTLE, True)
+    failpoint.reached("rebuilt")
+    settle_links(state)
     if lost:
         session.warn(f"{counted(lost, 'page')} had been on the move when the state was lost; fetched again")
     if kept := from_manifest + trusted.found:
@@ -60,6 +58,12 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
             "--re-download-all fetches what is missing"
         )
     return bool(from_manifest or trusted.found or trusted.missing)
+
+
+def settle_links(state: State) -> None:
+    """The last step of rebuilding, of which a kill may come in the way."""
+    Knitter(state).settle_places()
+    state.put(TO_SETTLE, False)
 
 
 @dataclass(slots=True)
@@ -238,8 +242,10 @@ def _kind(row: PageRow, *, as_page: bool) -> int | None:
 
 def _on_disk(tree: Tree, page: Remembered) -> Remembered:
     """A page of which the manifest tells no more than its path."""
-    if not tree.exists(page.path):
-        return page
+    if not tree.exists(page.path):  # Somebody deleted it; of two files perhaps only one.
+        beside = html_beside(page.path) if page.path.endswith(".md") else None
+        size = _size(tree, beside)
+        return page if size is None else page._replace(html_path=beside, html_size=size)
     data, is_page = tree.read(page.path), page.path.endswith((".md", ".html"))
     page = page._replace(size=len(data), sha256=sha256(data).hexdigest(), kind=1 if is_page else 2)
     html_path = html_beside(page.path) if page.path.endswith(".md") else page.path

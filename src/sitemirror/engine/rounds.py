@@ -14,22 +14,26 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.queue import Queue
 from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.tally import Tally
-from sitemirror.engine.turns import BEYOND, Turn
 from sitemirror.engine.visit import Result, Visitor
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import Aborted
 from sitemirror.events import PageStarted, Progress
+from sitemirror.fetch.turns import Turn
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.memory import return_large_blocks
 from sitemirror.model import Failed
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
-from sitemirror.store.ledger import Known, Ledger
+from sitemirror.store.known import Known
+from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import Row
 from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo
 from sitemirror.store.survey import Counts
+
+BEYOND: Final = 16
+"""Pages that may be on their way from the network to the disk beside those being fetched. What a kill can cost."""
 
 GRACE: Final = 2.0
 """Seconds that requests in flight have to end by themselves after Ctrl+C."""
@@ -121,7 +125,7 @@ class Rounds:
                 await clerk
             for known, failure in self._put_off.values():  # stopped before their turn came again
                 self._visitor.give_up(known, failure)
-            self._visitor.tell_unread_dates()
+            self._visitor.due.tell_unread_dates()
             self._ledger.commit()
 
     async def _levels(self, clerk: asyncio.Task[None]) -> None:
@@ -148,11 +152,11 @@ class Rounds:
 
     async def _round(self, due: Selection, clerk: asyncio.Task[None], *, retries_left: int) -> None:
         """Visits all of a selection once."""
-        queue = Queue(self._ledger, due)
+        queue = Queue(self._ledger, due, self._session.pace.is_paused)
         self._visitor.begin_round()
         turns = asyncio.Semaphore(self._settings.concurrency)
         slots = [
-            asyncio.create_task(self._slot(queue, Turn(turns), will_retry=retries_left > 0))
+            asyncio.create_task(self._slot(queue, Turn(turns, queue.has_others), will_retry=retries_left > 0))
             for _ in range(self._settings.concurrency + BEYOND)
         ]
         stop = asyncio.create_task(self._session.stop.wait())
@@ -204,7 +208,7 @@ class Rounds:
             self._leave_out(known, reason)
             return Result()
         check_reachable(self._session)
-        freshness = self._visitor.freshness(known)
+        freshness = self._visitor.due.freshness(known)
         if freshness is Freshness.FRESH:
             self._ledger.checked(known.id)
             await asyncio.sleep(0)  # a long row of fresh pages must not starve the others

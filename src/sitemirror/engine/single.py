@@ -15,7 +15,7 @@ from sitemirror.engine.arrival import MAX_HOPS, unreachable
 from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.exchange import Head
-from sitemirror.fetch.media import sniff
+from sitemirror.fetch.media import binary_type, sniff
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
@@ -116,6 +116,8 @@ def _fetched(found: Fetched) -> Source:
         raise NoPage(
             f"{found.url} cannot be converted: content type {found.content_type}", hint="give a page's address"
         )
+    if binary := binary_type(found.body):
+        raise NoPage(f"{found.url} cannot be converted: it is {binary}", hint="give a page's address")
     body = as_html(found.body) if found.content_type == XHTML else found.body
     return Source(body, found.url, kind, found.charset)
 

@@ -14,13 +14,13 @@ from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
-from sitemirror.engine.turns import Turn
 from sitemirror.fetch.exchange import Head
-from sitemirror.fetch.media import sniff
+from sitemirror.fetch.media import binary_type, sniff
 from sitemirror.fetch.stream import Stream
+from sitemirror.fetch.turns import Turn
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
-from sitemirror.store.ledger import Known
+from sitemirror.store.known import Known
 from sitemirror.store.names import ENCODING
 from sitemirror.store.restore import RESCUED
 from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
@@ -61,10 +61,10 @@ class Taker:
             self.first = None
             return await self._read(known, first, turn)
         if self._plan.html:
-            outcome = self._rescued(known) or await self._anything(known, validators)
+            outcome = self._rescued(known) or await self._anything(known, validators, turn)
         else:
             outcome = await self._session.fetcher.get(
-                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page
+                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, turn=turn
             )
         if isinstance(outcome, Fetched) and outcome.status in _NO_CONTENT:
             return _nothing(known.url, outcome.status)
@@ -93,6 +93,8 @@ class Taker:
         kind = _kind(fetched.content_type)
         if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
             return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
+        if kind in ("html", "text") and (found := binary_type(fetched.body)):
+            return _other_type(fetched.url, fetched.status, found, len(fetched.body), sent_as=fetched.content_type)
         body = as_html(fetched.body) if fetched.content_type == XHTML else fetched.body
         source = Source(body, fetched.url, fetched.charset)
         watch = self._session.watch
@@ -107,9 +109,11 @@ class Taker:
 
     # --- anything ----------------------------------------------------------------------------------------------
 
-    async def _anything(self, known: Known, validators: Validators) -> Answer | Fetched:
+    async def _anything(self, known: Known, validators: Validators, turn: Turn) -> Answer | Fetched:
         """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
-        stream = self._session.fetcher.stream(known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators)
+        stream = self._session.fetcher.stream(
+            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, turn=turn
+        )
         async with stream as answer:
             if not isinstance(answer, Stream):
                 return answer
@@ -122,6 +126,8 @@ class Taker:
             begun = await anext(chunks, b"")
             if not head.content_type:
                 head = replace(head, content_type=sniff(begun))
+            elif _kind(head.content_type) == "html" and (found := binary_type(begun)):
+                head = replace(head, content_type=found)
             if _kind(head.content_type) in ("html", "css", "svg"):
                 body = b"".join([begun, *[piece async for piece in chunks]])
                 return _cut_short(known.url, head, answer.error) if answer.error else self._fetched(head, body)
@@ -181,5 +187,6 @@ def _is_page(head: Head) -> Skipped | None:
     return _other_type(head.url, head.status, head.content_type, head.content_length)
 
 
-def _other_type(url: str, status: int, content_type: str, size: int | None) -> Skipped:
-    return Skipped(url, f"content type {content_type}", content_type=content_type, size_bytes=size, status=status)
+def _other_type(url: str, status: int, content_type: str, size: int | None, *, sent_as: str = "") -> Skipped:
+    reason = f"content type {content_type}" + (f", sent as {sent_as}" if sent_as else "")
+    return Skipped(url, reason, content_type=content_type, size_bytes=size, status=status)

@@ -42,7 +42,7 @@ from sitemirror.store import paths
 from sitemirror.store.browse import Browser, Kind, contained
 from sitemirror.store.glance import HtmlFile, NoGlance, glance
 from sitemirror.store.lock import LOCK_NAME
-from sitemirror.text import printable
+from sitemirror.text import counted, printable
 
 _PROCESSED: Final = "_processed.txt"
 _TRACES: Final = (STATE_FILE, _PROCESSED, "_checkpoint.json", LOCK_NAME)
@@ -117,6 +117,7 @@ class _Check:
         self._named: set[str] = set()
         self._hosts: set[str] = set()  # folders of other hosts that have pages of this mirror
         self._html: dict[str, HtmlFile] = {}
+        self._unsure: set[str] = set()  # HTML of which nobody can say that it is as one page of the site was
         self._exact: tuple[str, Linked] = ("", Linked())  # the file that was looked at closely last
         self._unfinished = False
         self._state_known = False
@@ -243,6 +244,8 @@ class _Check:
             read = html_links
         else:
             read = html_links if path.endswith(".html") and type not in _AS_SENT else None
+        if not is_markdown and (digest is None or row.aliases):  # A name may be another page that said the same.
+            self._unsure.add(path)
         by = MANIFEST if is_first or known is None else STATE_FILE
         if read is None:
             self._files.compare(path, size, digest, by)
@@ -290,13 +293,26 @@ class _Check:
             data = self._files.body(path, None, None, MANIFEST) if path.endswith(".md") else None
             if data is not None:
                 self._links.has(path, anchors(data.decode("utf-8", "replace")))
+        of_the_site, first = 0, ""
         for source, target, name in self._links.unanchored():
             if not self._is_meant(source, target, name):
                 continue
             what = "itself" if source == target else self._where(target)
+            if self._is_as_saved(source) and self._is_as_saved(target):
+                first = first if of_the_site else f"{self._where(source)} to #{name} in {what}"
+                of_the_site += 1
+                continue
             self._findings.add(
                 ProblemKind.ANCHOR, self._where(source), f"links to #{name} in {what}, where no such place is"
             )
+        if of_the_site:
+            told = f"{counted(of_the_site, 'link')} to places that the site's own pages lack"
+            self._findings.warn(f"{told}, such as from {first}")
+
+    def _is_as_saved(self, path: str) -> bool:
+        """Whether a page is HTML that is unchanged since it was saved, and so has the places that the site gave it."""
+        doubtful = path in self._unsure or path in self._files.bad
+        return path.endswith(".html") and path in self._named and not doubtful
 
     def _is_meant(self, source: str, target: str | None, name: str = "") -> bool:
         """Whether a file really has a link that leads nowhere: looking closely at every Markdown file would be slow."""

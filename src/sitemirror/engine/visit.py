@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from sitemirror import failpoint
-from sitemirror.discover.dates import parse_lastmod
 from sitemirror.engine.absences import told
+from sitemirror.engine.due import Due
 from sitemirror.engine.follow import REDIRECTS_OUT, Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.robots import RobotsBook
-from sitemirror.engine.session import Session, unstamp
+from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Taken
 from sitemirror.engine.taker import Answer, Taker
-from sitemirror.engine.turns import Turn
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
-from sitemirror.frontier.freshness import Copy, Freshness, judge
+from sitemirror.fetch.turns import Turn
+from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
 from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
-from sitemirror.store.ledger import Known, Ledger
-from sitemirror.store.schema import UNREAD, Row
-from sitemirror.text import counted
+from sitemirror.store.known import Known
+from sitemirror.store.ledger import Ledger
+from sitemirror.store.schema import FOR_NOW, UNREAD, Row
 
 MAX_REDIRECTS: Final = 10
+LOOP: Final = "redirect loop"
+REDIRECTS: Final = "redirects: "
 _FOR_NOW: Final = frozenset((302, 303, 307))
 
 
@@ -65,13 +68,13 @@ class Visitor:
         self._keeper = keeper
         self._taker = taker
         self._follow = follow
+        self.due = Due(session, plan, ledger, keeper)
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
         self.to_compare = 0
         """Pages to be fetched whole: what was a name of theirs is a page, too, and nobody knows what they say."""
-        self._unread_dates = 0
-        self._unread_date: tuple[str, str] | None = None  # the first of them, with its URL
         self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
+        self._let_down: dict[int, list[Known]] = {}  # those whose copies stay, as that failed: it may come yet
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
 
     def begin(self) -> None:
@@ -79,45 +82,10 @@ class Visitor:
         for name, end in self._ledger.unsaved_names():
             self._awaiting.setdefault(end.id, []).append(name)
 
-    # --- deciding ----------------------------------------------------------------------------------------------
-
-    def freshness(self, known: Known) -> Freshness:
-        """Whether `--update` has to ask for a URL that an earlier run settled."""
-        if known.status in (Row.QUEUED, Row.FAILED) or known.seen == UNREAD or not self._session.settings.update:
-            return Freshness.FETCH
-        if self._session.settings.re_download_all:
-            return Freshness.FETCH
-        dates = [known.lastmod] if known.lastmod else []
-        if known.status is Row.SAVED:
-            dates += self._ledger.lastmods_of_aliases(known.id)
-        if self._plan.follows_links or (known.status is Row.REDIRECT and known.transient):
-            dates.clear()  # A sitemap's, of long ago: this run has read none. Or of a page that we never had.
-        lastmods = [*map(parse_lastmod, dates)]
-        if None in lastmods:
-            self._unread_dates += 1
-            self._unread_date = self._unread_date or (known.url, dates[lastmods.index(None)])
-        mtime = self._keeper.mtime(known) if known.path and known.status is Row.SAVED else unstamp(known.at)
-        fetched_at = unstamp(known.fetched_at or known.at)
-        copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
-        found = judge(copy, lastmods)
-        if found is Freshness.FRESH and known.run and not known.lastmod and known.validators:
-            return Freshness.ASK  # The dates are those of its other names, and it is listed without one.
-        # Links carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to rely on of what led
-        # elsewhere, or was no page: it may be one by now.
-        is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
-        return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
-
     def leave(self, known: Known) -> None:
         """A page that this run does not ask for stays, with what it links to."""
         self._ledger.checked(known.id)
         self._follow.unchanged(known)
-
-    def tell_unread_dates(self) -> None:
-        """Says once for the run that pages were asked for because nobody can tell how old they are."""
-        if self._unread_date is not None:
-            url, date = self._unread_date
-            pages = counted(self._unread_dates, "page")
-            self._session.warn(f"{pages} asked for again: lastmod cannot be read, such as {date[:100]!r} of {url}")
 
     def begin_round(self) -> None:
         """What redirects led to in an earlier round may be visited again if it is due again."""
@@ -183,6 +151,7 @@ class Visitor:
                 return self._redirected(chain, answer)
             case Failed():
                 self._keep_copies(chain[:-1], answer.reason)
+                self._let_down.setdefault(known.id, []).extend(filter(_has_copy, chain[:-1]))
                 return self._failed(known, answer)
             case Skipped():
                 self._keep_copies(chain[:-1], answer.reason)
@@ -227,8 +196,8 @@ class Visitor:
             skip = Skipped(known.url, f"{REDIRECTS_OUT}{location} ({refused})")
             self._keep_copies(chain[:-1], skip.reason)
             return self._skipped(known, skip)
-        if any(location == earlier.url for earlier in chain):
-            return self._loop(chain, location)
+        if earlier := [each for each in chain if each.url == location]:
+            return self._loop(chain, earlier)
         if len(chain) > MAX_REDIRECTS:
             self._keep_copies(chain[:-1], "too many redirects")
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
@@ -238,7 +207,7 @@ class Visitor:
         stays = redirect.status in _FOR_NOW and _has_copy(known) and not settings.re_download_all
         if stays:
             # Under repair, or logged out: the page is where it was, says the server, and its copy is all we have.
-            self._keep_copy(known, f"redirects for now to {location}", transient=False)
+            self._keep_copy(known, FOR_NOW + location, transient=False)
             chain.clear()
         waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
         if not self._ledger.is_settled(target):
@@ -255,26 +224,45 @@ class Visitor:
             return target
         if stays:
             return Result()
-        end = target if target.id in self._in_flight else self._ledger.end_of(target)
+        way = self._way(target, chain)
+        end = way[-1]
+        if end in chain or (end.status is Row.REDIRECT and end.id not in self._in_flight):
+            return self._loop(chain, way)
         self._name(end, [*(each.url for each in chain), *names])
         if not _has_copy(known):
             self._lead(known, target, redirect)
-        if end.id in self._in_flight and end.id != known.id:
+        if end.id in self._in_flight:
             self._followers.setdefault(end.id, []).extend(filter(_has_copy, chain))
         else:
             self._share_fate([*chain, target], end)
         return Result()
 
-    def _loop(self, chain: list[Known], location: str) -> Result:
+    def _way(self, target: Known, chain: list[Known]) -> list[Known]:
+        """Where a URL leads, step by step, to what is on its way just now, or back into the chain that led to it."""
+        way: list[Known] = []
+        mine = {each.id: each for each in chain}
+        for step in self._ledger.way_from(target):
+            way.append(mine.get(step.id, step))
+            if step.id in mine or step.id in self._in_flight:
+                break
+        return way
+
+    def _loop(self, chain: list[Known], way: list[Known]) -> Result:
+        """Leads back into the chain, or into a circle that is none of its own."""
+        known = chain[-1]
+        first = next((place for place, earlier in enumerate(chain) if earlier.id == way[-1].id), -1)
+        self._keep_copies(chain[:-1], LOOP)
+        self._go_round(each for each in (*chain[first:-1], *way) if each.id != known.id)
+        return self._failed(known, Failed(known.url, LOOP, transient=False))
+
+    def _go_round(self, members: Iterable[Known]) -> None:
         """Every URL of a circle is a failure, so that it does not matter where the next run begins to go round."""
-        first = next(place for place, earlier in enumerate(chain) if earlier.url == location)
-        self._keep_copies(chain[:-1], "redirect loop")
-        for member in chain[first:-1]:
-            if not _has_copy(member):
-                failure = Failed(member.url, "redirect loop", transient=False)
-                self._failed(member, failure)
-                self._keeper.failed(member, failure)
-        return self._failed(chain[-1], Failed(chain[-1].url, "redirect loop", transient=False))
+        lost = {each.id: each for each in members if not _has_copy(each)}.values()
+        failures = [(each, Failed(each.url, LOOP, transient=False)) for each in lost]
+        for each, failure in failures:
+            self._failed(each, failure)
+        for each, failure in failures:  # when none of them leads to another any more
+            self._keeper.failed(each, failure)
 
     def _lead(self, known: Known, target: Known, redirect: Redirect) -> None:
         """`known` is nothing but a name of `target`, if only for now."""
@@ -283,16 +271,32 @@ class Visitor:
 
     def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:
         """What redirects to a URL whose fate is known now shares it."""
-        for follower in self._followers.pop(known.id, ()):
-            end = self._ledger.end_of(known)
+        if isinstance(answer, Failed):
+            followers = self._followers.pop(known.id, [])
+            self._let_down.setdefault(known.id, []).extend(followers)
+        else:
+            waited = self._let_down.pop(known.id, ())
+            followers = [*self._followers.pop(known.id, ()), *filter(self._is_still_old, waited)]
+        for follower in followers:
+            way = [*self._ledger.way_from(known)]
+            end = way[-1]
+            if follower.id == known.id:  # It was asked for twice, and settled just now.
+                continue
             if end.id in self._in_flight and end.id != known.id:
                 self._followers.setdefault(end.id, []).append(follower)
             elif isinstance(following, Known):
                 self._followers.setdefault(following.id, []).append(follower)
+            elif end.id == follower.id:
+                self._keep_copies([follower], LOOP)
+                self._go_round(way)
             elif isinstance(answer, Taken | NotModified):
                 self._become_alias(follower, known)
             else:
                 self._share_fate([follower, known], end)
+
+    def _is_still_old(self, known: Known) -> bool:
+        """Whether nobody has settled meanwhile what redirected to something that could not be had."""
+        return self._ledger.reason_of(known.id).startswith(REDIRECTS)
 
     def _share_fate(self, chain: list[Known], end: Known) -> None:
         """What led to `end`, whose turn has been: another name of it, or a copy that stays if it could not be had."""
@@ -330,12 +334,16 @@ class Visitor:
     def _keep_copies(self, chain: list[Known], reason: str) -> None:
         """Pages that redirect now, to something that could not be had: their copies stay."""
         for known in filter(_has_copy, chain):
-            self._keep_copy(known, f"redirects: {reason}", transient=False)
+            self._keep_copy(known, REDIRECTS + reason, transient=False)
 
     def _keep_copy(self, known: Known, reason: str, *, transient: bool, status: int | None = None) -> None:
-        """The copy stays as it is, and what it links to is still linked."""
+        """The copy stays as it is, and what it links to is still linked. Of two files one may be all there is of it."""
         if status is not None:
             self._ledger.answered(known.id, status)
+        for path in dict.fromkeys((known.path, known.html_path)):
+            if path and not self._keeper.has(path):
+                reason += f"; {path} was deleted, and cannot be had"
+                self._session.warn(f"{known.url}: {reason}")
         self._ledger.kept(known.id, reason, self._session.now(), transient=transient)
         self._follow.unchanged(known)
 

@@ -25,6 +25,7 @@ from sitemirror.store.lock import FolderLock
 from sitemirror.store.moves import finish_moves
 from sitemirror.store.names import keep_free
 from sitemirror.store.processed import ProcessedLog
+from sitemirror.store.restore import TO_SETTLE
 from sitemirror.store.state import RunInfo, State, StateUnusable
 from sitemirror.text import counted
 
@@ -152,6 +153,10 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
             f"{state_file} cannot be used ({error}); kept as {state_file}.corrupt, and rebuilt from the mirror"
         )
         state = State.open(path)
+    if state.get(TO_SETTLE):
+        from sitemirror.engine.rebuild import settle_links
+
+        settle_links(state)
     if state_file != STATE_FILE or not state.empty or state.last_run() is not None:
         return state, False
     if not any(tree.exists(f"{home}/{name}") for name in _REBUILT_FROM):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Final, Self
@@ -29,6 +29,7 @@ from sitemirror.fetch.send import LONGEST_HEADER, MOST_HEADERS, Sender
 from sitemirror.fetch.stream import STREAM_TIMEOUTS, Stream
 from sitemirror.fetch.trouble import explain
 from sitemirror.fetch.trust import Trust
+from sitemirror.fetch.turns import Turn
 from sitemirror.fetch.wire import Dropped, Wires
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
@@ -128,14 +129,18 @@ class Fetcher:
         limit: int,
         validators: Validators = Validators(),  # noqa: B008 - frozen
         wanted: Wanted | None = None,
+        turn: Turn | None = None,
     ) -> Outcome:
         """Asks for `url` once, and again only where the host said "later". Never raises for what a server does."""
         host = authority(url)
-        slot = self._slots.get(host)
-        if slot is None:
-            slot = self._slots[host] = asyncio.Semaphore(self._settings.concurrency)
-        async with slot:
-            answer = await self._answer(url, lane, validators, total=self._settings.timeout)
+        slots = self._slots.get(host)
+        if slots is None:
+            slots = self._slots[host] = asyncio.Semaphore(self._settings.concurrency)
+        slot = Turn(slots)
+        await slot.take()
+        try:
+            held = (slot,) if turn is None else (turn, slot)
+            answer = await self._answer(url, lane, validators, total=self._settings.timeout, held=held)
             if not isinstance(answer, Exchange):
                 return answer
             try:
@@ -145,6 +150,8 @@ class Fetcher:
                 return self._failed(url, error)
             finally:
                 answer.close()
+        finally:
+            slot.give_back()
 
     async def head(self, url: str, *, lane: Lane) -> Outcome:
         """Asks what `url` is without its body; `Fetched.body` is empty. Not every server answers this truthfully."""
@@ -163,10 +170,11 @@ class Fetcher:
         lane: Lane,
         limit: int,
         validators: Validators = Validators(),  # noqa: B008 - frozen
+        turn: Turn | None = None,
     ) -> AsyncIterator[Stream | Redirect | NotModified | Failed | Skipped]:
         """Asks for `url` and leaves the body to be read as it comes. For bodies too large to hold."""
         total = self._settings.timeout * STREAM_TIMEOUTS
-        answer = await self._answer(url, lane, validators, total=total)
+        answer = await self._answer(url, lane, validators, total=total, held=() if turn is None else (turn,))
         if not isinstance(answer, Exchange):
             yield answer
             return
@@ -182,11 +190,25 @@ class Fetcher:
             answer.close()
 
     async def _answer(
-        self, url: str, lane: Lane, validators: Validators, *, total: float, method: str = "GET"
+        self,
+        url: str,
+        lane: Lane,
+        validators: Validators,
+        *,
+        total: float,
+        method: str = "GET",
+        held: Sequence[Turn] = (),
     ) -> Exchange | Redirect | NotModified | Failed:
-        """A 2xx answer ready to be read, or what else came of it, waits included."""
+        """A 2xx answer ready to be read, or what else came of it, waits included. Nothing is `held` in a
+        pause that others could use."""
         headers = self._headers(url, validators)
         for tries in range(self._settings.max_retries + 1):
+            while held and held[0].is_wanted() and self._pace.is_paused(url):
+                for each in held:
+                    each.give_back()
+                await self._pace.rest(url)
+                for each in held:
+                    await each.take()
             try:
                 exchange = await self._send(method, url, lane, headers, total=total)
             except Exception as error:

@@ -121,17 +121,32 @@ _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/avi
 def sniff(head: bytes) -> str:
     """The media type of a body that came without one, from its first bytes."""
     head = head[:LOOK_AT]
+    if found := _by_magic(head):
+        return found
+    if head.startswith((b"\xfe\xff", b"\xff\xfe")):
+        return _sniff_text(head[2:].replace(b"\0", b""))
+    return _sniff_text(head.removeprefix(b"\xef\xbb\xbf"))
+
+
+def binary_type(head: bytes) -> str:
+    """The media type of a body that no header makes a page: its first bytes are those of another kind of file.
+
+    Empty for what may be text, also if it begins with the letters by which a file would be known.
+    """
+    head = head[:LOOK_AT]
+    found = _by_magic(head)
+    is_text = head[:1].isascii() and not _CONTROL.search(head) and not head.startswith(b"%PDF-")
+    return "" if is_text else found
+
+
+def _by_magic(head: bytes) -> str:
     for mark, name in _MAGIC:
         # Two letters prove nothing: a text may begin with "BM".
         if head.startswith(mark) and (len(mark) > 3 or _CONTROL.search(head)):
             return name
     if head.startswith(b"RIFF") and head[8:12] in _RIFF:
         return _RIFF[head[8:12]]
-    if head[4:8] == b"ftyp":
-        return "video/mp4"
-    if head.startswith((b"\xfe\xff", b"\xff\xfe")):
-        return _sniff_text(head[2:].replace(b"\0", b""))
-    return _sniff_text(head.removeprefix(b"\xef\xbb\xbf"))
+    return "video/mp4" if head[4:8] == b"ftyp" else ""
 
 
 def _sniff_text(head: bytes) -> str:

@@ -142,6 +142,18 @@ class Pace:
                 room.release()
             host.last_start = self._clock.monotonic()
 
+    def is_paused(self, url: str) -> bool:
+        """Whether the host has asked for time, or is given some, and it is not over."""
+        host = self._hosts.get(authority(url))
+        return host is not None and host.paused_until > self._clock.monotonic()
+
+    async def rest(self, url: str) -> None:
+        """Returns when no pause of the host is left. Nobody has a turn by that."""
+        host = self._host(url)
+        while (left := host.paused_until - self._clock.monotonic()) > 0:
+            with self._watch.waiting(Stage.ASKED_TO_WAIT):
+                await self._clock.sleep(left)
+
     def ended(self) -> None:
         """A request that had its turn is over, with its body."""
         if self._room is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import Final
 
@@ -106,9 +107,7 @@ class SitesRun(Run[SitesReport]):
         self._runs: set[SiteRun[MirrorReport]] = set()
         self._trusted: dict[Path | None, Trust] = {}
         self._warnings: list[str] = []
-        self._counted: dict[
-            str, MirrorReport
-        ] = {}  # by folder; two parts of a host share one, and its last report has all
+        self._counted: dict[str, list[MirrorReport]] = {}  # by folder: parts of a host share one
         self._done = 0
 
     def stop(self) -> None:
@@ -215,7 +214,7 @@ class SitesRun(Run[SitesReport]):
             return
         visit.report = report
         if isinstance(report, MirrorReport):
-            self._counted[report.output_dir] = report
+            self._counted.setdefault(report.output_dir, []).append(report)
         visit.voice.end()
         self._done += 1
         self._emit(SiteFinished(visit.site.url, report.status, self._done, len(self._visits), report.error or ""))
@@ -229,7 +228,8 @@ class SitesRun(Run[SitesReport]):
     def _report(self, elapsed: float) -> SitesReport:
         reports = [visit.report or self._not_begun(visit) for visit in self._visits]
         ended = {status: sum(report.status is status for report in reports) for status in RunStatus}
-        pages = self._counted.values()
+        parted = self._command == "mirror" and not any(visit.site.settings.whole_site for visit in self._visits)
+        pages = [_of_folder(parts) if parted else parts[-1] for parts in self._counted.values()]
         worst = (RunStatus.INTERRUPTED, RunStatus.ERROR, RunStatus.PARTIAL)
         status = next((status for status in worst if ended[status]), RunStatus.OK)
         failed = [report.url for report in reports if report.status is RunStatus.ERROR]
@@ -273,6 +273,25 @@ class SitesRun(Run[SitesReport]):
             manifest=None,
             index=None,
         )
+
+
+def _of_folder(parts: list[MirrorReport]) -> MirrorReport:
+    """One report of a folder, from those of its parts in the order of their ends.
+
+    The last has it all, but counts what an earlier part lacks as out of its own scope.
+    """
+    *earlier, last = parts
+    folders = [part.url.rpartition("/")[0] + "/" for part in parts]
+    apart = not any(one.startswith(other) for one, other in permutations(folders, 2))
+    if not apart or last.status not in (RunStatus.OK, RunStatus.PARTIAL):
+        return last
+    failed, not_reached = sum(part.failed for part in earlier), sum(part.not_reached for part in earlier)
+    return replace(
+        last,
+        failed=last.failed + failed,
+        not_reached=last.not_reached + not_reached,
+        skipped=max(0, last.skipped - failed - not_reached),
+    )
 
 
 def _sentence(failed: list[str], sites: int) -> str:

@@ -18,7 +18,10 @@ DELETE FROM page WHERE fold = ? AND path = ?
     AND EXISTS (SELECT 1 FROM url WHERE url.id = page.id AND url.status = {Row.GONE})
 """
 # URLs first: their rows are short, and few are gone.
-_GONE: Final = f"SELECT page.id, page.path FROM url CROSS JOIN page ON page.id = url.id WHERE url.status = {Row.GONE}"
+_GONE: Final = f"""
+SELECT page.id, page.path, coalesce(page.html_path, page.path) FROM url CROSS JOIN page ON page.id = url.id
+WHERE url.status = {Row.GONE}
+"""
 
 
 def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
@@ -27,8 +30,13 @@ def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
 
 
 def forget_deleted(state: State, tree: Tree) -> None:
-    """People may delete the files of pages that are gone."""
-    deleted = [(id,) for id, path in state.db.execute(_GONE) if not tree.exists(path)]
-    if deleted:
+    """People may delete the files of pages that are gone. What is left of one that has two is still its own."""
+    missing = [(id, path, html_path) for id, path, html_path in state.db.execute(_GONE) if not tree.exists(path)]
+    if missing:
+        halves = {id: path for id, path, html_path in missing if html_path != path and tree.exists(html_path)}
         with state.transaction() as db:
-            db.executemany("DELETE FROM page WHERE id = ?", deleted)
+            db.executemany("DELETE FROM page WHERE id = ?", ((id,) for id, *_ in missing if id not in halves))
+            db.executemany(
+                "UPDATE page SET error = ? WHERE id = ?",  # in case the page comes back
+                ((f"{path} was deleted", id) for id, path in halves.items()),
+            )

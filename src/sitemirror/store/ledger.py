@@ -6,54 +6,20 @@ between the commit and the log's lines is mended when the state is opened next.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Container, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
 from sitemirror.store.gone import forget_replaced
+from sitemirror.store.known import Known, Lookup
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.schema import UNREAD, Row
-from sitemirror.store.selection import Selection
+from sitemirror.store.schema import FOR_NOW, UNREAD, Row
 from sitemirror.store.state import RunInfo, State
 
 BATCH: Final = 16
 """Pages that may be on disk without their row: what a kill can cost beyond the requests in flight."""
-
-
-class Known(NamedTuple):
-    """A URL's row, with what its page's row adds."""
-
-    id: int
-    url: str
-    status: Row
-    run: int
-    seen: int
-    lastmod: str | None
-    at: str | None
-    attempts: int
-    transient: int
-    size: int | None
-    path: str | None
-    fetched_at: str | None
-    sha256: str | None
-    etag: str | None
-    last_modified: str | None
-    depth: int | None
-    chain: int
-    kind: int | None
-    html_path: str | None
-    received: str | None
-    local_at: str | None
-    file_size: int | None
-    html_sha256: str | None
-    html_size: int | None
-
-    @property
-    def validators(self) -> Validators:
-        return Validators(self.etag, self.last_modified)
 
 
 class SavedPage(NamedTuple):
@@ -94,74 +60,16 @@ UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?
 
 _PART_TWINS: Final = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
 
-_KNOWN = """
-SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
-       coalesce(url.transient, 0), url.size, page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
-       url.depth, url.chain, url.kind, page.html_path, page.received, page.local_at, page.size,
-       page.html_sha256, page.html_size
-FROM url LEFT JOIN page ON page.id = url.id
-"""
 
-
-# A URL, and what leads to it.
-_NAMES: Final = f"""
-WITH RECURSIVE name (id) AS (
-  SELECT ? UNION SELECT url.id FROM name JOIN url ON url.leads_to = name.id WHERE url.status = {Row.REDIRECT}
-)
-SELECT url.id, url.url, url.run FROM name JOIN url USING (id)
-"""
-
-# A page that is gone gives way to one with its very name, not to one whose name only some systems take for it.
-# (Nothing here is bound by number: Python 3.12 warned of that until 3.12.4.)
-_TAKEN: Final = f"""
-SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND (url.status = {Row.SAVED}
-      OR (url.status = {Row.GONE} AND path = wanted AND path != ?)))
-    OR EXISTS (SELECT 1 FROM page WHERE path = ? AND path != wanted)
-"""
-
-_ROWS: Final = tuple(Row)  # by their values: to look one up in the class costs ten times as much
-
-
-def _known(row: tuple[Any, ...]) -> Known:
-    id, url, status, *rest = row
-    return Known(id, url, _ROWS[status], *rest)
-
-
-class Ledger:
+class Ledger(Lookup):
     """The one writer of outcomes."""
 
     def __init__(self, state: State, run: RunInfo, log: ProcessedLog) -> None:
+        super().__init__(state, run)
         self._state = state
-        self._db: sqlite3.Connection = state.db
-        self._run = run
         self._log = log
         self._lines: list[str] = []
         self._pending = 0
-
-    # --- reading -----------------------------------------------------------------------------------------------
-
-    def take(self, which: Selection, after: int, limit: int) -> list[Known]:
-        """The next URLs to visit, in the order of discovery."""
-        query = f"{_KNOWN} WHERE url.id > ? AND ({which.condition}) ORDER BY url.id LIMIT ?"
-        return [_known(row) for row in self._db.execute(query, (after, *which.values, limit))]
-
-    def count(self, which: Selection) -> int:
-        return int(self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()[0])
-
-    def saved_among(self, ids: Sequence[int]) -> int:
-        """How many of these are pages of their own: some may have turned out to be one page with another."""
-        query = f"SELECT count(*) FROM url WHERE id IN (SELECT value FROM json_each(?)) AND status = {Row.SAVED}"
-        some = (json.dumps([*ids[start : start + 1000]]) for start in range(0, len(ids), 1000))
-        return sum(int(self._db.execute(query, (each,)).fetchone()[0]) for each in some)
-
-    def find(self, url: str) -> Known | None:
-        row = self._db.execute(f"{_KNOWN} WHERE url.key = ?", (urls.key(url),)).fetchone()
-        return None if row is None else _known(row)
-
-    def least_depth(self, which: Selection) -> int | None:
-        """The least depth of a selection; None when it is empty."""
-        rows = self._db.execute(f"SELECT min(depth) FROM url WHERE {which.condition}", which.values)
-        return cast("int | None", rows.fetchone()[0])
 
     def find_or_add(self, url: str, source: Known) -> Known:
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
@@ -185,59 +93,6 @@ class Ledger:
         added = self.find(url)
         assert added is not None
         return added
-
-    def reason_of(self, id: int) -> str:
-        """Why a URL could not be had, or was not wanted, or its copy is old; empty if nothing is wrong with it."""
-        query = "SELECT coalesce(page.error, url.reason, '') FROM url LEFT JOIN page USING (id) WHERE url.id = ?"
-        return str(self._db.execute(query, (id,)).fetchone()[0])
-
-    def is_settled(self, known: Known) -> bool:
-        """Whether this run has looked at a URL."""
-        return known.seen == self._run.number
-
-    def end_of(self, known: Known) -> Known:
-        """Where a URL leads in the end, as far as is known. A circle ends anywhere."""
-        return self._end_of(known.id) or known
-
-    def _end_of(self, id: int) -> Known | None:
-        known = None
-        for _ in range(30):
-            query = f"{_KNOWN} WHERE url.id = (SELECT leads_to FROM url WHERE id = ?)"
-            row = self._db.execute(query, (id,)).fetchone()
-            if row is None:
-                break
-            known = _known(row)
-            id = known.id
-        return known
-
-    def unsaved_names(self) -> Iterator[tuple[str, Known]]:
-        """URLs that lead to something which an earlier run did not come to save, and what that is."""
-        rows = self._db.execute(
-            f"SELECT url.id, url.url FROM url JOIN url AS next ON next.id = url.leads_to"
-            f" WHERE url.status = {Row.REDIRECT} AND next.status != {Row.SAVED}"
-        ).fetchall()
-        for id, url in rows:
-            end = self._end_of(id)
-            if end is not None and end.status is not Row.SAVED:
-                yield url, end
-
-    def listed_names(self, known: Known) -> list[tuple[int, str]]:
-        """(id, url) of the names under which a URL without a page is told: those that were listed, or else its own."""
-        rows = self._db.execute(_NAMES, (known.id,)).fetchall()
-        return [(id, url) for id, url, run in rows if run] or [(known.id, known.url)]
-
-    def lastmods_of_aliases(self, id: int) -> list[str]:
-        """The dates that sitemaps give for other names of a page."""
-        rows = self._db.execute(
-            "SELECT lastmod FROM url WHERE leads_to = ? AND lastmod IS NOT NULL AND run = ?", (id, self._run.number)
-        )
-        return [row[0] for row in rows]
-
-    def is_taken(self, path: str, fold: bytes) -> bool:
-        """Whether another page's URL maps to this path, or a page that had to give way stands there."""
-        return bool(self._db.execute(_TAKEN, (bytearray(fold), path, path)).fetchone()[0])
-
-    # --- writing -----------------------------------------------------------------------------------------------
 
     def within_batch(self) -> None:
         """What others write to the state now belongs to the batch."""
@@ -299,8 +154,12 @@ class Ledger:
         self._db.execute("UPDATE page SET http_status = ?, not_modified = 0 WHERE id = ?", (status, id))
 
     def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
-        """A page that is on disk could not be brought up to date; the copy stays."""
+        """A page that is on disk could not be brought up to date; the copy stays, as it has since `at`."""
         self._begin()
+        if error.startswith(FOR_NOW):
+            query = "SELECT url.at FROM url JOIN page USING (id) WHERE url.id = ? AND error = ? AND url.at IS NOT NULL"
+            before = self._db.execute(query, (id, error)).fetchone()
+            at = before[0] if before else at
         self._db.execute("UPDATE page SET error = ?, not_modified = 0 WHERE id = ?", (error, id))
         self._set(id, seen=self._run.number, at=at, transient=int(transient))
         self._count()

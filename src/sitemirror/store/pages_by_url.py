@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sitemirror import urls
-from sitemirror.store.restore import RESCUED
+from sitemirror.store.placement import fold_key
+from sitemirror.store.restore import RESCUED, TO_RECALL
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
@@ -64,10 +65,21 @@ class PagesByUrl:
                 yield LinkedPage(*row)
             last = rows[-1][0]
 
-    def urls_by_path(self) -> dict[str, str]:
-        """The URL of every saved page's file."""
-        query = f"SELECT path, url FROM page JOIN url USING (id) WHERE url.status IN ({Row.SAVED}, {Row.GONE})"
-        return dict(self._db.execute(query).fetchall())
+    def url_at(self, path: str) -> str | None:
+        """The URL of the page whose file is there."""
+        row = self._db.execute(
+            f"""
+            SELECT url FROM page JOIN url USING (id)
+            WHERE ((page.fold = ? AND path = ?) OR (path = ? AND path != wanted))
+              AND url.status IN ({Row.SAVED}, {Row.GONE})
+            """,
+            (fold_key(path), path, path),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def all_recalled(self) -> None:
+        """What links between files were is known again."""
+        self._db.execute("DELETE FROM meta WHERE name = ?", (TO_RECALL,))
 
     def find(self, url: str) -> tuple[str, int, int] | None:
         """The file that a URL leads to under any of its names, the id of its page, and the id of the URL itself."""

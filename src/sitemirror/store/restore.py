@@ -38,6 +38,12 @@ class Remembered(NamedTuple):
     html_size: int | None = None
 
 
+TO_SETTLE: Final = "links_to_settle"
+"""A small fact: all rows are back, but not yet by which paths files link to each other."""
+
+TO_RECALL: Final = "links_to_recall"
+"""A small fact: nobody has looked yet where links between Markdown files led on the site."""
+
 RESCUED: Final = "rescued"
 """In place of the hash of what was received: the file is as received, but its links were never read."""
 

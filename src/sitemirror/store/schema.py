@@ -37,6 +37,9 @@ class Row(IntEnum):
     GONE = 7  # no sitemap lists it any more
 
 
+FOR_NOW: Final = "redirects for now to "
+"""How the reason begins for which a copy stays that the site has not given up, as far as it says."""
+
 UNREAD: Final = -1
 """Stands in `seen` for a page that was saved without its links: a crawl has met it, and has yet to read it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import UNREAD, Row, in_order
+from sitemirror.store.schema import FOR_NOW, UNREAD, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -115,6 +115,11 @@ class Survey:
                 f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
             ),
         )
+
+    def redirected_since(self, moment: str) -> int:
+        """Pages whose old copy stays as they have redirected for now, to one place, since that moment or before."""
+        query = f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error LIKE ? AND at <= ?"
+        return self.one(query, f"{FOR_NOW}%", moment)
 
     def unread(self) -> int:
         """Saved pages whose links a crawl has yet to read."""

@@ -30,6 +30,7 @@ Message = tuple[bytes, bytes]
 
 
 _LOCALIZE: Final = "localize"
+_LINKS_TO_FILES: Final = "links to files"
 
 
 class JobFailed(Exception):
@@ -122,6 +123,20 @@ def _localize(file: Received) -> Rewritten:
     return len(data), digest
 
 
+def links_to_files(root: str, files: Sequence[tuple[str, str | None]]) -> list[tuple[int, list[str]]]:
+    """(size, destinations that are files) of Markdown by path and hash; none where it is not as it was."""
+    from sitemirror.convert.link_values import is_local  # After a state was lost.
+    from sitemirror.convert.localize_markdown import relink_markdown
+
+    told = []
+    for path, digest in files:
+        data, found = _tree(root).read(path), list[str]()
+        if sha256(data).hexdigest() == digest:
+            relink_markdown(data.decode("utf-8", "replace"), change=found.append)
+        told.append((len(data), [each for each in found if is_local(each) and not each.startswith("#")]))
+    return told
+
+
 # --- across processes ----------------------------------------------------------------------------------------------
 
 
@@ -140,6 +155,11 @@ def localizing_wanted(files: Sequence[Received]) -> Message:
     return orjson.dumps((_LOCALIZE, None, None, told)), b""
 
 
+def links_wanted(root: str, files: Sequence[tuple[str, str | None]]) -> Message:
+    """A job that looks for links to files."""
+    return orjson.dumps((_LINKS_TO_FILES, None, root, files)), b""
+
+
 def do(job: Message) -> Message:
     """Does a job that came from another process. Whatever goes wrong is an answer, too."""
     from sitemirror.workers.readers import READERS  # Whoever has workers does without them.
@@ -148,6 +168,8 @@ def do(job: Message) -> Message:
         kind, url, charset, options = orjson.loads(job[0])
         if kind == _LOCALIZE:
             return orjson.dumps(localize([Received(*file) for file in options])), b""
+        if kind == _LINKS_TO_FILES:
+            return _dump(links_to_files(charset, options)), b""
         content, *rest = options
         return _pack(READERS[kind](Source(job[1], url, charset), Wishes(Content(content), *rest)))
     except OutputError as refused:

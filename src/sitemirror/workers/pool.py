@@ -8,6 +8,7 @@ answer, so there are never more than askers.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import time
@@ -31,6 +32,8 @@ from sitemirror.workers.jobs import (
     Wishes,
     check,
     do,
+    links_to_files,
+    links_wanted,
     localize,
     localizing_wanted,
     reading_from,
@@ -127,6 +130,15 @@ class Pool:
             return self._try(lambda: localize(files), watch)
         answer, _ = await self._ask(localizing_wanted(files), files[0].url, watch)
         return [(size, digest) for size, digest in orjson.loads(answer)]
+
+    async def links_to_files(
+        self, root: str, files: Sequence[tuple[str, str | None]], watch: Stopwatch = IDLE
+    ) -> list[tuple[int, list[str]]]:
+        """For saved Markdown its size, and those of its links that lead to files. Raises `JobFailed`."""
+        if self._here(0):
+            return self._try(lambda: links_to_files(root, files), watch)
+        answer, _ = await self._ask(links_wanted(root, files), f"http://{files[0][0]}", watch)
+        return [(size, found) for size, found in json.loads(answer)]
 
     def be_careful(self) -> None:
         """From now on every page is read in a worker: the last run may have died of one, and this one must not."""

@@ -1,0 +1,30 @@
+"""Turns at the network: as many as are allowed at once, held only while a request is under way.
+
+Whoever has to wait because a host asked for it has none meanwhile, so that other hosts are not kept waiting with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Turn:
+    """One asker's share of the network: held or not."""
+
+    def __init__(self, all_turns: asyncio.Semaphore, is_wanted: Callable[[], bool] = lambda: False) -> None:
+        """`is_wanted` says whether somebody else could make use of it at once."""
+        self.is_wanted = is_wanted
+        self._all = all_turns
+        self._held = False
+
+    async def take(self) -> None:
+        """Waits for a turn, unless this asker has one."""
+        if not self._held:
+            await self._all.acquire()
+            self._held = True
+
+    def give_back(self) -> None:
+        if self._held:
+            self._held = False
+            self._all.release()
