@@ -10,7 +10,6 @@ import os
 import posixpath
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +30,7 @@ from sitemirror.engine.linkcheck import (
     markdown_links,
     target_of,
 )
+from sitemirror.engine.mirrors import PROCESSED, mirrors_in, named_by_neighbours
 from sitemirror.engine.promised import CONTENTS, placeholder_of
 from sitemirror.engine.workspace import STATE_FILE
 from sitemirror.engine.would_be import MANIFEST
@@ -44,8 +44,6 @@ from sitemirror.store.glance import HtmlFile, NoGlance, glance
 from sitemirror.store.lock import LOCK_NAME
 from sitemirror.text import counted, printable
 
-_PROCESSED: Final = "_processed.txt"
-_TRACES: Final = (STATE_FILE, _PROCESSED, "_checkpoint.json", LOCK_NAME)
 _EXTERNAL: Final = "_external"
 _OUTLINE: Final = re.compile(r"sitemap-\d{8}-\d{6}(?:-\d+)?\.md")
 _TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
@@ -56,7 +54,7 @@ def verify(folder: Path, on_problem: OnProblem | None = None) -> VerifyReport:
     """Checks the mirror in `folder`, or all mirrors right below it. Problems are told as they are found, if asked."""
     started = time.monotonic()
     findings = Findings(on_problem)
-    mirrors = list(_mirrors(folder))
+    mirrors = list(mirrors_in(folder))
     if not mirrors:
         raise UsageError(
             f"{folder} is not a mirror: there is no {MANIFEST} in it, nor in a folder in it",
@@ -84,20 +82,6 @@ def verify(folder: Path, on_problem: OnProblem | None = None) -> VerifyReport:
         error=f"{findings.total:,} {'problem' if findings.total == 1 else 'problems'} found" if wrong else None,
         hint=findings.hint,
     )
-
-
-def _mirrors(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"{folder} {what}", hint="give the folder of a mirror, such as output/docs.example.com")
-    if _is_mirror(folder):
-        yield folder
-    else:
-        yield from (each for each in sorted(folder.iterdir()) if not each.is_symlink() and _is_mirror(each))
-
-
-def _is_mirror(folder: Path) -> bool:
-    return any(os.path.lexists(folder / name) for name in (MANIFEST, *_TRACES)) and folder.is_dir()
 
 
 class _Check:
@@ -344,8 +328,8 @@ class _Check:
                     self._accounts.check_state(state)
             except NoGlance as error:
                 self._findings.warn(f"{self._where(self._own(STATE_FILE))} cannot be read to its end: {error}")
-        if self._is_file(_PROCESSED):
-            self._accounts.check_processed(self._root / self._own(_PROCESSED))
+        if self._is_file(PROCESSED):
+            self._accounts.check_processed(self._root / self._own(PROCESSED))
 
     def _find_orphans(self) -> None:
         suspects = {path: kind for path, kind in self._found.items() if self._is_suspect(path)}
@@ -353,7 +337,7 @@ class _Check:
             if self._browser.kind(f"{host}/{MANIFEST}") is None:  # else it is a mirror of its own
                 suspects |= {path: kind for path, kind in self._browser.walk(host) if self._is_suspect(path)}
         if suspects:
-            for path in _named_by_neighbours(self._root, self._home):
+            for path in named_by_neighbours(self._root, self._home):
                 suspects.pop(path, None)
         for path, kind in sorted(suspects.items()):
             what = "is a file that no entry of the manifest names" if kind is Kind.FILE else f"is {kind.value}"
@@ -397,17 +381,3 @@ class _Check:
 
 def _markdown(data: bytes) -> Linked:
     return markdown_links(data.decode("utf-8", "replace"))
-
-
-def _named_by_neighbours(root: Path, home: str) -> Iterator[str]:
-    """Files that other mirrors beside this one count as theirs: a site's pages may lie in several hosts' folders."""
-    for manifest in sorted(root.glob(f"*/{MANIFEST}")):
-        host = manifest.parent.name
-        if host == home or manifest.is_symlink() or manifest.parent.is_symlink():
-            continue
-        try:
-            for item in read_manifest(manifest):
-                told = (item.path, getattr(item, "html_path", None)) if isinstance(item, PageRow | GoneRow) else ()
-                yield from (posixpath.normpath(f"{host}/{path}") for path in told if path)
-        except (ManifestUnreadable, OSError):
-            continue
