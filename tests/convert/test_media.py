@@ -162,3 +162,9 @@ def test_a_picture_that_keeps_a_place_free_is_none() -> None:
     """One that is a pixel high is a gap, unless it says something."""
     assert markdown('<p>a <img src="s.gif" width="40" height="1"></p>') == "a\n"
     assert markdown('<p><img src="/s.png" width="40" height="1" alt="L"></p>') == "![L](https://example.com/s.png)\n"
+
+
+def test_the_arrow_of_a_link_leaves_no_blank() -> None:
+    """Nor does the blank before it, where the sentence ends with the link."""
+    html = '<p>See the <a href="https://a.example/">forum<!-- -->&nbsp;<svg viewBox="0 0 24 24"></svg></a>.</p>'
+    assert markdown(html) == "See the [forum](https://a.example/).\n"

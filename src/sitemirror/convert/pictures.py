@@ -139,6 +139,9 @@ def shape_drawing(svg: Element) -> None:
         if (label := svg.attr("aria-label")) and svg.attr("aria-hidden") != "true" and _is_all_of_cell(svg):
             _say(svg, label)
         else:
+            before, around = svg.previous_sibling, svg.parent
+            if isinstance(before, Text) and isinstance(around, Element) and around.tag == "a" and svg is around[-1]:
+                before.data = before.data.rstrip()  # an arrow behind the words of a link
             _take_out(svg)
         return
     svg.remove("title, desc, style, script")
