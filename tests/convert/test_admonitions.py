@@ -143,8 +143,9 @@ def test_a_bold_word_that_says_the_kind_is_not_said_again(html: str, expected: s
         '<div class="note"><p></p><table><tr><td><b>Note</b></td></tr><tr><td><p>B</p></td></tr></table></div>',
         '<div class="infoboxnote" id="G"><p class="notep1">Note:</p><p>B</p></div>',
         '<div class="application-notice info-notice"><p>B</p></div>',
+        '<div class="note"><div class="label">Note</div><div class="content"><p>B</p></div></div>',
     ],
-    ids=["LibreOffice", "in a line", "a box in a box", "older DocBook", "Oracle", "GOV.UK"],
+    ids=["LibreOffice", "in a line", "a box in a box", "older DocBook", "Oracle", "GOV.UK", "Erlang"],
 )
 def test_only_the_alert_says_the_kind(html: str) -> None:
     """Neither an icon, nor a second box, nor a table says it once more."""

@@ -150,7 +150,12 @@ def _table_title(box: Element) -> Element | None:
 def _named_title(box: Element, names: Vocabulary) -> Element | None:
     """The first line of a box where that is only what kind of note it is, whatever it is marked up as."""
     first = _shown(box)
-    if not isinstance(first, Element) or first.tag not in _LINES or len(first.text) > _MAX_KIND:
+    label = first.parent if isinstance(first, Text) else None
+    if isinstance(label, Element) and label is not box and len(label) == 1:
+        first = label  # in a div of its own
+    elif not isinstance(first, Element) or first.tag not in _LINES:
+        return None
+    if len(first.text) > _MAX_KIND:
         return None
     said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
     return first if said in names.alerts and box.text.strip() != first.text.strip() else None

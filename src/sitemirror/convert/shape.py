@@ -203,6 +203,11 @@ def _numbered(table: Element, _: _Page) -> bool:
     return True
 
 
+def _typed(element: Element, _: _Page) -> bool:
+    shape_typed(element)
+    return True
+
+
 def _terminal(box: Element, _: _Page) -> bool:
     shape_terminal(box)
     return False
@@ -380,6 +385,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "struck": _struck,
     "callouts": _alone(shape_callouts),
     "terminal": _terminal,
+    "typed": _typed,
     "grid": _alone(shape_grid),
     "members": _members,
     "menu": _alone(shape_menu),
