@@ -9,6 +9,7 @@ from turbohtml import Element, Node, Text
 from sitemirror.convert.links import Resolver
 from sitemirror.srcset import candidates
 
+_DRAWINGS: Final = (".svg", ".png", ".gif", ".jpg", ".jpeg", ".webp")
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
 _NO_WORDS: Final = "No description has been provided for this image"  # says nbconvert of every picture
 _LAZY: Final = ("data-src", "data-lazy-src", "data-original")
@@ -115,6 +116,9 @@ def shape_frame(frame: Element) -> None:
         return
     if not source or source.startswith(_NO_PICTURE) or _is_pixel(frame):
         frame.decompose()
+        return
+    if source.partition("?")[0].lower().endswith(_DRAWINGS):
+        frame.replace_with(Element("img", {"src": source, "alt": frame.attr("title") or ""}))
         return
     label = " ".join((frame.attr("title") or frame.attr("name") or source).split())
     _link(frame, source, Text(label))
