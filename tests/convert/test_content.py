@@ -214,10 +214,11 @@ def test_blocks_of_an_unmarked_article_are_all_kept(content: str) -> None:
         assert part in text
 
 
-def test_the_names_of_tabs_stay_with_what_is_in_the_tabs() -> None:
+@pytest.mark.parametrize("row", ['class="nav" role="tablist"', 'class="nav-tabs"'])
+def test_the_names_of_tabs_stay_with_what_is_in_the_tabs(row: str) -> None:
     """However little they look like content by themselves."""
     tabs = (
-        '<div class="t"><div class="nav" role="tablist"><button role="tab" aria-controls="one">Debian</button>'
+        f'<div class="t"><div {row}><button role="tab" aria-controls="one">Debian</button>'
         '<button role="tab" aria-controls="two">Fedora</button></div><div id="one" role="tabpanel"><p>Refresh the list '
         'of packages first, and then install it.</p></div><div id="two" role="tabpanel"><p>Fedora has it since release '
         "38, which came out in spring.</p></div></div>"
