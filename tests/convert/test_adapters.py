@@ -71,6 +71,37 @@ def test_every_generator_has_a_golden_page() -> None:
     assert {generator.name for generator in generators()} - seen <= {"Antora"}
 
 
+@pytest.mark.parametrize(
+    ("head", "around"),
+    [
+        (
+            '<script src="../search/main.js"></script>',
+            "<main><h1>T</h1><p>Words</p></main><div class=modal id=search role=dialog><h4>Search</h4></div>",
+        ),
+        (
+            '<script src="../search/main.js"></script>',
+            "<main><div class=home-top><a href=/>Site</a></div><h1>T</h1><p>Words</p>"
+            '<ul class="metadata page-metadata"><li>Last updated:</li></ul></main>',
+        ),
+        (
+            '<script src="_static/doctools.js"></script>',
+            '<main><article class="yue" role="main"><h1>T</h1><p>Words</p></article><div class="navigation flex">'
+            '<div class="navigation-prev"><a href="a.html">Previous</a></div></div></main>',
+        ),
+        (
+            '<script src="_static/doctools.js"></script>',
+            '<div id="right-column"><div class="document clearer body"><h1>T</h1><p>Words</p></div>'
+            '<div class="footer-relations"><a href="a.html">Before</a></div></div>'
+            '<div class="footer">Made by Sphinx</div>',
+        ),
+    ],
+    ids=["MkDocs, Cinder", "MkDocs, Ivory and Bootstrap 4", "Sphinx, Shibuya", "Sphinx, Guzzle"],
+)
+def test_themes_of_others_have_their_own_chrome(head: str, around: str) -> None:
+    """What a generator's themes put around a page is no part of it."""
+    assert markdown(f"{head}{around}", content="auto") == "# T\n\nWords\n"
+
+
 def test_box_names_hold_on_every_page() -> None:
     """A name with one meaning needs no head that gives the generator away."""
     box = (

@@ -46,6 +46,15 @@ NOTES = {
         f'{WRITERSIDE}<main><aside class="prompt" data-type="tip"><p>B</p></aside></main>',
         "> [!TIP]\n> B\n",
     ),
+    "Nextra": (
+        '<div class="nextra-callout x:flex x:bg-yellow-50 x:text-yellow-700 x:border-yellow-700"><div><svg></svg></div>'
+        '<div class="x:w-full"><p>B</p></div></div>',
+        "> [!WARNING]\n> B\n",
+    ),
+    "VuePress": (
+        '<div class="hint-container tip"><p class="hint-container-title">Tips</p><p>B</p></div>',
+        "> [!TIP]\n> B\n",
+    ),
     "by hand": ('<div class="note"><p><b>Important:</b></p><p>B</p></div>', "> [!IMPORTANT]\n> B\n"),
 }
 
@@ -54,6 +63,21 @@ NOTES = {
 def test_notes_of_many_makers_are_alerts(html: str, expected: str) -> None:
     """Whatever a note's box and title are called, it is an alert of its kind."""
     assert markdown(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>[!NOTE]<br>A <b>b</b>.</p>", "> [!NOTE]\n> A **b**.\n"),
+        ("<p>[!note]\nA.</p>", "> [!NOTE]\n> A.\n"),
+        ("<p>[!TIP]</p><p>A.</p>", "> [!TIP]\n> A.\n"),
+        ("<p>[!TIP]</p><ul><li>a</li></ul>", "> [!TIP]\n>\n> - a\n"),
+        ("<p>[!BOX] A.</p>", "> \\[!BOX\\] A.\n"),
+    ],
+)
+def test_an_alert_that_was_not_drawn_is_one(html: str, expected: str) -> None:
+    """Where a page's maker did not know GitHub's alerts, the page has them as they were written."""
+    assert markdown(f"<blockquote>{html}</blockquote>") == expected
 
 
 @pytest.mark.parametrize("text", ["Note", "Important things come first."])
@@ -119,8 +143,9 @@ def test_a_bold_word_that_says_the_kind_is_not_said_again(html: str, expected: s
         '<div class="note"><p></p><table><tr><td><b>Note</b></td></tr><tr><td><p>B</p></td></tr></table></div>',
         '<div class="infoboxnote" id="G"><p class="notep1">Note:</p><p>B</p></div>',
         '<div class="application-notice info-notice"><p>B</p></div>',
+        '<div class="note"><div class="label">Note</div><div class="content"><p>B</p></div></div>',
     ],
-    ids=["LibreOffice", "in a line", "a box in a box", "older DocBook", "Oracle", "GOV.UK"],
+    ids=["LibreOffice", "in a line", "a box in a box", "older DocBook", "Oracle", "GOV.UK", "Erlang"],
 )
 def test_only_the_alert_says_the_kind(html: str) -> None:
     """Neither an icon, nor a second box, nor a table says it once more."""

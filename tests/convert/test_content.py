@@ -214,6 +214,20 @@ def test_blocks_of_an_unmarked_article_are_all_kept(content: str) -> None:
         assert part in text
 
 
+@pytest.mark.parametrize("row", ['class="nav" role="tablist"', 'class="nav-tabs"'])
+def test_the_names_of_tabs_stay_with_what_is_in_the_tabs(row: str) -> None:
+    """However little they look like content by themselves."""
+    tabs = (
+        f'<div class="t"><div {row}><button role="tab" aria-controls="one">Debian</button>'
+        '<button role="tab" aria-controls="two">Fedora</button></div><div id="one" role="tabpanel"><p>Refresh the list '
+        'of packages first, and then install it.</p></div><div id="two" role="tabpanel"><p>Fedora has it since release '
+        "38, which came out in spring.</p></div></div>"
+    )
+    text = markdown(blog_page().replace("<h2>Prices", f"{tabs}<h2>Prices"), content="auto")
+    assert "- **Debian**\n\n  Refresh the list" in text
+    assert "- **Fedora**\n\n  Fedora has it" in text
+
+
 def test_main_leaves_out_what_surrounds_an_unmarked_article() -> None:
     """Menus, teasers and invitations are known by what they are called, what they say and where they stand."""
     text = markdown(blog_page(), content="main")

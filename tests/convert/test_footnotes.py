@@ -56,3 +56,23 @@ def test_two_references_beside_each_other_are_two() -> None:
     head = '<meta name="generator" content="MediaWiki 1.43">'
     html = f'{head}<p>Text.{references} More.</p><ol class="references">{notes}</ol>'
     assert markdown(html) == "Text.[^1][^2] More.\n\n[^1]: Source 1\n[^2]: Source 2\n"
+
+
+def test_gitbook_quotes_its_notes() -> None:
+    """A quotation that a reference leads to is a note, without its label and the way back."""
+    html = (
+        '<p>Text<sup><a href="#fn_a" id="reffn_a">a</a></sup>.</p><blockquote id="fn_a"><sup>a</sup>. The note.'
+        '<a href="#reffn_a" title="Jump back to footnote [a] in the text."> ↩</a></blockquote>'
+        '<blockquote id="fn_b"><sup>b</sup>. Nobody refers to this.</blockquote>'
+    )
+    assert markdown(html) == "Text[^a].\n\n[^a]: The note.\n\n> b. Nobody refers to this.\n"
+
+
+def test_the_rule_above_a_box_of_notes_goes() -> None:
+    """As markdown-it writes it: above the section, not above the list in it."""
+    html = (
+        '<p>Text<sup><a href="#fn1" id="fnref1">[1]</a></sup>.</p><hr class="footnotes-sep"><section class="footnotes">'
+        '<ol class="footnotes-list"><li id="fn1"><p>The note. <a href="#fnref1" class="footnote-backref">↩︎</a></p></li>'
+        "</ol></section>"
+    )
+    assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"

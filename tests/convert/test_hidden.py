@@ -97,6 +97,7 @@ def test_what_nobody_sees_is_left_out_and_counted(hidden: str, content: str) -> 
     "shown",
     [
         '<p style="font-size:0.9em">Seen too.</p>',
+        '<p><img src="a.png" alt="Seen too." style="color:transparent"></p>',
         '<p style="font-size: small">Seen too.</p>',
         '<p style="font-size: inherit; opacity: inherit">Seen too.</p>',
         '<div style="font-size:0"><p style="font-size:16px">Seen too.</p></div>',

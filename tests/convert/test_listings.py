@@ -49,6 +49,7 @@ def test_variants_of_code_in_one_block_are_blocks_of_their_own() -> None:
         ("<pre><code>a</code>\n<code>b</code></pre>", "a\nb"),
         ("<pre><code>a</code> <code>b</code></pre>", "a b"),
         ("<pre>use <code>a</code><code>b</code></pre>", "use ab"),
+        ('<pre><span class="line">a</span><br><span class="line">b</span><br></pre>', "a\nb"),
         ('<pre><span style="display:block">a</span><span style="display: block;">b</span></pre>', "a\nb"),
     ],
 )

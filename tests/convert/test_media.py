@@ -162,3 +162,15 @@ def test_a_picture_that_keeps_a_place_free_is_none() -> None:
     """One that is a pixel high is a gap, unless it says something."""
     assert markdown('<p>a <img src="s.gif" width="40" height="1"></p>') == "a\n"
     assert markdown('<p><img src="/s.png" width="40" height="1" alt="L"></p>') == "![L](https://example.com/s.png)\n"
+
+
+def test_the_arrow_of_a_link_leaves_no_blank() -> None:
+    """Nor does the blank before it, where the sentence ends with the link."""
+    html = '<p>See the <a href="https://a.example/">forum<!-- -->&nbsp;<svg viewBox="0 0 24 24"></svg></a>.</p>'
+    assert markdown(html) == "See the [forum](https://a.example/).\n"
+
+
+def test_an_embedded_drawing_is_a_picture() -> None:
+    """Doxygen's diagrams are frames or objects, and a browser draws them as it does pictures."""
+    html = '<iframe src="a_graph.svg"><p>No SVG</p></iframe><p><object data="b.svg?1" title="B"></object></p>'
+    assert markdown(html) == ("![](https://example.com/docs/a_graph.svg)\n\n![B](https://example.com/docs/b.svg?1)\n")

@@ -266,3 +266,10 @@ def test_what_stands_in_what_takes_its_place_is_not_lost(html: str) -> None:
     """Broken pages have notes in the links to them and panels in their tabs: all words come out."""
     text = markdown(html)
     assert all(word in text for word in ("one", "two", "three", "four") if word in html)
+
+
+def test_a_title_is_said_once() -> None:
+    """Where a page has it above its text and in it, as the manuals of Texinfo do; elsewhere it is a heading."""
+    assert markdown("<h1>T</h1><h1>T</h1><p>x</p>") == "# T\n\nx\n"
+    assert markdown("<h1>T</h1><h1>U</h1>") == "# T\n\n# U\n"
+    assert markdown("<h1>T</h1><p>x</p><h1>T</h1>") == "# T\n\nx\n\n# T\n"

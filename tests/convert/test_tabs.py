@@ -19,6 +19,22 @@ SETS = {
     ),
     "Bootstrap 3": BOOTSTRAP.format(""),
     "Bootstrap 3, half marked up": BOOTSTRAP.format(' role="tablist"'),
+    "Hexo's NexT": (
+        '<div class="tabs"><ul class="nav-tabs"><li class="tab active"><a href="#t-1">A</a></li><li class="tab">'
+        '<a href="#t-2">B</a></li></ul><div class="tab-content"><div class="tab-pane active" id="t-1"><p>one</p></div>'
+        '<div class="tab-pane" id="t-2"><p>two</p></div></div></div>'
+    ),
+    "Hexo's Butterfly": (
+        '<div class="tabs"><div class="nav-tabs"><button class="tab active">A</button><button class="tab">B</button>'
+        '</div><div class="tab-contents"><div class="tab-item-content active"><p>one</p></div>'
+        '<div class="tab-item-content"><p>two</p></div></div></div>'
+    ),
+    "VuePress, whose panels have their labels as well": (
+        '<div class="vp-tabs"><div class="vp-tabs-nav" role="tablist"><button role="tab" aria-controls="v-0">A</button>'
+        '<button role="tab" aria-controls="v-1">B</button></div><div class="vp-tab" id="v-0" role="tabpanel">'
+        '<div class="vp-tab-title">A</div><p>one</p></div><div class="vp-tab" id="v-1" role="tabpanel">'
+        '<div class="vp-tab-title">B</div><p>two</p></div></div>'
+    ),
     "Shoelace": (
         '<sl-tab-group><sl-tab slot="nav" panel="a">A</sl-tab><sl-tab slot="nav" panel="b">B</sl-tab>'
         '<sl-tab-panel name="a">one</sl-tab-panel><sl-tab-panel name="b">two</sl-tab-panel></sl-tab-group>'

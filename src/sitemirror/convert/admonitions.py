@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
@@ -21,6 +22,7 @@ _COLONS: Final = (":", "：")
 _BOLD: Final = ("b", "strong")
 _LINES: Final = ("p", "h3", "h4", "h5", "h6")
 _DEEPEST: Final = 10  # boxes within each other that are looked into
+_MARK: Final = re.compile(r"\s*\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*", re.I)
 _MAX_KIND: Final = 40  # characters
 _END_OF_TITLE: Final = ":!：. "
 
@@ -44,7 +46,7 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
     kind = kind or "NOTE"
     head: list[Element] = []
     if title is not None:
-        if said and said.rstrip(_END_OF_TITLE).casefold() != kind.casefold():
+        if said and said.rstrip(_END_OF_TITLE).casefold() not in (kind.casefold(), f"{kind.casefold()}s"):
             head.append(Element("p", None, [Element("strong", None, linked_words_of(title))]))
         _take_title(title, box)
     _lay_open(box, names)
@@ -61,6 +63,23 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
     for number, element in enumerate(head):
         box.insert(number, element)
     return True
+
+
+def shape_undrawn(quote: Element) -> None:
+    """Makes an alert of a quotation that was written as one, on a page whose maker did not know these."""
+    line = _shown(quote)
+    mark = line[0] if isinstance(line, Element) and line.tag == "p" and len(line) else None
+    if not isinstance(line, Element) or not isinstance(mark, Text) or (found := _MARK.match(mark.data)) is None:
+        return
+    mark.data = mark.data[found.end() :]
+    after = mark.next_sibling
+    if not mark.data and isinstance(after, Element) and after.tag == "br":
+        after.decompose()
+    if not line.text.strip() and line.find("img") is None:
+        line.decompose()
+    first = _shown(quote)
+    follows = isinstance(first, Text) or (first is not None and first.tag in _TEXT)
+    quote.insert(0, (alert_above_text if follows else alert_above_block)(found[1].upper()))
 
 
 def _is_empty(box: Element) -> bool:
@@ -131,7 +150,12 @@ def _table_title(box: Element) -> Element | None:
 def _named_title(box: Element, names: Vocabulary) -> Element | None:
     """The first line of a box where that is only what kind of note it is, whatever it is marked up as."""
     first = _shown(box)
-    if not isinstance(first, Element) or first.tag not in _LINES or len(first.text) > _MAX_KIND:
+    label = first.parent if isinstance(first, Text) else None
+    if isinstance(label, Element) and label is not box and len(label) == 1:
+        first = label  # in a div of its own
+    elif not isinstance(first, Element) or first.tag not in _LINES:
+        return None
+    if len(first.text) > _MAX_KIND:
         return None
     said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
     return first if said in names.alerts and box.text.strip() != first.text.strip() else None

@@ -56,7 +56,8 @@ def split_listing(pre: Element) -> list[Element]:
 def part_lines(pre: Element) -> None:
     """Ends the lines of code that only their elements part."""
     for line in pre.select(_OWN_LINES)[1:]:
-        line.insert_before(Text("\n"))
+        if not (isinstance(before := line.previous_sibling, Element) and before.tag == "br"):  # as Hexo's lines end
+            line.insert_before(Text("\n"))
 
 
 def drop_counted(pre: Element) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from turbohtml import Element, Text
@@ -117,6 +118,15 @@ def take_inset(mark: Element, page: Element) -> Element | None:
     return content
 
 
+def is_quoted_note(quote: Element) -> bool:
+    """Whether a quotation is a note of GitBook's; its label is marked as such."""
+    if not (quote.attr("id") or "").startswith("fn_"):
+        return False
+    for label in quote.select(":scope > sup"):
+        label.tag, label.attrs["class"] = "span", "footnote-definition-label"
+    return True
+
+
 def split_list(dl: Element) -> list[Element]:
     """The notes of a definition list, in which older docutils has them: each term and its text in one element."""
     notes: list[Element] = []
@@ -173,7 +183,7 @@ def _is_unseen(node: Element) -> bool:
 
 def _take_rule(notes: Element) -> None:
     """Takes the line out that sets the notes off from the text."""
-    for node in notes.previous_siblings:
+    for node in chain(notes.previous_siblings, notes.parent.previous_siblings if notes.parent is not None else ()):
         if isinstance(node, Element):
             # The line, and the heading that only a screen reader reads.
             if node.tag == "hr" or _is_unseen(node):

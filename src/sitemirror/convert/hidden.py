@@ -31,6 +31,7 @@ _ALL_CONTROLS: Final = ", ".join(
 _QUOTED: Final = re.compile(r"""['"]#?([\w:-]+)['"]""")  # in a script that a control runs
 # What those inside do not have to inherit: blanks between boxes are made to vanish by letters without a size.
 _SHOWS: Final = {"font-size": has_own_size, "visibility": is_visible_again}
+_LETTERS: Final = ("color", "-webkit-text-fill-color", "font-size", "font")
 _CUTS: Final = ("overflow", "overflow-x", "overflow-y")
 _ABSENT: Final = ("absolute", "fixed")
 _FADES: Final = re.compile(r"data-(?:w-id|aos|sal|gsap|framer|.*(?:anim|fade|reveal|motion|stagger|appear))")
@@ -154,6 +155,8 @@ def _unseen_of(element: Element, shown: _Shown) -> list[Element]:
         return []
     if "height" in declared and _is_player(element, declared):
         return []
+    if element.tag == "img" and not _hides_without(declared, *_LETTERS):
+        return []  # Only the words that stand for it until it is there are not to be seen, as on all pages of Next.js.
     for name in _SHOWS:
         if name in declared and not _hides_without(declared, name):
             return shown.others(element, name)

@@ -19,6 +19,8 @@ _AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no bloc
 _BRIDGED: Final = 2  # blocks
 _ENOUGH_OF_LIST: Final = 0.3
 _LISTS: Final = frozenset(("ul", "ol"))
+_TABS: Final = "tablist"
+_TABS_CLASS: Final = "nav-tabs"  # Bootstrap's, and those of who learnt from it
 # The surest block of a page is about this sure (the logarithm of its odds), and how far a page's blocks are moved
 # towards that: a page that is unlike the ones that were learnt from is judged by its own measure.
 _SUREST: Final = 3.0
@@ -68,6 +70,7 @@ def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints
             _drop_menus(reading, [p >= least for p in likely], kept, min(marked))
         _bridge(reading, kept)
         _join_lists(reading, kept)
+        _keep_tabs(reading, kept)
         _complete(reading, kept)
         _keep_title(reading, kept, hints)
         if marked is not None and content is Content.MAIN:
@@ -183,6 +186,15 @@ def _join_lists(reading: Reading, kept: list[bool]) -> None:
             continue
         if all(reading.tags[owner] == "li" for owner in reading.owners[start:end]):
             kept[start:end] = [True] * (end - start)
+
+
+def _keep_tabs(reading: Reading, kept: list[bool]) -> None:
+    """Keeps the names of tabs above a tab that is kept."""
+    rows = [place for place, role in reading.roles.items() if role == _TABS]
+    rows += [place for place, name in enumerate(reading.names) if _TABS_CLASS in name]
+    for place in rows:
+        start, end = reading.starts[place], reading.ends[place]
+        kept[start:end] = [any(kept[end : end + 2])] * (end - start)
 
 
 def _table(reading: Reading, place: int) -> int:

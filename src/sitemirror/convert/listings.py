@@ -143,7 +143,9 @@ def _wraps_little(element: Element) -> bool:
 
 
 def shape_lines(element: Element) -> None:
-    """Makes a code block of an element that draws one: a line of code in each of its own elements."""
+    """Makes a code block of an element that draws one: a line of code in each of its own elements, or rows."""
+    for row in element.select("tr + tr"):
+        row.insert(0, Text("\n"))
     lines = [child for child in element if isinstance(child, Element)]
     text = "\n".join(line.text.rstrip("\n") for line in lines) if lines else element.text
     element.clear()

@@ -86,7 +86,13 @@ def _converted(
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
         markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
-    return _page(document, metadata, title, markdown, links, refresh, hidden_texts)
+    return _page(document, metadata, title, _titled_once(markdown), links, refresh, hidden_texts)
+
+
+def _titled_once(markdown: str) -> str:
+    """Without the second of two titles that say the same, as the manuals of Texinfo begin with."""
+    title = markdown[: markdown.find("\n\n") + 2]
+    return markdown[len(title) :] if title.startswith("# ") and markdown.startswith(title, len(title)) else markdown
 
 
 def describe_document(document: Document) -> Page:

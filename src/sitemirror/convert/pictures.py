@@ -9,6 +9,7 @@ from turbohtml import Element, Node, Text
 from sitemirror.convert.links import Resolver
 from sitemirror.srcset import candidates
 
+_DRAWINGS: Final = (".svg", ".png", ".gif", ".jpg", ".jpeg", ".webp")
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
 _NO_WORDS: Final = "No description has been provided for this image"  # says nbconvert of every picture
 _LAZY: Final = ("data-src", "data-lazy-src", "data-original")
@@ -116,6 +117,9 @@ def shape_frame(frame: Element) -> None:
     if not source or source.startswith(_NO_PICTURE) or _is_pixel(frame):
         frame.decompose()
         return
+    if source.partition("?")[0].lower().endswith(_DRAWINGS):
+        frame.replace_with(Element("img", {"src": source, "alt": frame.attr("title") or ""}))
+        return
     label = " ".join((frame.attr("title") or frame.attr("name") or source).split())
     _link(frame, source, Text(label))
 
@@ -139,6 +143,9 @@ def shape_drawing(svg: Element) -> None:
         if (label := svg.attr("aria-label")) and svg.attr("aria-hidden") != "true" and _is_all_of_cell(svg):
             _say(svg, label)
         else:
+            before, around = svg.previous_sibling, svg.parent
+            if isinstance(before, Text) and isinstance(around, Element) and around.tag == "a" and svg is around[-1]:
+                before.data = before.data.rstrip()  # an arrow behind the words of a link
             _take_out(svg)
         return
     svg.remove("title, desc, style, script")

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.admonitions import shape_admonition
+from sitemirror.convert.admonitions import shape_admonition, shape_undrawn
 from sitemirror.convert.cards import shape_card
 from sitemirror.convert.code_spans import shape_code, shape_output, shape_typed
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
@@ -23,7 +23,7 @@ from sitemirror.convert.definitions import (
     shape_signature,
     shape_synopsis,
 )
-from sitemirror.convert.footnotes import shape_footnotes, split_headed, split_list, take_inset
+from sitemirror.convert.footnotes import is_quoted_note, shape_footnotes, split_headed, split_list, take_inset
 from sitemirror.convert.formulas import (
     shape_delimited,
     shape_drawn,
@@ -203,6 +203,11 @@ def _numbered(table: Element, _: _Page) -> bool:
     return True
 
 
+def _typed(element: Element, _: _Page) -> bool:
+    shape_typed(element)
+    return True
+
+
 def _terminal(box: Element, _: _Page) -> bool:
     shape_terminal(box)
     return False
@@ -319,6 +324,13 @@ def _quotation(q: Element, _: _Page) -> None:
     q.unwrap()
 
 
+def _quote_or_note(quote: Element, page: _Page) -> None:
+    """A quotation with a name may be a footnote of GitBook's, others an alert that was not drawn as one."""
+    shape_undrawn(quote)
+    if is_quoted_note(quote):
+        page.notes.append(quote)
+
+
 def _block(element: Element, _: _Page) -> None:
     element.tag = "div"  # The renderer takes these for inline.
 
@@ -353,12 +365,13 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "details": _details,
     "script": _alone(shape_script),
     "sl-tab-group": _tab_group,
+    "blockquote": _quote_or_note,
     "center": _block,
     "legend": _block,
     **dict.fromkeys(_HEADINGS, _heading),
 }
 _TAB_LIST: Final = _alone(shape_tab_list)
-_BOXES: Final = ("div", "ul", "aside", "section", "blockquote", "article")  # what only a name makes something else
+_BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else
 _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "admonition": _admonition,
@@ -372,6 +385,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "struck": _struck,
     "callouts": _alone(shape_callouts),
     "terminal": _terminal,
+    "typed": _typed,
     "grid": _alone(shape_grid),
     "members": _members,
     "menu": _alone(shape_menu),

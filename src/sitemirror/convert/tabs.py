@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from turbohtml import Element, Node, Text
+from turbohtml import Comment, Element, Node, Text
 
 from sitemirror.convert.generators import Tabs
 from sitemirror.convert.titles import words_of
@@ -17,7 +17,8 @@ _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
 _PANELS: Final = "[role=tabpanel]"
 # Bootstrap's, which its older releases do not mark up for screen readers.
 _TOGGLES: Final = "a:is([data-toggle=tab], [data-toggle=pill], [data-bs-toggle=tab], [data-bs-toggle=pill])"
-_PANES: Final = ".tab-pane"
+_LEADING: Final = "a[href^='#'], button.tab"  # Hexo's themes, which call the rest as Bootstrap does
+_PANES: Final = ".tab-pane, .tab-item-content"
 _TARGETS: Final = ("href", "data-target", "data-bs-target")
 _MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
 
@@ -32,7 +33,7 @@ def shape_tab_list(row: Element) -> bool:
     labels = row.select("[role=tab]")
     if labels:
         return _group_of(row, labels, _PANELS)
-    labels = row.select(_TOGGLES)
+    labels = row.select(_TOGGLES) or row.select(_LEADING)
     return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES)
 
 
@@ -63,6 +64,9 @@ def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
     pairs = _pairs(labels, panels)
     if pairs is None or any(not frozenset(labels).isdisjoint(panel.ancestors) for panel in panels):
         return False  # What goes with its label would be gone.
+    for text, panel in pairs:
+        if panel is not None:
+            _drop_double(text, panel)
     spot = panels[0]
     if any(next(panel.iter_elements(_HEADINGS), None) is not None for panel in panels):
         for text, panel in pairs:  # Headings of the page have no place in a list.
@@ -104,6 +108,13 @@ def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[l
         if len(panels) == len(chosen) == 1:
             return [(text, panels[0] if number in chosen else None) for number, text in enumerate(texts)]
     return list(zip(texts, [*panels, *[None] * (len(labels) - len(panels))], strict=True))
+
+
+def _drop_double(label: Sequence[Node], panel: Element) -> None:
+    """Takes the label out that a panel begins with as well, for those who print the page."""
+    first = next((one for one in panel if not isinstance(one, Comment) and one.text.strip()), None)
+    if isinstance(first, Element) and first.tag == "div" and first.text.strip() == "".join(one.text for one in label):
+        first.decompose()
 
 
 def _target(label: Element, named: Mapping[str, Element]) -> Element | None:
