@@ -228,6 +228,19 @@ def test_the_names_of_tabs_stay_with_what_is_in_the_tabs(row: str) -> None:
     assert "- **Fedora**\n\n  Fedora has it" in text
 
 
+def test_folded_answers_stay_whatever_comes_after_them() -> None:
+    """A list of tabs that holds its panels is an accordion: what follows says nothing about it."""
+    answers = "".join(
+        f'<div class="card"><div role="tab"><h5><a href="#a{n}">Does wool of kind {n} keep warm?</a></h5></div>'
+        f'<div id="a{n}" class="collapse" role="tabpanel"><p>Answer {n}: for as long as it is dry, and a good while '
+        "after that, as every shepherd on these hills will tell you.</p></div></div>"
+        for n in range(4)
+    )
+    page = blog_page().replace('<div class="related', f'<div role="tablist">{answers}</div><div class="related')
+    text = markdown(page, content="auto")
+    assert all(f"Answer {n}: for as long" in text for n in range(4))
+
+
 def test_main_leaves_out_what_surrounds_an_unmarked_article() -> None:
     """Menus, teasers and invitations are known by what they are called, what they say and where they stand."""
     text = markdown(blog_page(), content="main")

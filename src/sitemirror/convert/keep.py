@@ -20,6 +20,8 @@ _BRIDGED: Final = 2  # blocks
 _ENOUGH_OF_LIST: Final = 0.3
 _LISTS: Final = frozenset(("ul", "ol"))
 _TABS: Final = "tablist"
+_TAB: Final = "button, a:is([href^='#'], [data-toggle], [data-bs-toggle])"
+_TAB_NAME: Final = 60  # characters at most
 _TABS_CLASS: Final = "nav-tabs"  # Bootstrap's, and those of who learnt from it
 # The surest block of a page is about this sure (the logarithm of its odds), and how far a page's blocks are moved
 # towards that: a page that is unlike the ones that were learnt from is judged by its own measure.
@@ -189,12 +191,17 @@ def _join_lists(reading: Reading, kept: list[bool]) -> None:
 
 
 def _keep_tabs(reading: Reading, kept: list[bool]) -> None:
-    """Keeps the names of tabs above a tab that is kept."""
+    """Keeps the names of tabs above a tab that is kept. A list of tabs that holds their panels is judged as it is."""
     rows = [place for place, role in reading.roles.items() if role == _TABS]
-    rows += [place for place, name in enumerate(reading.names) if _TABS_CLASS in name]
+    rows += [
+        place
+        for place, name in enumerate(reading.names)
+        if _TABS_CLASS in name and reading.elements[place].select_one(_TAB) is not None  # others lead to other pages
+    ]
     for place in rows:
         start, end = reading.starts[place], reading.ends[place]
-        kept[start:end] = [any(kept[end : end + 2])] * (end - start)
+        if any(kept[end : end + 2]) and all(len(text) <= _TAB_NAME for text in reading.texts[start:end]):
+            kept[start:end] = [True] * (end - start)
 
 
 def _table(reading: Reading, place: int) -> int:
