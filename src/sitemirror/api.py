@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
     from sitemirror.workers.jobs import Wishes
     from sitemirror.workers.pool import Pool
+
+_HTTP_CLIENT: Final = "aiohttp"  # what takes longest to load
 
 MANY_ENOUGH: Final = 50
 """Pages that a run may take if it is to begin with a worker."""
@@ -119,7 +122,7 @@ class SiteRun(Run[R]):
         shared = self._parts.pool
         pool = shared or Pool(workers=self._settings.workers, warn=lambda message: session.warn(message))
         try:
-            if pool is not shared and self._wishes is not None:
+            if pool is not shared and self._wishes is not None and _HTTP_CLIENT not in sys.modules:
                 pool.expect_some(self._wishes)
                 await asyncio.sleep(0)  # Its start goes by while this process loads what it needs itself.
             self._parts.load()

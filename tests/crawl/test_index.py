@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -137,21 +136,6 @@ async def test_the_whole_index(small_site: Site, run: Crawl, copy: Copy) -> None
     assert [(row["url"], row["stage"], row["error"]) for row in index["errors"]] == [
         (f"{home}/missing", "fetch", "HTTP 404")
     ]
-
-
-async def test_it_is_the_same_whether_or_not_links_were_made_local_meanwhile(
-    small_site: Site, out: Path, run: Crawl, copy: Copy
-) -> None:
-    """All but the files is written while their links are made local; where that is not wanted, at the end."""
-    await run()
-    before = timeless(copy.index)
-    assert [path.name for path in out.iterdir()] == [copy.folder.name]
-    shutil.rmtree(out)
-    await run(post_process=False)
-    after = timeless(copy.index)
-    sections = ("urls", "graph", "skipped_urls", "errors")
-    assert {name: before[name] for name in sections} == {name: after[name] for name in sections}
-    assert before["items"] != after["items"]
 
 
 async def test_a_second_run_says_the_same(small_site: Site, run: Crawl, copy: Copy) -> None:

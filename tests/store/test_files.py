@@ -89,15 +89,6 @@ def test_short_writes_are_completed(tree: Tree, monkeypatch: pytest.MonkeyPatch)
     assert tree.read("a.md") == b"0123456789" * 10
 
 
-def test_a_scratch_file_has_no_name(tree: Tree, out: Path) -> None:
-    """What was written to it can be read again, and nobody finds it beside the pages, whenever the run is killed."""
-    with tree.scratch() as scratch:
-        scratch.write(b"for later")
-        scratch.seek(0)
-        assert scratch.read() == b"for later"
-        assert os.name == "nt" or list(out.iterdir()) == []
-
-
 def test_a_draft_appears_only_when_complete(tree: Tree, out: Path) -> None:
     """Readers see the old file until the new one is whole."""
     tree.write("h/_manifest.json", b"old")

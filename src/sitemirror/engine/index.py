@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain, islice
-from typing import BinaryIO, Final
+from itertools import chain
 
 import orjson
 
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import INDEX_FILE, Workspace
-from sitemirror.errors import OutputError
 from sitemirror.publish.mirror_index import (
     ErrorRow,
     FileRow,
@@ -23,77 +18,34 @@ from sitemirror.publish.mirror_index import (
     SkippedRow,
     UrlRow,
     directories,
-    index_head,
-    index_rest,
     load_page_meta,
     seed_reason,
+    write_mirror_index,
 )
 from sitemirror.settings import Settings
-from sitemirror.stopwatch import Stage
-from sitemirror.store.disk import refusals_of
 from sitemirror.store.files import Tree
 from sitemirror.store.graph import Graph
 from sitemirror.store.state import RunInfo
 
-_A_FEW: Final = 64  # pieces of the index that are made at one go: about a thousandth of a second
-_BLOCK: Final = 256 * 1024
 
-
-class Index:
-    """The index of one run. What it says of files is written last; the rest may be prepared before."""
-
-    def __init__(self, session: Session, space: Workspace, tree: Tree, run: RunInfo) -> None:
-        self._session = session
-        self._space = space
-        self._tree = tree
-        self._run = run
-        self._aside: BinaryIO | None = None
-        self._is_prepared = False
-
-    async def prepare(self) -> None:
-        """Writes everything but the files' section aside, a little at a time.
-
-        For when paths are settled, and nothing changes any more but the bytes of files.
-        """
-        try:
-            with refusals_of(self._tree.root):
-                pieces = self._rest(Graph(self._space.state))
-                self._aside = self._tree.scratch()
-                while some := self._next(pieces):
-                    self._aside.write(some)
-                    await asyncio.sleep(0)
-                self._aside.seek(0)
-                self._is_prepared = True
-        except (OutputError, sqlite3.Error):
-            pass  # Then the disk does not take the index either. That will be told, after the manifest is there.
-
-    def _next(self, pieces: Iterator[bytes]) -> bytes:
-        with self._session.watch.working(Stage.PUBLISHING):
-            return b"".join(islice(pieces, _A_FEW))
-
-    def write(self) -> str:
-        """The whole index; raises `OutputError` when the disk does not take it."""
-        space, run, graph = self._space, self._run, Graph(self._space.state)
-        rows = _Rows(self._session, space, self._tree, graph, run)
-        folders = directories(rows.sizes())
-        header = IndexHeader(
-            base_url=run.source_url,
-            generated_at=_precise(self._session.clock.now()),
-            target_root=space.folder,
-            items_count=folders.items_count,
-            run_id=run.uuid,
-            args=_args(self._session.settings),
-        )
-        with self._tree.replace_with(space.file(INDEX_FILE)) as file:
-            for piece in index_head(header, chain(folders, rows.files())):
-                file.write(piece)
-            for piece in self._from_aside() if self._is_prepared else self._rest(graph):
-                file.write(piece)
-        return str(self._tree.root / space.file(INDEX_FILE))
-
-    def _rest(self, graph: Graph) -> Iterator[bytes]:
-        rows = _Rows(self._session, self._space, self._tree, graph, self._run)
-        return index_rest(
+def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) -> str:
+    """The whole index; raises `OutputError` when the disk does not take it."""
+    graph = Graph(space.state)
+    rows = _Rows(session, space, tree, graph, run)
+    folders = directories(rows.sizes())
+    header = IndexHeader(
+        base_url=run.source_url,
+        generated_at=_precise(session.clock.now()),
+        target_root=space.folder,
+        items_count=folders.items_count,
+        run_id=run.uuid,
+        args=_args(session.settings),
+    )
+    with tree.replace_with(space.file(INDEX_FILE)) as file:
+        write_mirror_index(
+            file,
+            header,
+            items=chain(folders, rows.files()),
             urls=rows.urls(),
             out_edges=graph.out_edges(),
             in_edges=graph.in_edges(),
@@ -101,18 +53,7 @@ class Index:
             skipped=rows.skipped(),
             errors=rows.errors(),
         )
-
-    def _from_aside(self) -> Iterator[bytes]:
-        while self._aside is not None and (block := self._aside.read(_BLOCK)):
-            yield block
-
-    def __enter__(self) -> Index:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._aside is not None:
-            with suppress(OSError):  # A full disk may not even take what is about to be thrown away.
-                self._aside.close()
+    return str(tree.root / space.file(INDEX_FILE))
 
 
 def _args(settings: Settings) -> IndexArgs:
@@ -170,7 +111,6 @@ class _Rows:
             )
 
     def urls(self) -> Iterator[UrlRow]:
-        referers = _Referers(self._graph.in_edges())
         for id, url, path, kind, status, headers, unchanged, fetched_at, depth, final_url in self._graph.urls():
             yield UrlRow(
                 url=url,
@@ -180,7 +120,7 @@ class _Rows:
                 http_status=status,
                 headers=orjson.loads(headers) if headers else None,
                 downloaded_at=fetched_at,
-                referers=referers.of(url),
+                referers=self._graph.referers(id),
                 depth=depth,
                 redirect_chain=tuple(self._graph.hops(id)) if url != final_url else (),
                 not_modified=bool(unchanged),
@@ -201,25 +141,6 @@ class _Rows:
         for at, url, kind, reason in self._graph.errors():
             stage = "asset-download" if kind == 2 else "fetch"
             yield ErrorRow(ts=_long(at) or _precise(self._session.clock.now()), url=url, stage=stage, error=reason)
-
-
-class _Referers:
-    """Who links to each URL, as long as URLs are asked for in their order: one query for all of them."""
-
-    def __init__(self, edges: Iterator[tuple[str, str]]) -> None:
-        """`edges` are pairs of target and source, sorted."""
-        self._edges = edges
-        self._next = next(edges, None)
-
-    def of(self, url: str) -> list[str]:
-        found: list[str] = []
-        here = self._next
-        while here is not None and here[0] <= url:
-            if here[0] == url and (not found or found[-1] != here[1]):  # in two attributes, it may link twice
-                found.append(here[1])
-            here = next(self._edges, None)
-        self._next = here
-        return found
 
 
 def _precise(moment: datetime) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sitemirror import failpoint
 from sitemirror.engine.absences import Absences
@@ -35,9 +34,6 @@ from sitemirror.store.state import RunInfo, State
 from sitemirror.store.survey import Counts, Survey
 from sitemirror.store.twins import find_merges, merge_pages, strays
 from sitemirror.text import counted
-
-if TYPE_CHECKING:
-    from sitemirror.engine.index import Index
 
 _NAMED_STRAYS: Final = 10
 """Some sites point every canonical at their home page; naming each page would drown all else."""
@@ -67,24 +63,6 @@ async def publish(
     status: RunStatus,
 ) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
-    if not plan.index:
-        return await _publish(session, space, plan, run, ledger, listing, status, None)
-    from sitemirror.engine.index import Index
-
-    with Index(session, space, space.reserve, run) as index:
-        return await _publish(session, space, plan, run, ledger, listing, status, index)
-
-
-async def _publish(
-    session: Session,
-    space: Workspace,
-    plan: Plan,
-    run: RunInfo,
-    ledger: Ledger,
-    listing: Listing,
-    status: RunStatus,
-    mirror_index: Index | None,
-) -> Published:
     tree = space.reserve  # The manifest is written even when no page may be.
     survey = Survey(space.state)
     survey.fail_loops(session.now())
@@ -105,15 +83,7 @@ async def _publish(
     if plan.html and session.settings.post_process and status is RunStatus.OK:
         from sitemirror.engine.localization import localize
 
-        preparing = None if mirror_index is None else asyncio.create_task(mirror_index.prepare())
-        try:
-            await localize(tree, Localities(space.state), session.pool, session.watch)
-            if preparing is not None:
-                await preparing
-        finally:
-            if preparing is not None:
-                preparing.cancel()
-                await asyncio.gather(preparing, return_exceptions=True)
+        await localize(tree, Localities(space.state), session.pool, session.watch)
     if plan.markdown and complete:  # before that, paths may move yet
         await _link(session, PagesByUrl(space.state), tree)
     failpoint.reached("linked")
@@ -146,7 +116,7 @@ async def _publish(
             counts,
             writer.manifest(header),
             writer.index(header),
-            None if mirror_index is None else writer.mirror_index(mirror_index),
+            writer.mirror_index() if plan.index else None,
             incomplete=bool(listing.failed_sitemaps or old or unread),
         )
 
@@ -266,9 +236,11 @@ class _Writer:
             return None
         return str(self.tree.root / name)
 
-    def mirror_index(self, index: Index) -> str | None:
+    def mirror_index(self) -> str | None:
+        from sitemirror.engine.index import write_index
+
         try:
-            return index.write()
+            return write_index(self.session, self.space, self.tree, self.run)
         except OutputError as error:
             self.session.warn(f"the mirror index could not be written: {error.message}")
             return None

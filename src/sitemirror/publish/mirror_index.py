@@ -8,6 +8,8 @@ little.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from sitemirror.publish.index_reasons import seed_reason
@@ -44,8 +46,6 @@ __all__ = [
     "UrlRow",
     "directories",
     "dump_page_meta",
-    "index_head",
-    "index_rest",
     "load_page_meta",
     "seed_reason",
     "write_mirror_index",
@@ -57,7 +57,6 @@ LIST_PIECE: Final = 500
 Edge = tuple[str, str]
 TypedEdge = tuple[str, str, str]
 T = TypeVar("T")
-K = TypeVar("K")
 
 
 def write_mirror_index(
@@ -79,49 +78,22 @@ def write_mirror_index(
     source, attribute and target sorted by the first two. An edge that repeats the one before is written once. Raises
     `ValueError` for rows out of order: a key that came twice would hide the first from every reader.
     """
-    for piece in index_head(header, items):
-        file.write(piece)
-    for piece in index_rest(
-        urls=urls,
-        out_edges=out_edges,
-        in_edges=in_edges,
-        typed_out_edges=typed_out_edges,
-        skipped=skipped,
-        errors=errors,
-    ):
-        file.write(piece)
-
-
-def index_head(header: IndexHeader, items: Iterable[DirRow | FileRow]) -> Iterator[bytes]:
-    """The run and its files, which come first and may be known last."""
     root = str(header.target_root.absolute())
-    yield b"{\n"
-    yield _meta(meta_fields(header))
-    yield from _list(b"items", (_item(row, root) for row in _ascending(items, _place, "items")))
-
-
-def index_rest(
-    *,
-    urls: Iterable[UrlRow],
-    out_edges: Iterable[Edge],
-    in_edges: Iterable[Edge],
-    skipped: Iterable[SkippedRow],
-    errors: Iterable[ErrorRow],
-    typed_out_edges: Iterable[TypedEdge] | None = None,
-) -> Iterator[bytes]:
-    """Everything else."""
-    yield from _urls(_ascending(urls, lambda row: row.url, "urls"))
-    yield b'  "graph": {\n'
-    yield from _edges("out_edges", out_edges)
-    yield b",\n"
-    yield from _edges("in_edges", in_edges)
+    file.write(b"{\n")
+    _write_meta(file, meta_fields(header))
+    _write_list(file, b"items", (_item(row, root) for row in _ascending(items, _place, "items")))
+    _write_urls(file, _ascending(urls, lambda row: row.url, "urls"))
+    file.write(b'  "graph": {\n')
+    _write_edges(file, "out_edges", out_edges)
+    file.write(b",\n")
+    _write_edges(file, "in_edges", in_edges)
     if typed_out_edges is not None:
-        yield b",\n"
-        yield from _typed_edges("typed_out_edges", typed_out_edges)
-    yield b"\n  },\n"
-    yield from _list(b"skipped_urls", map(skipped_fields, skipped))
-    yield from _list(b"errors", map(error_fields, errors), last=b"\n")
-    yield b"}\n"
+        file.write(b",\n")
+        _write_typed_edges(file, "typed_out_edges", typed_out_edges)
+    file.write(b"\n  },\n")
+    _write_list(file, b"skipped_urls", map(skipped_fields, skipped))
+    _write_list(file, b"errors", map(error_fields, errors), last=b"\n")
+    file.write(b"}\n")
 
 
 def _place(row: DirRow | FileRow) -> tuple[str, str]:
@@ -142,110 +114,72 @@ def _ascending(rows: Iterable[T], key: Callable[[T], Any], what: str) -> Iterato
         yield row
 
 
-def _meta(fields: Fields) -> bytes:
+def _write_meta(file: Sink, fields: Fields) -> None:
     lines = (b"    %b: %b" % (json_bytes(name), json_bytes(value)) for name, value in fields.items())
-    return b'  "meta": {\n' + b",\n".join(lines) + b"\n  },\n"
+    file.write(b'  "meta": {\n' + b",\n".join(lines) + b"\n  },\n")
 
 
-def _list(name: bytes, elements: Iterable[Fields], *, last: bytes = b",\n") -> Iterator[bytes]:
-    yield b'  "%b": [' % name
+def _write_list(file: Sink, name: bytes, elements: Iterable[Fields], *, last: bytes = b",\n") -> None:
+    file.write(b'  "%b": [' % name)
     before = b"\n    "
     for element in elements:
-        yield before + json_bytes(element)
+        file.write(before + json_bytes(element))
         before = b",\n    "
-    yield (b"]" if before == b"\n    " else b"\n  ]") + last
+    file.write((b"]" if before == b"\n    " else b"\n  ]") + last)
 
 
-def _urls(rows: Iterable[UrlRow]) -> Iterator[bytes]:
-    yield b'  "urls": {'
+def _write_urls(file: Sink, rows: Iterable[UrlRow]) -> None:
+    file.write(b'  "urls": {')
     before = b"\n    "
     for row in rows:
         fields = json_bytes(url_fields(row))
-        start = b"%b%b: " % (before, json_bytes(row.url))
+        file.write(before + json_bytes(row.url) + b": ")
         if row.referers is None:
-            yield start + fields
+            file.write(fields)
         else:
-            yield start + fields[:-1] + b',"referers":'
-            yield from _strings(row.referers, indent=b"      ")
-            yield b"}"
+            file.write(fields[:-1] + b',"referers":')
+            _write_strings(file, row.referers, indent=b"      ")
+            file.write(b"}")
         before = b",\n    "
-    yield b"},\n" if before == b"\n    " else b"\n  },\n"
+    file.write(b"},\n" if before == b"\n    " else b"\n  },\n")
 
 
-def _edges(name: str, edges: Iterable[Edge]) -> Iterator[bytes]:
+def _write_edges(file: Sink, name: str, edges: Iterable[Edge], indent: bytes = b"    ") -> None:
     """A map from each key to the list of its values."""
-    yield b"    %b: {" % json_bytes(name)
-    last: str | None = None
-    for key, text in _lists(edges, indent=b"        "):
-        if key is None:
-            yield text
-            continue
-        _check_order(last, key, name)
-        yield b"%b\n      %b: %b" % (b"" if last is None else b",", json_bytes(key), text)
-        last = key
-    yield b"}" if last is None else b"\n    }"
+    file.write(b"%b%b: {" % (indent, json_bytes(name)))
+    start = before = b"\n  " + indent
+    for key, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), name):
+        file.write(before + json_bytes(key) + b": ")
+        _write_strings(file, map(itemgetter(1), group), indent=b"    " + indent)
+        before = b"," + start
+    file.write(b"}" if before == start else b"\n" + indent + b"}")
 
 
-def _typed_edges(name: str, edges: Iterable[TypedEdge]) -> Iterator[bytes]:
-    """A map from each source to such a map, by attribute."""
-    yield b"    %b: {" % json_bytes(name)
-    last: Edge | None = None
-    pairs = (((source, attribute), target) for source, attribute, target in edges)
-    for key, text in _lists(pairs, indent=b"          "):
-        if key is None:
-            yield text
-            continue
-        _check_order(last, key, name)
-        if last is None or last[0] != key[0]:
-            before = b"%b\n      %b: {" % (b"" if last is None else b"\n      },", json_bytes(key[0]))
-        else:
-            before = b","
-        yield b"%b\n        %b: %b" % (before, json_bytes(key[1]), text)
-        last = key
-    yield b"}" if last is None else b"\n      }\n    }"
+def _write_typed_edges(file: Sink, name: str, edges: Iterable[TypedEdge]) -> None:
+    file.write(b"    %b: {" % json_bytes(name))
+    before = b"\n"
+    for source, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), name):
+        file.write(before)
+        _write_edges(file, source, map(itemgetter(1, 2), group), indent=b"      ")
+        before = b",\n"
+    file.write(b"}" if before == b"\n" else b"\n    }")
 
 
-def _check_order(before: Any, here: Any, what: str) -> None:
-    if before is not None and here <= before:
-        raise ValueError(f"{what} must be sorted, each once: {here!r} came after {before!r}")
-
-
-def _lists(pairs: Iterable[tuple[K, str]], *, indent: bytes) -> Iterator[tuple[K | None, bytes]]:
-    """Each key with the list of its values, as JSON. One that repeats the one before is left out.
-
-    A list that is short stands on one line. Of a longer one, what follows the first line comes with None for its key.
-    """
-    key: K | None = None
-    values: list[str] = []
-    begun = False
-    for here, value in pairs:
-        if here != key:
-            if key is not None:
-                yield (None, b",\n%b%b]" % (indent, _inner(values))) if begun else (key, json_bytes(values))
-            key, values, begun = here, [value], False
-        elif value != values[-1]:
-            if len(values) == LIST_PIECE:
-                before = b",\n" if begun else b"[\n"
-                yield None if begun else key, before + indent + _inner(values)
-                values, begun = [value], True
-            else:
-                values.append(value)
-    if key is not None:
-        yield (None, b",\n%b%b]" % (indent, _inner(values))) if begun else (key, json_bytes(values))
-
-
-def _inner(values: list[str]) -> bytes:
-    return json_bytes(values)[1:-1]
-
-
-def _strings(values: Iterable[str], *, indent: bytes) -> Iterator[bytes]:
+def _write_strings(file: Sink, values: Iterable[str], *, indent: bytes) -> None:
     """A list, on the line that was begun if it is short, else on lines of its own."""
-    if isinstance(values, list) and len(values) <= LIST_PIECE and len(set(values)) == len(values):
-        yield json_bytes(values)  # nearly always
+    values = iter(values)
+    short = list(islice(values, LIST_PIECE))
+    if len(short) < LIST_PIECE and len(set(short)) == len(short):
+        file.write(json_bytes(short))
         return
-    found = False
-    for _, text in _lists((("", value) for value in values), indent=indent):
-        yield text
-        found = True
-    if not found:
-        yield b"[]"
+    rest = map(itemgetter(0), groupby(chain(short, values)))
+    piece, following = list(islice(rest, LIST_PIECE)), list(islice(rest, LIST_PIECE))
+    if not following:
+        file.write(json_bytes(piece))
+        return
+    before = b"[\n" + indent
+    while piece:
+        file.write(before + json_bytes(piece)[1:-1])
+        before = b",\n" + indent
+        piece, following = following, list(islice(rest, LIST_PIECE))
+    file.write(b"]")

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Final
 
 from sitemirror import failpoint
 from sitemirror.errors import OutputError
@@ -137,13 +137,6 @@ class Tree:
             except BaseException:
                 discard(place, temporary)
                 raise
-
-    def scratch(self) -> BinaryIO:
-        """A file without a name, for what is written before its place is. It is gone when it is closed."""
-        from tempfile import TemporaryFile  # Few runs need one.
-
-        with refusals_of(self.root):
-            return cast(BinaryIO, TemporaryFile(dir=self.root))
 
     def log(self, rel: str) -> LineLog:
         """The log at `rel`, opened for appending; a torn last line is cut off."""

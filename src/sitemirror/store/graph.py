@@ -105,6 +105,12 @@ class Graph:
         for row in self._db.execute(query, {"id": id}):
             yield row[0]
 
+    def referers(self, id: int) -> list[str]:
+        rows = self._db.execute(
+            "SELECT DISTINCT url.url FROM edge JOIN url ON url.id = edge.src WHERE edge.dst = ? ORDER BY 1", (id,)
+        )
+        return [url for (url,) in rows]
+
     def out_edges(self) -> Iterator[tuple[str, str]]:
         return self._edges("s.url, d.url", "1, 2")
 
@@ -115,7 +121,7 @@ class Graph:
         return self._edges("s.url, CASE attribute WHEN 1 THEN 'src' ELSE 'href' END, d.url", "1, 2, 3")
 
     def _edges(self, columns: str, order: str) -> Iterator[Any]:
-        yield from in_order(  # when the first is asked for
+        return in_order(
             self._db,
             f"SELECT {columns} FROM edge JOIN url AS s ON s.id = edge.src JOIN url AS d ON d.id = edge.dst"
             f" ORDER BY {order}",
