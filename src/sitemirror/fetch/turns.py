@@ -12,8 +12,8 @@ from collections.abc import Callable
 class Turn:
     """One asker's share of the network: held or not."""
 
-    def __init__(self, all_turns: asyncio.Semaphore, is_wanted: Callable[[], bool] = lambda: False) -> None:
-        """`is_wanted` says whether somebody else could make use of it at once."""
+    def __init__(self, all_turns: asyncio.Semaphore, is_wanted: Callable[[str], bool] = lambda _: False) -> None:
+        """`is_wanted` says whether others may want it while this URL's host has to wait."""
         self.is_wanted = is_wanted
         self._all = all_turns
         self._held = False
