@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sitemirror import crawl
 from sitemirror.engine.queue import Queue
 from sitemirror.fetch.pace import Pace
 from sitemirror.settings import Settings
@@ -57,6 +58,28 @@ async def test_the_shorter_of_two_pauses_ends_first(site: Site, run: Mirror, for
     assert asked[:3] == [longs[0], shorts[0], longs[1]]
     assert sorted(asked[3:7]) == sorted(shorts)
     assert sorted(asked[7:]) == sorted(longs)
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+async def test_a_robots_txt_that_is_to_come_later_keeps_no_other_host_waiting(
+    site: Site, out: Path, concurrency: int
+) -> None:
+    """More pages than there are turns want it; those of the host that is known are fetched in the pause."""
+    main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
+    first = site.fill(10, "/first", host="busy.site.localhost")
+    others = site.fill(10, "/other", host="site.localhost")
+    links = "".join(
+        f'<a href="{url}">x</a>' for url in [*(busy + path for path in first), *(main + path for path in others)]
+    )
+    site.html_page("/", "Home", links, host="site.localhost")
+    site.robots("User-agent: *\nAllow: /\n", host="busy.site.localhost")
+    site.fault("/robots.txt", status(429, retry_after="3"), ok(), host="busy.site.localhost")
+    report = await crawl(main + "/", output=out, rate_limit=0, concurrency=concurrency, same_domain=False)
+    assert (report.status, report.successful) == ("ok", 21)
+    asked = [request.path for request in site.requests]
+    last_rules = len(asked) - 1 - asked[::-1].index("/robots.txt")
+    assert set(asked[:last_rules]) == {"/robots.txt", "/", *others}
+    assert set(asked[last_rules + 1 :]) == set(first)
 
 
 class Listed:

@@ -28,3 +28,17 @@ class Turn:
         if self._held:
             self._held = False
             self._all.release()
+
+
+class Leaving(Turn):
+    """Another's turn, for one who goes on without it once it was given back."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.is_wanted = turn.is_wanted
+        self._turn = turn
+
+    async def take(self) -> None:
+        """Waits for nothing."""
+
+    def give_back(self) -> None:
+        self._turn.give_back()
