@@ -9,6 +9,7 @@ from sitemirror import urls
 from sitemirror.discover.robots import Robots
 from sitemirror.engine.session import Session
 from sitemirror.fetch.stream import Stream
+from sitemirror.fetch.turns import Leaving, Turn
 from sitemirror.frontier.scope import ROBOTS, Scope
 from sitemirror.model import ADDRESS_REFUSED, Failed, Lane, Redirect, Skipped
 
@@ -33,12 +34,13 @@ class RobotsBook:
         self._scope = scope
         return self
 
-    async def refusal(self, url: str) -> Skipped | Failed | None:
+    async def refusal(self, url: str, turn: Turn) -> Skipped | Failed | None:
         """What robots.txt makes of this URL; None if it allows it. A Crawl-delay slows us from then on.
+        The turn is given back if the host asks to wait.
 
         Rules that cannot be had forbid all for now, but nobody has said so: the next run asks again.
         """
-        rules = await self.rules(url)
+        rules = await self.rules(url, turn)
         if urls.origin(url) in self._refused:
             return Failed(url, rules.trouble, transient=False)
         if rules.trouble:
@@ -47,23 +49,25 @@ class RobotsBook:
             self._session.pace.set_crawl_delay(url, rules.crawl_delay)
         return None if rules.allowed(url) else Skipped(url, ROBOTS)
 
-    async def rules(self, url: str) -> Robots:
+    async def rules(self, url: str, turn: Turn | None = None) -> Robots:
         """The rules of a URL's host."""
         origin = urls.origin(url)
         if origin not in self._rules:
             # Each host on its own: one that does not answer must not hold up the others.
             async with self._asking.setdefault(origin, asyncio.Lock()):
                 if origin not in self._rules:
-                    self._rules[origin] = await self._fetch(url)
+                    self._rules[origin] = await self._fetch(url, turn)
         return self._rules[origin]
 
-    async def _fetch(self, url: str) -> Robots:
+    async def _fetch(self, url: str, turn: Turn | None) -> Robots:
         """4xx allows all; a server that cannot answer holds us off (RFC 9309)."""
         location = urls.normalize("/robots.txt", base=url)
+        # Those who wait for these rules may have all turns there are: whoever asks for them must not wait for one.
+        turn = turn and Leaving(turn)
         for _ in range(_HOPS):
             if self._scope.host_reason(location):
                 break
-            async with self._session.fetcher.stream(location, lane=Lane.SITEMAP, limit=LIMIT) as answer:
+            async with self._session.fetcher.stream(location, lane=Lane.SITEMAP, limit=LIMIT, turn=turn) as answer:
                 match answer:
                     case Redirect(location=there):
                         location = there

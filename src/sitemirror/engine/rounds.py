@@ -110,7 +110,7 @@ class Rounds:
                 if left >= before:  # nothing was settled, so nothing would be
                     break
             for tried in range(self._retries):
-                first = Queue(self._ledger, Selection.to_retry(self._run)).peek()
+                first = Queue(self._ledger, Selection.to_retry(self._run)).next()
                 if first is None:
                     break
                 if tried:
@@ -135,7 +135,7 @@ class Rounds:
         while self._room():
             due = self._level(sys.maxsize)
             depth = self._ledger.least_depth(due)
-            first = None if depth is None else Queue(self._ledger, self._level(depth)).peek()
+            first = None if depth is None else Queue(self._ledger, self._level(depth)).next()
             if depth is None or first is None or first.id == before:  # the same again: nothing would ever settle it
                 return
             before = first.id
@@ -180,19 +180,18 @@ class Rounds:
         self._session.check_stop()
 
     async def _slot(self, queue: Queue, turn: Turn, *, will_retry: bool) -> None:
-        watch = self._session.watch
         try:
             while await self._admitted():
                 try:
-                    await turn.take()
-                    with watch.working(Stage.STATE):
-                        known = queue.next()
+                    known = await self._next(queue, turn)
                     if known is None or self._ended or self._session.stop.is_set():
                         return
                     result = await self._visit(known, turn)
                 finally:
                     self._reserved -= 1
                     self._freed.set()
+                if result.found:
+                    queue.grew()
                 if self._judge(result, will_retry=will_retry):
                     self._count(result)
         except Exception:
@@ -200,6 +199,17 @@ class Rounds:
             raise
         finally:
             turn.give_back()
+
+    async def _next(self, queue: Queue, turn: Turn) -> Known | None:
+        """What to visit next, with a turn for it. None is held while several hosts all have to wait."""
+        while True:
+            await turn.take()
+            with self._session.watch.working(Stage.STATE):
+                known = queue.next()
+            if known is not None or not queue.has_to_wait:
+                return known
+            turn.give_back()
+            await self._session.pace.first_pause_over()
 
     async def _visit(self, known: Known, turn: Turn) -> Result:
         if self._visitor.handled(known.id):  # a redirect led to it before its turn came

@@ -128,9 +128,10 @@ class Visitor:
     async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
         await turn.take()
         if self._plan.respect_robots:
-            refused = await self._robots.refusal(known.url)
+            refused = await self._robots.refusal(known.url, turn)
             if refused is not None:
                 return refused
+            await turn.take()
         return await self._taker.take(known, known.validators if ask and known.path else Validators(), turn)
 
     def _settle(self, chain: list[Known], answer: Answer) -> Result | Known:

@@ -203,7 +203,7 @@ class Fetcher:
         pause that others could use."""
         headers = self._headers(url, validators)
         for tries in range(self._settings.max_retries + 1):
-            while held and held[0].is_wanted() and self._pace.is_paused(url):
+            while held and self._pace.is_paused(url) and held[0].is_wanted(url):
                 for each in held:
                     each.give_back()
                 await self._pace.rest(url)

@@ -72,6 +72,7 @@ class _Host:
     queue: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_start: float = -math.inf
     paused_until: float = -math.inf
+    is_sat_out: bool = False  # somebody who waits for the end of the pause is counted
     share: float = 1.0  # of the configured rate; under 1 after a 429
     crawl_delay: float = 0.0
     outage: Outage = field(default_factory=Outage)
@@ -150,9 +151,28 @@ class Pace:
     async def rest(self, url: str) -> None:
         """Returns when no pause of the host is left. Nobody has a turn by that."""
         host = self._host(url)
-        while (left := host.paused_until - self._clock.monotonic()) > 0:
+        while host.paused_until > self._clock.monotonic():
+            await self._sit_out(host)
+
+    async def first_pause_over(self) -> None:
+        """Returns when the first of all pauses ends; at once if there is none."""
+        now = self._clock.monotonic()
+        paused = (host for host in self._hosts.values() if host.paused_until > now)
+        if (first := min(paused, key=lambda host: host.paused_until, default=None)) is not None:
+            await self._sit_out(first)
+
+    async def _sit_out(self, host: _Host) -> None:
+        """Of all who do so for a host, one is counted."""
+        left = host.paused_until - self._clock.monotonic()
+        if host.is_sat_out:
+            await self._clock.sleep(left)
+            return
+        host.is_sat_out = True
+        try:
             with self._watch.waiting(Stage.ASKED_TO_WAIT):
                 await self._clock.sleep(left)
+        finally:
+            host.is_sat_out = False
 
     def ended(self) -> None:
         """A request that had its turn is over, with its body."""

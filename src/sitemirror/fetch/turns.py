@@ -12,8 +12,8 @@ from collections.abc import Callable
 class Turn:
     """One asker's share of the network: held or not."""
 
-    def __init__(self, all_turns: asyncio.Semaphore, is_wanted: Callable[[], bool] = lambda: False) -> None:
-        """`is_wanted` says whether somebody else could make use of it at once."""
+    def __init__(self, all_turns: asyncio.Semaphore, is_wanted: Callable[[str], bool] = lambda _: False) -> None:
+        """`is_wanted` says whether others may want it while this URL's host has to wait."""
         self.is_wanted = is_wanted
         self._all = all_turns
         self._held = False
@@ -28,3 +28,17 @@ class Turn:
         if self._held:
             self._held = False
             self._all.release()
+
+
+class Leaving(Turn):
+    """Another's turn, for one who goes on without it once it was given back."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.is_wanted = turn.is_wanted
+        self._turn = turn
+
+    async def take(self) -> None:
+        """Waits for nothing."""
+
+    def give_back(self) -> None:
+        self._turn.give_back()
