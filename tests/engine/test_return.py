@@ -75,6 +75,19 @@ async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror,
     assert (report.status, report.warnings) == ("ok", ())
 
 
+async def test_half_a_page_that_redirects_for_now_stays_news(site: Site, run: Mirror, copy: Copy) -> None:
+    """That one of its files is missing is not over after a week."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="both")
+    (copy.folder / "a/index.md").unlink()
+    site.fault("/a", redirect_to("/b", 302))
+    for days in (0, 8):
+        assert (await run(format="both", update=True, clock=Later(days))).status == "partial"
+        assert "was deleted" in copy.pages["/a"]["refresh_error"]
+
+
 async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror, copy: Copy) -> None:
     """A permanent redirect, or any when everything is taken anew, makes a page another's name."""
     for name in "abc":
