@@ -539,6 +539,27 @@ async def test_a_page_that_moves_into_a_request_under_way_waits_for_its_end(
     assert verify(copy.folder).status is RunStatus.OK
 
 
+@pytest.mark.parametrize("forbidden", [False, True])
+async def test_a_page_that_moves_to_what_is_not_wanted_keeps_its_copy(
+    site: Site, run: Mirror, copy: Copy, forbidden: bool
+) -> None:
+    """Where that led when it was a redirect says nothing any more."""
+    for name in "bp":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.redirect("/t", "/p", 301)
+    site.sitemap(urls=["/p", "/t", "/b"])
+    await run()
+    kept = copy.files
+    site.redirect("/b", "/t", 301)
+    site.page("/t", b"\x89PNG", type="image/png")
+    if forbidden:
+        site.robots("User-agent: *\nDisallow: /t\n")
+    await run(update=True, concurrency=1)
+    assert copy.files == kept
+    assert copy.pages["/p"]["aliases"] == []
+    assert copy.pages["/b"]["refresh_error"].startswith("redirects: ")
+
+
 async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: Mirror, copy: Copy) -> None:
     """The page that it leads to could not be had in this run."""
     for name in "tb":
