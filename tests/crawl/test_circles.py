@@ -33,6 +33,17 @@ async def test_an_update_ends_where_a_saved_page_redirects_in_a_circle(
     assert site.count("/a") == 1
 
 
+async def test_a_page_that_redirects_for_now_to_itself_is_a_circle(site: Site, run: Crawl, copy: Copy) -> None:
+    """As many do that want a cookie first: nothing says that it is elsewhere."""
+    site.html_page("/", "Home", '<a href="/a">a</a>')
+    site.html_page("/a", "A", "<p>a</p>")
+    await run()
+    site.redirect("/a", "/a", 302)
+    assert (await run(update=True)).status == "partial"
+    pages = {page["url"]: page for page in copy.manifest["pages"]}
+    assert pages[f"{site.url}/a"]["refresh_error"] == "redirect loop"
+
+
 @pytest.mark.parametrize("later", [*itertools.permutations((0.0, 0.1, 0.2))])
 @pytest.mark.parametrize("way_round", [("/b", "/c", "/a"), ("/b", "/c", "/b")])
 async def test_an_update_that_asks_a_whole_circle_at_once_keeps_its_copy(
@@ -57,6 +68,49 @@ async def test_an_update_that_asks_a_whole_circle_at_once_keeps_its_copy(
     }
     logged = {tuple(line.split("\t")[1:]) for line in copy.text("_failed.log").splitlines()}
     assert {(f"{site.url}/b", "redirect loop"), (f"{site.url}/c", "redirect loop")} <= logged
+
+
+@pytest.mark.parametrize("later", [*itertools.permutations((0.0, 0.1, 0.2))])
+@pytest.mark.parametrize("ways", [("/b", "/c", "/a"), ("/b", "/c", "/b"), ("/b", "/c", None)])
+async def test_an_update_keeps_every_copy_of_what_leads_to_nothing(
+    site: Site, run: Crawl, copy: Copy, ways: tuple[str | None, ...], later: tuple[float, ...]
+) -> None:
+    """A circle, a way into one, and a chain to a page that is gone, all of them saved, whichever answers first."""
+    site.html_page("/", "Home", '<a href="/a">a</a><a href="/b">b</a><a href="/c">c</a>')
+    for name in "abc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>")
+    await run()
+    kept = copy.files
+    for here, there, seconds in zip(("/a", "/b", "/c"), ways, later, strict=True):
+        answer = faults.redirect_to(there, 301) if there else faults.status(404)
+        site.fault(here, faults.slow(seconds, answer), answer)
+    site.clear_log()
+    report = await asyncio.wait_for(run(update=True, concurrency=3), 60)
+    assert (report.status, report.failed) == ("partial", 0)
+    assert copy.files == kept
+    errors = [page.get("refresh_error", "") for page in copy.manifest["pages"] if page["url"] != f"{site.url}/"]
+    reason = "redirect loop" if ways[-1] else "HTTP 404"
+    assert sorted(errors) == [reason, f"redirects: {reason}", f"redirects: {reason}"]
+    assert [site.count(path) for path in ("/a", "/b", "/c")] == [1, 1, 1]
+
+
+async def test_a_page_that_moves_to_one_on_its_way_to_another_waits_for_that(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """/b was led to by /a, and has answered, but its own end is yet to come, and is none."""
+    site.html_page("/", "Home", '<a href="/a">a</a><a href="/x">x</a>')
+    for name in "abx":
+        site.html_page(f"/{name}", name, f'<p>{name}</p><a href="/b">b</a>')
+    await run()
+    kept = copy.files
+    site.redirect("/a", "/b")
+    site.redirect("/b", "/new")
+    site.fault("/new", faults.slow(0.4, faults.status(404)))
+    site.fault("/x", faults.slow(0.2, faults.redirect_to("/b", 301)))
+    await run(update=True, concurrency=3)
+    assert kept.items() <= copy.files.items()
+    errors = {page["url"].removeprefix(site.url): page.get("refresh_error") for page in copy.manifest["pages"]}
+    assert errors == {"/": None} | dict.fromkeys(("/a", "/b", "/x"), "redirects: HTTP 404")
 
 
 async def test_an_update_keeps_what_redirects_out_of_the_site_at_the_second_hop(

@@ -13,7 +13,7 @@ from sitemirror.publish.report import RunStatus
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
-from tests.site.faults import redirect_to, slow, status
+from tests.site.faults import ok, redirect_to, slow, status
 
 
 @pytest.mark.parametrize("code", [302, 303, 307])
@@ -73,6 +73,57 @@ async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror,
     site.heal("/a")
     report = await run(update=True, clock=Later(30))
     assert (report.status, report.warnings) == ("ok", ())
+
+
+@pytest.mark.parametrize("order", ["abc", "bac"])
+async def test_what_moves_to_a_redirect_for_now_is_told_as_that(
+    site: Site, run: Mirror, copy: Copy, order: str
+) -> None:
+    """So it is no news after a week, either; whichever of them is asked for first."""
+    for name in order:
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=[f"/{name}" for name in order])
+    await run()
+    kept = copy.files
+    site.fault("/a", redirect_to("/b", 301))
+    site.fault("/b", redirect_to("/c", 302))
+    for days, expected in ((0, "partial"), (8, "ok")):
+        assert (await run(update=True, concurrency=1, clock=Later(days))).status == expected
+        assert copy.files == kept
+        for name in "ab":
+            assert copy.pages[f"/{name}"]["refresh_error"] == f"redirects for now to {site.url}/c"
+
+
+async def test_half_a_page_that_redirects_for_now_stays_news(site: Site, run: Mirror, copy: Copy) -> None:
+    """That one of its files is missing is not over after a week."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="both")
+    (copy.folder / "a/index.md").unlink()
+    site.fault("/a", redirect_to("/b", 302))
+    for days in (0, 8):
+        assert (await run(format="both", update=True, clock=Later(days))).status == "partial"
+        assert "was deleted" in copy.pages["/a"]["refresh_error"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize("order", ["bac", "bca", "abc", "cba"])
+async def test_what_moved_to_a_failure_is_its_name_when_that_comes_at_the_second_try(
+    site: Site, run: Mirror, copy: Copy, order: str, concurrency: int
+) -> None:
+    """Also where the redirect, or one that leads to it, is answered after the failure."""
+    for name in order:
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=[f"/{name}" for name in order])
+    await run()
+    site.fault("/b", status(500), ok())
+    site.fault("/a", slow(0.1, redirect_to("/b", 301)), redirect_to("/b", 301))
+    site.fault("/c", slow(0.2, redirect_to("/a", 301)), redirect_to("/a", 301))
+    report = await run(update=True, concurrency=concurrency, on_error="retry", max_retries=2)
+    assert report.status == "ok"
+    assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/a", f"{site.url}/c"]]
+    assert set(copy.files) == {"b/index.md"}
 
 
 async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror, copy: Copy) -> None:
@@ -486,6 +537,27 @@ async def test_a_page_that_moves_into_a_request_under_way_waits_for_its_end(
     assert copy.pages.keys() == {"/b", "/p"}
     assert copy.pages["/b"]["refresh_error"] == "redirects: HTTP 500"
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("forbidden", [False, True])
+async def test_a_page_that_moves_to_what_is_not_wanted_keeps_its_copy(
+    site: Site, run: Mirror, copy: Copy, forbidden: bool
+) -> None:
+    """Where that led when it was a redirect says nothing any more."""
+    for name in "bp":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.redirect("/t", "/p", 301)
+    site.sitemap(urls=["/p", "/t", "/b"])
+    await run()
+    kept = copy.files
+    site.redirect("/b", "/t", 301)
+    site.page("/t", b"\x89PNG", type="image/png")
+    if forbidden:
+        site.robots("User-agent: *\nDisallow: /t\n")
+    await run(update=True, concurrency=1)
+    assert copy.files == kept
+    assert copy.pages["/p"]["aliases"] == []
+    assert copy.pages["/b"]["refresh_error"].startswith("redirects: ")
 
 
 async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: Mirror, copy: Copy) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -73,7 +72,8 @@ class Visitor:
         self._led_to: set[int] = set()
         self.to_compare = 0
         """Pages to be fetched whole: what was a name of theirs is a page, too, and nobody knows what they say."""
-        self._followers: dict[int, list[Known]] = {}  # pages that redirect now, to what another slot is fetching
+        self._leads: dict[int, int] = {}  # where pages lead that redirect now, and are copies until that is there
+        self._followers: dict[int, list[Known]] = {}  # those that lead, over whatever steps, to what is being fetched
         self._let_down: dict[int, list[Known]] = {}  # those whose copies stay, as that failed: it may come yet
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
 
@@ -104,11 +104,14 @@ class Visitor:
         while True:
             current = chain[-1]
             self._in_flight.add(current.id)
+            self._leads.pop(current.id, None)
             try:
                 answer = await self._take(current, ask, turn)
                 with self._session.watch.working(Stage.STATE):
+                    self._wait_for(current, filter(self._is_still_old, self._let_down.pop(current.id, ())))
                     following = self._settle(chain, answer)
-                    self._lead_followers(current, following, answer)
+                    followers = self._followers.pop(current.id, [])  # if they do not wait for something else now
+                    self._share_fate(followers, current, is_there=isinstance(answer, Taken | NotModified))
             finally:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):
@@ -145,17 +148,13 @@ class Visitor:
                 validators = Validators(headers.get("etag"), headers.get("last-modified"))
                 self._ledger.renewed(known.id, fetched_at=fetched_at, validators=validators)
                 self._follow.unchanged(known)
-                self._become_aliases(chain)
                 self._session.emit(PageSaved(known.url, known.path or "", 0, changed=False))
                 return Result()
             case Redirect():
                 return self._redirected(chain, answer)
             case Failed():
-                self._keep_copies(chain[:-1], answer.reason)
-                self._let_down.setdefault(known.id, []).extend(filter(_has_copy, chain[:-1]))
                 return self._failed(known, answer)
             case Skipped():
-                self._keep_copies(chain[:-1], answer.reason)
                 return self._skipped(known, answer)
 
     def _saved(self, chain: list[Known], taken: Taken) -> Result:
@@ -171,7 +170,6 @@ class Visitor:
         names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
         self._awaiting.pop(known.id, None)
-        self._become_aliases(chain)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
         changed = kept.changed and (_has_copy(known) or (not is_added and known.path is None))
         return Result(new=is_added and taken.is_page, added=is_added, changed=changed, page=known.id, found=found)
@@ -195,12 +193,10 @@ class Visitor:
             if refused == DOMAIN_LOCK:
                 self._session.warn(f"security: domain lock violation: {known.url} redirects to {location}")
             skip = Skipped(known.url, f"{REDIRECTS_OUT}{location} ({refused})")
-            self._keep_copies(chain[:-1], skip.reason)
             return self._skipped(known, skip)
         if earlier := [each for each in chain if each.url == location]:
-            return self._loop(chain, earlier)
+            return self._loop(known, self._way(earlier[0]))
         if len(chain) > MAX_REDIRECTS:
-            self._keep_copies(chain[:-1], "too many redirects")
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
         target = self._ledger.find_or_add(location, known)
         self._session.emit(PageRedirected(known.url, location))
@@ -217,43 +213,41 @@ class Visitor:
             elif target.status is Row.REDIRECT and self._ledger.end_of(target).status is not Row.SAVED:
                 waiting.add(Row.REDIRECT)  # Nobody lists it, so nobody has asked where it leads by now.
         names = self._awaiting.pop(known.id, [])
-        if target.status in waiting and target.id not in self._in_flight and target.id not in self._led_to:
-            if not _has_copy(known):  # A copy is kept until what replaces it is there.
+        asked = self._in_flight, self._led_to, self._leads
+        if target.status in waiting and not any(target.id in some for some in asked):
+            if not stays:
                 self._lead(known, target, redirect)
+                self._wait_for(target, self._led_by(known))
             self._name(target, names)
             self._led_to.add(target.id)
             return target
         if stays:
             return Result()
-        way = self._way(target, chain)
+        way = self._way(target)
         end = way[-1]
-        if end in chain or (end.status is Row.REDIRECT and end.id not in self._in_flight):
-            return self._loop(chain, way)
+        if end.id == known.id or (end.status is Row.REDIRECT and end.id not in self._in_flight):
+            return self._loop(known, way)
         self._name(end, [*(each.url for each in chain), *names])
-        if not _has_copy(known):
-            self._lead(known, target, redirect)
+        self._lead(known, target, redirect)
         if end.id in self._in_flight:
-            self._followers.setdefault(end.id, []).extend(filter(_has_copy, chain))
+            self._wait_for(end, self._led_by(known))
         else:
-            self._share_fate([*chain, target], end)
+            is_there = end.status is Row.SAVED and not self._ledger.reason_of(end.id)
+            self._share_fate(self._led_by(known), end, is_there=is_there)
         return Result()
 
-    def _way(self, target: Known, chain: list[Known]) -> list[Known]:
-        """Where a URL leads, step by step, to what is on its way just now, or back into the chain that led to it."""
+    def _way(self, target: Known) -> list[Known]:
+        """Where a URL leads, step by step, to the end or to what is on its way just now."""
         way: list[Known] = []
-        mine = {each.id: each for each in chain}
-        for step in self._ledger.way_from(target):
-            way.append(mine.get(step.id, step))
-            if step.id in mine or step.id in self._in_flight:
+        for step in self._ledger.way_from(target, self._leads):
+            way.append(step)
+            if step.id in self._in_flight:
                 break
         return way
 
-    def _loop(self, chain: list[Known], way: list[Known]) -> Result:
-        """Leads back into the chain, or into a circle that is none of its own."""
-        known = chain[-1]
-        first = next((place for place, earlier in enumerate(chain) if earlier.id == way[-1].id), -1)
-        self._keep_copies(chain[:-1], LOOP)
-        self._go_round(each for each in (*chain[first:-1], *way) if each.id != known.id)
+    def _loop(self, known: Known, way: list[Known]) -> Result:
+        """Leads back to itself, or into a circle that is none of its own."""
+        self._go_round(each for each in way if each.id != known.id)
         return self._failed(known, Failed(known.url, LOOP, transient=False))
 
     def _go_round(self, members: Iterable[Known]) -> None:
@@ -266,52 +260,36 @@ class Visitor:
             self._keeper.failed(each, failure)
 
     def _lead(self, known: Known, target: Known, redirect: Redirect) -> None:
-        """`known` is nothing but a name of `target`, if only for now."""
+        """`known` is nothing but a name of `target`, if only for now. A copy stays until what replaces it is there."""
+        if _has_copy(known):
+            self._leads[known.id] = target.id
+            return
         self._ledger.redirected(known.id, target.id, self._session.now(), transient=redirect.status in _FOR_NOW)
         self._keeper.forget_placeholders(known)
 
-    def _lead_followers(self, known: Known, following: Result | Known, answer: Answer) -> None:
-        """What redirects to a URL whose fate is known now shares it."""
-        if isinstance(answer, Failed):
-            followers = self._followers.pop(known.id, [])
-            self._let_down.setdefault(known.id, []).extend(followers)
-        else:
-            waited = self._let_down.pop(known.id, ())
-            followers = [*self._followers.pop(known.id, ()), *filter(self._is_still_old, waited)]
-        for follower in followers:
-            way = [*self._ledger.way_from(known)]
-            end = way[-1]
-            if follower.id == known.id:  # It was asked for twice, and settled just now.
-                continue
-            if end.id in self._in_flight and end.id != known.id:
-                self._followers.setdefault(end.id, []).append(follower)
-            elif isinstance(following, Known):
-                self._followers.setdefault(following.id, []).append(follower)
-            elif end.id == follower.id:
-                self._keep_copies([follower], LOOP)
-                self._go_round(way)
-            elif isinstance(answer, Taken | NotModified):
-                self._become_alias(follower, known)
-            else:
-                self._share_fate([follower, known], end)
+    def _led_by(self, known: Known) -> list[Known]:
+        """The copies whose fate is no longer that of `known`, which leads elsewhere; its own is one of them."""
+        return [*self._followers.pop(known.id, ()), *filter(_has_copy, (known,))]
+
+    def _wait_for(self, end: Known, followers: Iterable[Known]) -> None:
+        if some := [*followers]:
+            self._followers.setdefault(end.id, []).extend(some)
 
     def _is_still_old(self, known: Known) -> bool:
         """Whether nobody has settled meanwhile what redirected to something that could not be had."""
         return self._ledger.reason_of(known.id).startswith(REDIRECTS)
 
-    def _share_fate(self, chain: list[Known], end: Known) -> None:
+    def _share_fate(self, followers: list[Known], end: Known, *, is_there: bool) -> None:
         """What led to `end`, whose turn has been: another name of it, or a copy that stays if it could not be had."""
-        trouble = self._ledger.reason_of(end.id)
-        if end.status is Row.SAVED and not trouble:
-            self._become_aliases(chain)
-        else:
-            self._keep_copies(chain[:-1], trouble)
-
-    def _become_aliases(self, chain: list[Known]) -> None:
-        """What led to a page that is there now is a name of it."""
-        for earlier, later in itertools.pairwise(chain):
-            if _has_copy(earlier):
-                self._become_alias(earlier, later)
+        if is_there:
+            for follower in followers:
+                self._leads.pop(follower.id, None)
+                self._become_alias(follower, end)
+        elif followers:
+            reason = self._ledger.reason_of(end.id)
+            for follower in followers:
+                self._keep_copy(follower, reason if reason.startswith(FOR_NOW) else REDIRECTS + reason, transient=False)
+            self._let_down.setdefault(end.id, []).extend(followers)
 
     def _become_alias(self, known: Known, target: Known) -> None:
         """What was a page of its own is now another's name; its file would be found twice."""
@@ -331,11 +309,6 @@ class Visitor:
                 self._ledger.alias_done(name)
         elif names:
             self._awaiting.setdefault(page.id, []).extend(names)
-
-    def _keep_copies(self, chain: list[Known], reason: str) -> None:
-        """Pages that redirect now, to something that could not be had: their copies stay."""
-        for known in filter(_has_copy, chain):
-            self._keep_copy(known, REDIRECTS + reason, transient=False)
 
     def _keep_copy(self, known: Known, reason: str, *, transient: bool, status: int | None = None) -> None:
         """The copy stays as it is, and what it links to is still linked. Of two files one may be all there is of it."""

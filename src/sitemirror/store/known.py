@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
 from sitemirror import urls
@@ -72,6 +73,8 @@ SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND (u
     OR EXISTS (SELECT 1 FROM page WHERE path = ? AND path != wanted)
 """
 
+_NOWHERE: Final[Mapping[int, int]] = MappingProxyType({})
+
 _ROWS: Final = tuple(Row)  # by their values: to look one up in the class costs ten times as much
 
 
@@ -124,17 +127,18 @@ class Lookup:
         *_, end = self.way_from(known)
         return end
 
-    def way_from(self, known: Known) -> Iterator[Known]:
-        """A URL, what it leads to, and so on: each once, also in a circle."""
+    def way_from(self, known: Known, leads: Mapping[int, int] = _NOWHERE) -> Iterator[Known]:
+        """A URL, what it leads to, and so on: each once, also in a circle. Some `leads` are not in their rows yet."""
         yield known
         passed = {known.id}
-        while (found := self._led_to_by(known.id)) is not None and found.id not in passed:
+        while (found := self._led_to_by(known.id, leads.get(known.id))) is not None and found.id not in passed:
             yield found
             passed.add(found.id)
             known = found
 
-    def _led_to_by(self, id: int) -> Known | None:
-        row = self._db.execute(f"{_KNOWN} WHERE url.id = (SELECT leads_to FROM url WHERE id = ?)", (id,)).fetchone()
+    def _led_to_by(self, id: int, instead: int | None = None) -> Known | None:
+        query = f"{_KNOWN} WHERE url.id = coalesce(?, (SELECT leads_to FROM url WHERE id = ?))"
+        row = self._db.execute(query, (instead, id)).fetchone()
         return None if row is None else _known(row)
 
     def unsaved_names(self) -> Iterator[tuple[str, Known]]:

@@ -210,6 +210,7 @@ class Ledger(Lookup):
         self._set(
             id,
             status=Row.SKIPPED,
+            leads_to=None,
             reason=skip.reason,
             content_type=skip.content_type,
             size=skip.size_bytes,
@@ -220,7 +221,7 @@ class Ledger(Lookup):
 
     def outside(self, id: int, reason: str, at: str) -> None:
         """The scope refused the URL when its turn came."""
-        self._set(id, status=Row.OUTSIDE, reason=reason, at=at, seen=self._run.number)
+        self._set(id, status=Row.OUTSIDE, leads_to=None, reason=reason, at=at, seen=self._run.number)
         self._count()
 
     def _count(self) -> None:
