@@ -75,8 +75,8 @@ class Settings:
     """Requests in flight at once (slots)."""
 
     workers: Annotated[int, Bounds(ge=0, le=64)] = 0
-    """Processes that convert pages. 0 = as many as are of use, started when they are: none for a slow site or a low rate
-    limit."""
+    """Processes that convert pages. 0 = as many as are of use, started when they are: none for a slow site or a low
+    rate limit."""
 
     max_connections: Annotated[int, Bounds(ge=1, le=65_536)] = 256
     """With --sites: connections to all sites together. Sites that would need more wait for others to end."""
