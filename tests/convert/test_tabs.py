@@ -62,3 +62,15 @@ def test_a_row_of_links_is_no_set_of_tabs() -> None:
     """What has the name of tabs and shows nothing stays a list."""
     html = '<ul class="nav nav-tabs"><li><a href="/a">A</a></li><li><a href="/b">B</a></li></ul>'
     assert markdown(html) == "- [A](https://example.com/a)\n- [B](https://example.com/b)\n"
+
+
+def test_two_sets_beside_each_other_stay_apart() -> None:
+    """Panels are of the set whose labels name them, also where both sets stand in one element."""
+    sets = "".join(
+        f'<h2>{name}</h2><div role="tablist"><button role="tab" aria-controls="{name}1">One</button>'
+        f'<button role="tab" aria-controls="{name}2">Two</button></div><div role="tabpanel" id="{name}1">'
+        f'<p>{name} one</p></div><div role="tabpanel" id="{name}2"><p>{name} two</p></div>'
+        for name in ("Left", "Right")
+    )
+    each = "## {0}\n\n- **One**\n\n  {0} one\n\n- **Two**\n\n  {0} two\n"
+    assert markdown(f"<main>{sets}</main>") == each.format("Left") + "\n" + each.format("Right")

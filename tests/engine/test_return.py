@@ -595,3 +595,21 @@ async def test_a_mirror_forgets_no_links_that_a_crawl_has_read(site: Site, run: 
     await run(update=True)
     await crawl(f"{site.url}/", output=copy.folder.parent, rate_limit=0, format="markdown", update=True)
     assert copy.pages.keys() == {"/", "/a", "/b"}
+
+
+@pytest.mark.parametrize("lastmod", [None, "2020-01-01"])
+async def test_an_update_asks_again_for_what_could_not_be_renewed(
+    site: Site, run: Mirror, copy: Copy, lastmod: str | None
+) -> None:
+    """However old its date in the sitemap, and also if nothing but fetching it whole could tell what it is now."""
+    paths = site.fill(3)
+    site.sitemap(urls=[(path, lastmod) if lastmod else path for path in paths])
+    await run()
+    site.fault(paths[1], status(500))
+    assert (await run(re_download_all=True)).status == "partial"
+    assert copy.pages[paths[1]]["refresh_error"] == "HTTP 500"
+    site.heal(paths[1])
+    site.clear_log()
+    report = await run(update=True)
+    assert (report.status, [site.count(path) for path in paths]) == ("ok", [0, 1, 0])
+    assert "refresh_error" not in copy.pages[paths[1]]

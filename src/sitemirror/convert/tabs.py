@@ -67,6 +67,8 @@ def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
     for text, panel in pairs:
         if panel is not None:
             _drop_double(text, panel)
+    own = {panel for _, panel in pairs}
+    panels = [panel for panel in panels if panel in own]  # Others are of a set beside this one.
     spot = panels[0]
     if any(next(panel.iter_elements(_HEADINGS), None) is not None for panel in panels):
         for text, panel in pairs:  # Headings of the page have no place in a list.
