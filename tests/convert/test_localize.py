@@ -194,6 +194,14 @@ def test_what_is_not_saved_becomes_absolute() -> None:
     )
 
 
+def test_an_empty_link_stays_within_the_copy() -> None:
+    """`href=""` is the page itself, which no list of links names: it must not lead from the copy to the web."""
+    html = '<a href=""><a href="#"><a href="?"><a href="/docs/page.html#a">'
+    assert localized(html, target=str) == f'<a href=""><a href="#"><a href="{PAGE}?"><a href="#a">'
+    assert localized('<base href="/docs/page.html"><a href="">', target=str) == '<base><a href="">'
+    assert localized('<base href="/b/"><a href="">', target=str) == '<base><a href="https://example.com/b/">'
+
+
 def test_targets_are_asked_for_without_fragment_and_once() -> None:
     """`target` sees each normalised URL one time a page, so looking it up may cost something."""
     seen: list[str] = []

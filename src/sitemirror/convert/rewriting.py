@@ -46,7 +46,9 @@ class Localizer:
             new: str | None = self._targets.get(absolute)
             if new is None:
                 new = self._targets[absolute] = self._target(absolute)
-            if new == absolute and reference[:8].lower().startswith(_WEB):
+            if new == absolute == self._page:
+                new = ""  # An empty reference means the page that it stands in, wherever that is.
+            elif new == absolute and reference[:8].lower().startswith(_WEB):
                 new = None
             known = self._links[reference] = new, absolute == self._page
         new, is_here = known
