@@ -80,6 +80,12 @@ def test_links_within_the_page_stay_short() -> None:
     assert markdown(html) == "[Part](#part) Menu Plain\n"
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\n", " \n "])
+def test_an_empty_link_leads_to_the_page(blank: str) -> None:
+    """Blanks around an address do not count, so blanks alone are an empty one."""
+    assert f"[here]({URL})" in markdown(f'<p>Look <a href="{blank}">here</a> for more.</p>')
+
+
 def test_what_is_no_address_becomes_text() -> None:
     """Scripts and data in a link are dropped, however they are spelled; mail addresses stay."""
     html = (

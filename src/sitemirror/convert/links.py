@@ -40,7 +40,9 @@ _TOP_TEXTS: Final = frozenset(("top", "back to top", "↑", "⇑", "▲", "△",
 _INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 # Anchors that may have to go, or to be no link: found by what their address has in it, they are few.
-_ODD: Final = ':is(a:is([href*="#"], [href=""], :empty, [href*=":"]:not([href^="http"])), area)'
+_ODD: Final = (
+    r':is(a:is([href*="#"], [href=""], [href^=" "], [href^="\a "], :empty, [href*=":"]:not([href^="http"])), area)'
+)
 _SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
 
 
@@ -147,7 +149,7 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
         elif not is_within and "#" in href and href[0] not in "/\\ " and ":" not in href:
             continue  # To a place on another page, called more than a permalink ever is: most of them.
         target = None if is_within else urls[href]
-        if not href and target:
+        if target and not href.strip():
             anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.
         if target is None:
             if may_be_sign and _is_permalink(anchor, text):
