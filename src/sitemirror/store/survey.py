@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import FOR_NOW, UNREAD, Row, in_order
+from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -199,7 +199,8 @@ class Survey:
 
     def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
         """(id, url, status, reason, attempts, at, content_type, size, final_url) of names that gave no page: those
-        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed."""
+        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed; and
+        those of circles, which may be seen only when the run ends."""
         told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
         query = f"""
             SELECT a.id, a.url, {told}, f.url
@@ -207,7 +208,8 @@ class Survey:
             WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
             UNION ALL
             SELECT f.id, f.url, {told}, NULL FROM url AS f
-            WHERE f.id IN (SELECT final FROM resolved) AND f.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED})
+            WHERE (f.id IN (SELECT final FROM resolved) OR f.reason = '{LOOP}')
+              AND f.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED})
             ORDER BY 1
         """
         return self._db.execute(query).fetchall()
@@ -246,12 +248,12 @@ class Survey:
             yield row[0]
 
     def fail_loops(self, at: str) -> int:
-        """Redirects that lead round in a circle without end are failures."""
+        """Listed redirects that lead round in a circle without end are failures."""
         cursor = self._db.execute(
             f"""
-            UPDATE url SET status = {Row.FAILED}, reason = 'redirect loop', transient = 0, at = ?, leads_to = NULL,
+            UPDATE url SET status = {Row.FAILED}, reason = '{LOOP}', transient = 0, at = ?, leads_to = NULL,
               attempts = coalesce(attempts, 0) + 1
-            WHERE status = {Row.REDIRECT} AND id NOT IN (SELECT id FROM resolved)
+            WHERE status = {Row.REDIRECT} AND run != 0 AND id NOT IN (SELECT id FROM resolved)
             """,
             (at,),
         )
