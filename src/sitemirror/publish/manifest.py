@@ -67,7 +67,7 @@ class ManifestHeader:
     """The length of skips."""
 
     duplicates: int
-    """Listed URLs that lead to a page already counted: repeats and aliases."""
+    """Listed URLs that lead to a page already counted under another listed one, and repeats in sitemaps."""
 
     not_reached_count: int
     """The length of not_reached."""
