@@ -217,7 +217,8 @@ class Mirror:
             due, most = self._tally.total - self._tally.processed, self._settings.max_pages
             self._session.pool.expect(min(due, most) if most else due)
         self._notes.checkpoint()
-        self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed))
+        repeats, outside = (0, 0) if self._plan.follows_links else (self._listing.repeats, self._listing.outside)
+        self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed, repeats, outside))
 
     async def _read_sitemaps(self) -> None:
         from sitemirror.engine.discovery import Discovery  # Following links does without its parsers.
