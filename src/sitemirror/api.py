@@ -291,7 +291,7 @@ def where(
 ) -> str:
     """The file that a URL is or would be saved to, or the URL that a file came or would come from.
 
-    `on_guess` is told what of the answer no manifest says.
+    `on_guess` is told what of the answer no manifest says, and why there is no file.
     """
     from sitemirror.engine.where import where as find
 
