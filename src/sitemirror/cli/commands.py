@@ -116,8 +116,7 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
         if command == "list":
             load_client()
             return api.list_site(line.target, settings=settings, on_event=listener)
-        start_run = api.crawl_run if command == "crawl" else api.mirror_run
-        return start_run(line.target, settings, listener, api.Parts(None, None, load=load_client))
+        return api.copy_run(command, line.target, settings, listener, api.Parts(None, None, load=load_client))
 
     typed_again = command_line(line.program, line.arguments)
     return run_job(Job(command, line.target, settings, line.program, typed_again, start))

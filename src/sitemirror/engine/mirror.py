@@ -37,17 +37,12 @@ from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
 
 
-async def run_mirror(session: Session, start_url: str) -> MirrorReport:
-    """The whole job. A run's failure is raised with the report of what was done attached."""
-    return await _run(session, start_url, plan_for("mirror", session.settings))
+async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorReport:
+    """The whole job. A run's failure is raised with the report of what was done attached.
 
-
-async def run_crawl(session: Session, start_url: str) -> MirrorReport:
-    """The same, by links instead of sitemaps and to HTML instead of Markdown, unless the settings say otherwise."""
-    return await _run(session, start_url, plan_for("crawl", session.settings))
-
-
-async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
+    A `mirror` goes by sitemaps to Markdown, a `crawl` by links to HTML, unless the settings say otherwise.
+    """
+    plan = plan_for(command, session.settings)
     robots = RobotsBook(session, CrawlScope(session.settings, start_url=start_url))
     obeys = plan.follows_links and plan.respect_robots
     # Before anything is asked: the host may have wished to be left alone for a while, just before the last run ended.
