@@ -341,7 +341,9 @@ def start_of(url: str) -> str:
             raise UsageError("the URL carries credentials", hint="give them as --basic-auth USER:PASSWORD") from None
         shown = printable(urls.without_credentials(url), limit=200)
         message = f"{shown!r} is not a URL that can be mirrored: {error.reason}"
-        raise UsageError(message, hint="give it as https://example.com/") from None
+        is_other = error.reason.endswith(" scheme")
+        hint = "only http and https can be mirrored" if is_other else "give it as https://example.com/"
+        raise UsageError(message, hint=hint) from None
 
 
 def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settings:

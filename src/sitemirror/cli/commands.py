@@ -91,7 +91,9 @@ def carry_out_either(command: Command, line: CommandLine) -> int:
 
 
 def _tell_idle(command: str, line: CommandLine, settings: Settings) -> None:
-    """Says so when an option about links was typed and no links are followed."""
+    """Says so when an option about links was typed and no links are followed, or one that another includes."""
+    if settings.update and settings.re_download_all and not settings.quiet:
+        _note("--re-download-all fetches everything again, so --update adds nothing to it")
     source = settings.discover or (Source.LINKS if command == "crawl" else Source.SITEMAP)
     idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
     if idle and command != "list" and source is Source.SITEMAP and not settings.quiet:
