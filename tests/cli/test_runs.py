@@ -252,3 +252,22 @@ def test_an_option_that_another_includes_is_noted(site: Site, out: Path, run_cli
     command = ("mirror", site.url, "--rate-limit", 0, "--output", out, "--re-download-all")
     assert "note: " not in run_cli(*command).stderr
     assert "note: --re-download-all fetches everything again" in run_cli(*command, "--update").stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--respect-robots",), "not one page could be saved: disallowed by robots.txt"),
+        ((), "not one page could be saved: HTTP 403 and other reasons"),
+    ],
+)
+def test_a_run_without_a_page_says_why(
+    site: Site, out: Path, run_cli: RunCli, options: tuple[str, ...], why: str
+) -> None:
+    """In the error itself, where everybody looks first."""
+    site.robots("User-agent: *\nDisallow: /\n")
+    for path, status in zip(site.fill(3), (403, 403, 404), strict=True):
+        site.fault(path, faults.status(status))
+    site.sitemap()
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out, *options)
+    assert (done.returncode, done.json["error"]) == (1, why)

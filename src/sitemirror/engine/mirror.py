@@ -250,7 +250,9 @@ class Mirror:
             status, error = RunStatus.ERROR, "the manifest could not be written"
             hint = "see the warnings; then run the same command: nothing is fetched twice"
         if status in (RunStatus.OK, RunStatus.PARTIAL) and not counts.saved:
-            status, error = RunStatus.ERROR, "not one page could be saved"
+            first, *others = Survey(self._space.state).reasons() or [""]
+            why = f": {first}{' and other reasons' if others else ''}" if first else ""
+            status, error = RunStatus.ERROR, f"not one page could be saved{why}"
             hint = f"see {self._space.folder / ('_failed.log' if counts.failed else '_manifest.json')} for the reasons"
         return MirrorReport(
             status=status,

@@ -197,6 +197,14 @@ class Survey:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
         yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
+    def reasons(self) -> list[str]:
+        """Why URLs have no page: the two reasons that most of them have."""
+        query = f"""
+            SELECT reason FROM url WHERE status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) AND reason != ''
+            GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 2
+        """
+        return [row[0] for row in self._db.execute(query)]
+
     def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
         """(id, url, status, reason, attempts, at, content_type, size, final_url) of names that gave no page: those
         that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed; and
