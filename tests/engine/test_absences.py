@@ -183,3 +183,18 @@ def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
     site.html_page("/b", "B", "<h1>B</h1>")
     _, manifest, folder = mirrored(site, out, run_cli, "--update")
     assert (len(manifest["pages"]), len(names_in(folder / "_skipped"))) == (2, 0)
+
+
+def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path, run_cli: RunCli) -> None:
+    """/a redirected to /b, and neither was a page. Now /b is one, but /a does not lead there any more."""
+    site.html_page("/ok", "Ok", "<h1>Ok</h1>")
+    site.redirect("/a", "/b")
+    site.page("/b", b"PK", type="application/zip")
+    site.sitemap(urls=["/ok", "/a"])
+    mirrored(site, out, run_cli)
+    site.page("/a", b"PK", type="application/zip")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    _, manifest, folder = mirrored(site, out, run_cli, "--update")
+    assert [row["url"] for row in manifest["skips"]] == [f"{site.url}/a"]
+    assert names_in(folder / "_skipped") == {placeholder(f"{site.url}/a")}
+    assert run_cli("verify", out).returncode == 0

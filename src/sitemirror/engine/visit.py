@@ -166,12 +166,18 @@ class Visitor:
         if known.status is Row.REDIRECT:
             self.to_compare += self._ledger.read_again(known.id)
         is_added = self._is_new(known)
-        names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
+        waiting = (name for name in self._awaiting.get(known.id, ()) if self._still_leads(name, known))
+        names = [*(earlier.url for earlier in chain[:-1]), *waiting]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
         self._awaiting.pop(known.id, None)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
         changed = kept.changed and (_has_copy(known) or (not is_added and known.path is None))
         return Result(new=is_added and taken.is_page, added=is_added, changed=changed, page=known.id, found=found)
+
+    def _still_leads(self, name: str, known: Known) -> bool:
+        """Whether a name of an earlier run is one yet: it may have become something else in this one."""
+        found = self._ledger.find(name)
+        return found is not None and any(step.id == known.id for step in self._ledger.way_from(found, self._leads))
 
     def _is_new(self, known: Known) -> bool:
         """Whether nothing of it is on disk. What was another page's twin has a path, and no file there.

@@ -207,8 +207,9 @@ class Survey:
 
     def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
         """(id, url, status, reason, attempts, at, content_type, size, final_url) of names that gave no page: those
-        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed; and
-        those of circles, which may be seen only when the run ends."""
+        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed;
+        those of circles, which may be seen only when the run ends; and what only redirects led to that lead elsewhere
+        by now."""
         told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
         query = f"""
             SELECT a.id, a.url, {told}, f.url
@@ -216,8 +217,8 @@ class Survey:
             WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
             UNION ALL
             SELECT f.id, f.url, {told}, NULL FROM url AS f
-            WHERE (f.id IN (SELECT final FROM resolved) OR f.reason = '{LOOP}')
-              AND f.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED})
+            WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND CASE f.id IN (SELECT final FROM resolved)
+              WHEN 1 THEN f.run != 0 ELSE f.run = 0 OR f.reason = '{LOOP}' END
             ORDER BY 1
         """
         return self._db.execute(query).fetchall()
