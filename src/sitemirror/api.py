@@ -196,19 +196,7 @@ def mirror(
     `options` are the fields of `Settings`, by name: `mirror(url, output="docs", concurrency=5)`. The run raises a
     `SitemirrorError` when it cannot do its job; single pages that fail are counted in the report.
     """
-    return mirror_run(url, settings_of(settings, options), on_event, Parts(clock, resolver))
-
-
-def mirror_run(url: str, settings: Settings, listener: Listener | None, parts: Parts) -> Run[MirrorReport]:
-    """The same for whoever brings parts of their own."""
-
-    async def job(session: Session, start: str) -> MirrorReport:
-        from sitemirror.engine.mirror import run_mirror  # Not before a worker is on its way.
-
-        return await run_mirror(session, start)
-
-    wishes = _wishes_at_once(settings, settings.format or Format.MARKDOWN)
-    return SiteRun(job, start_of(url), settings, listener, parts, wishes)
+    return copy_run("mirror", url, settings_of(settings, options), on_event, Parts(clock, resolver))
 
 
 def crawl(
@@ -221,19 +209,19 @@ def crawl(
     **options: Any,
 ) -> Run[MirrorReport]:
     """Follows the links from a page and saves pages with what they need to look right. Arguments as for `mirror`."""
-    return crawl_run(url, settings_of(settings, options), on_event, Parts(clock, resolver))
+    return copy_run("crawl", url, settings_of(settings, options), on_event, Parts(clock, resolver))
 
 
-def crawl_run(url: str, settings: Settings, listener: Listener | None, parts: Parts) -> Run[MirrorReport]:
-    """The same for whoever brings parts of their own."""
+def copy_run(command: str, url: str, settings: Settings, listener: Listener | None, parts: Parts) -> Run[MirrorReport]:
+    """What `mirror` and `crawl` start, for whoever brings parts of their own."""
 
     async def job(session: Session, start: str) -> MirrorReport:
-        from sitemirror.engine.mirror import run_crawl  # Not before a worker is on its way.
+        from sitemirror.engine.mirror import run_copy  # Not before a worker is on its way.
 
-        return await run_crawl(session, start)
+        return await run_copy(session, start, command=command)
 
-    wishes = _wishes_at_once(settings, settings.format or Format.HTML)
-    return SiteRun(job, start_of(url), settings, listener, parts, wishes)
+    format = settings.format or (Format.HTML if command == "crawl" else Format.MARKDOWN)
+    return SiteRun(job, start_of(url), settings, listener, parts, _wishes_at_once(settings, format))
 
 
 def _wishes_at_once(settings: Settings, format: Format) -> Wishes | None:
@@ -291,7 +279,7 @@ def where(
 ) -> str:
     """The file that a URL is or would be saved to, or the URL that a file came or would come from.
 
-    `on_guess` is told what of the answer no manifest says.
+    `on_guess` is told what of the answer no manifest says, and why there is no file.
     """
     from sitemirror.engine.where import where as find
 
@@ -353,7 +341,9 @@ def start_of(url: str) -> str:
             raise UsageError("the URL carries credentials", hint="give them as --basic-auth USER:PASSWORD") from None
         shown = printable(urls.without_credentials(url), limit=200)
         message = f"{shown!r} is not a URL that can be mirrored: {error.reason}"
-        raise UsageError(message, hint="give it as https://example.com/") from None
+        is_other = error.reason.endswith(" scheme")
+        hint = "only http and https can be mirrored" if is_other else "give it as https://example.com/"
+        raise UsageError(message, hint=hint) from None
 
 
 def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settings:

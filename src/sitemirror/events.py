@@ -28,10 +28,15 @@ class SitemapRead(NamedTuple):
 
 
 class DiscoveryFinished(NamedTuple):
-    """All sitemaps are read. `done` of the `total` URLs are already saved by earlier runs."""
+    """All sitemaps are read. `done` of the `total` URLs are already saved by earlier runs.
+
+    Sitemaps may list more than `total`: `repeats` of a URL, and URLs `outside` the scope.
+    """
 
     total: int
     done: int
+    repeats: int = 0
+    outside: int = 0
 
 
 class PageStarted(NamedTuple):

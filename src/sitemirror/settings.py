@@ -51,6 +51,12 @@ def _with_names(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(value):
+        raise ValueError("an empty glob matches nothing: give one such as /docs/*")
+    return value
+
+
 def _with_colon(value: str) -> str:
     if ":" not in value:
         raise ValueError("give it as USER:PASSWORD")
@@ -151,10 +157,10 @@ class Settings:
     whole_site: bool = False
     """With a start URL that has a path: take the whole site, not only what is under that path."""
 
-    include_path: tuple[str, ...] = ()
+    include_path: Annotated[tuple[str, ...], _not_empty] = ()
     """Only URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
 
-    exclude_path: tuple[str, ...] = ()
+    exclude_path: Annotated[tuple[str, ...], _not_empty] = ()
     """No URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
 
     content: Content = Content.AUTO

@@ -41,7 +41,7 @@ def test_a_failed_run_tells_it_before_the_error(site: Site, run_cli: RunCli) -> 
     done = run_cli("mirror", site.url, "--rate-limit", "0", "--on-error", "abort", "--profile")
     assert done.returncode == 1
     assert "profile" in done.json
-    assert 0 < done.stderr.index("limit: ") < done.stderr.index("error: ")
+    assert 0 < done.stderr.index("limit: ") < done.stderr.index("sitemirror: error: ")
 
 
 def test_quiet_leaves_it_to_the_json(site: Site, run_cli: RunCli) -> None:

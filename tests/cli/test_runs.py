@@ -88,7 +88,8 @@ def test_a_full_disk_behind_stdout_is_one_line_and_a_hint(arguments: list[str]) 
         command = [sys.executable, "-m", "sitemirror", *arguments]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
     assert done.returncode == 1
-    assert done.stderr.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: ")
+    said = done.stderr.removeprefix("note: no manifest names it: this is where it would be\n")
+    assert said.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: ")
 
 
 def test_a_sitemap_index_lists_sitemaps(small: Site, run_cli: RunCli) -> None:
@@ -226,3 +227,47 @@ def test_a_run_stopped_at_its_first_request_ends_like_any_other(site: Site, star
     assert process.returncode == 130, err
     assert json.loads(out)["status"] == "interrupted"
     assert "run the same command: sitemirror" in err
+
+
+def test_a_run_that_is_aborted_says_what_it_kept(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Before the error and what to do about it; `--quiet` leaves it at these."""
+    paths = site.fill(4)
+    site.sitemap()
+    site.fault(paths[2], faults.status(500))
+    command = ("mirror", site.url, "--rate-limit", 0, "--max-retries", 0, "--on-error", "abort", "--output", out)
+    done = run_cli(*command)
+    *_, kept, manifest, contents, error, hint = done.stderr.splitlines()
+    assert kept.startswith("error: 2 pages saved, 1 failed, 1 not reached; ")
+    assert manifest == f"manifest: {done.json['manifest']}"
+    assert contents == f"contents: {done.json['index']}"
+    assert error == f"sitemirror: error: {site.url}{paths[2]} failed: HTTP 500"
+    assert hint.startswith("hint: run the same command to go on")
+    assert len(run_cli(*command, "--quiet").stderr.splitlines()) <= 3
+
+
+def test_an_option_that_another_includes_is_noted(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Both are allowed together; only one of them counts."""
+    site.fill(1)
+    site.sitemap()
+    command = ("mirror", site.url, "--rate-limit", 0, "--output", out, "--re-download-all")
+    assert "note: " not in run_cli(*command).stderr
+    assert "note: --re-download-all fetches everything again" in run_cli(*command, "--update").stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--respect-robots",), "not one page could be saved: disallowed by robots.txt"),
+        ((), "not one page could be saved: HTTP 403 and other reasons"),
+    ],
+)
+def test_a_run_without_a_page_says_why(
+    site: Site, out: Path, run_cli: RunCli, options: tuple[str, ...], why: str
+) -> None:
+    """In the error itself, where everybody looks first."""
+    site.robots("User-agent: *\nDisallow: /\n")
+    for path, status in zip(site.fill(3), (403, 403, 404), strict=True):
+        site.fault(path, faults.status(status))
+    site.sitemap()
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out, *options)
+    assert (done.returncode, done.json["error"]) == (1, why)

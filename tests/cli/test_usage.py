@@ -30,6 +30,7 @@ WRONG = [
     (["mirror", URL, "--basic-auth", "me"], "--basic-auth: give it as USER:PASSWORD"),
     (["list", URL, "--format", "xml"], "--format must be one of json, md, got xml"),
     (["mirror", URL, "--quiet", "--verbose"], "--quiet and --verbose contradict each other"),
+    (["mirror", URL, "--include-path", ""], "--include-path: an empty glob matches nothing"),
     (["mirror"], "missing argument 'URL'"),
     (["mirror", URL, URL], "got unexpected extra argument"),
     (["mirror", URL, "--nonsense"], "no such option: --nonsense"),
@@ -52,6 +53,12 @@ def test_wrong_usage_is_one_line_and_a_hint(
     assert first.startswith(f"sitemirror: error: {message}")
     assert second.startswith("hint: ")
     assert more == []
+
+
+def test_another_scheme_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever typed it knows how a URL looks."""
+    assert run_sitemirror(["mirror", "ftp://example.com/"]) == 2
+    assert capsys.readouterr().err.endswith("hint: only http and https can be mirrored\n")
 
 
 def test_every_wrong_value_is_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,50 @@ def test_the_manifest_tells_what_the_path_does_not(site: Site, run_cli: RunCli, 
     assert back.stderr == "note: no manifest names it; guessed: that no slash or extension ends it\n"
 
 
+def test_it_is_said_why_there_is_no_file(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """What failed, was skipped, is out of scope, was not reached or has never been heard of is no page on disk."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.page("/x.zip", b"PK", type="application/zip")
+    site.redirect("/loop", "/loop")
+    site.html_page("/later", "Later", "<h1>Later</h1>")
+    site.sitemap(urls=["/missing", "/x.zip", "/loop", "/out/b", "/a", "/later"])
+    folder = Path(
+        run_cli("mirror", site.url, "--rate-limit", 0, "--max-pages", 1, "--exclude-path", "/out/*").json["output_dir"]
+    )
+    said = {
+        "/a": "",
+        "/missing": "not saved: HTTP 404; the next run tries again; see ",
+        "/x.zip": "not saved: content type application/zip; see ",
+        "/loop": "not saved: redirect loop; the next run tries again; see ",
+        "/out/b": "not saved: ",
+        "/later": "not saved yet: ",
+        "/never": "no manifest names it: this is where it would be",
+    }
+    for path, why in said.items():
+        done = run_cli("where", site.url + path)
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"{folder}/{path.lstrip('/')}")
+        assert (why and f"note: {why}") == done.stderr[: len(f"note: {why}")]
+        if why.endswith("see "):
+            placeholder = done.stderr.strip().rpartition("see ")[2]
+            assert (tmp_path / placeholder).is_file()
+            assert run_cli("where", placeholder).stdout == f"{site.url}{path}\n"
+    (tmp_path / folder / "a/index.md").unlink()
+    assert "it was saved, but is not there any more" in run_cli("where", f"{site.url}/a").stderr
+
+
+def test_the_tools_own_files_have_no_url(site: Site, run_cli: RunCli) -> None:
+    """And nobody is sent to look for one in the manifest."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.sitemap()
+    folder = run_cli("mirror", site.url, "--rate-limit", 0).json["output_dir"]
+    for name in ("_manifest.json", "_failed/0123456789abcdef.md"):
+        refused = run_cli("where", f"{folder}/{name}")
+        assert refused.returncode == 2
+        assert "it is one of sitemirror's own files" in refused.stderr
+        assert "hint: give a page's file, or a URL" in refused.stderr
+
+
 @given(st.lists(_WORDS, max_size=4), st.sampled_from([".md", ".html"]))
 def test_ordinary_urls_come_back_as_they_went(words: list[str], extension: str) -> None:
     """URL → path → URL, and always a URL that leads to that path."""

@@ -223,7 +223,9 @@ def test_any_text_comes_back(block: str, inline: str) -> None:
 
 @given(BLOCKS, INLINE)
 @example("<p>{}</p>", "x<br><del>ß</del>")
+@example("<p>{}</p>", '<a href="/x"></a><br>1')
 @example("<p>x<br>{}</p>", "<em>ß></em>")
+@example("<p>x<br>{}</p>", "<em>ß*</em>")
 @example("<p>{}</p>", "<em><em><em>:</em></em></em>")
 @example("<p>{}</p>", "<b><i><b><code>x</code></b></i></b>")
 @example("<p>{}</p>", "<b><b><b>(x) y</b></b> z</b>")
@@ -231,6 +233,7 @@ def test_any_text_comes_back(block: str, inline: str) -> None:
 @example("<p>{}</p>", '<a href="/x"><code>]:</code></a> <a href="/y"> </a>')
 @example("<p>{}</p>", "<em><em><em><em><em>(x) y</em></em></em></em> z</em>")
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", "<span><br></span>")
+@example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", "<em><br></em><em></em>")
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", '<a href="/x"><br></a><a href="/x"><br></a>')
 @example("<table><tr><th>{}</th></tr><tr><td>{}</td></tr></table>", '<a href="/x">1<br><br></a>')
 def test_a_second_time_changes_nothing(block: str, inline: str) -> None:

@@ -174,3 +174,21 @@ def test_an_arrow_that_leads_to_the_top_is_left_out() -> None:
     html = '<p>Text.</p><div><a href="#page-header"><img alt="top" src="/up.gif"></a></div>'
     assert markdown(html) == "Text.\n"
     assert markdown('<a href="#b"><img alt="Map" src="/m.gif"></a>') == "[![Map](https://example.com/m.gif)](#b)\n"
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ('<a href="#setup">Setup<img alt="share" src="/s.svg"></a>', "## Setup"),
+        ('Setup <a href="#setup"><img alt="Link icon" src="/s.svg"></a>', "## Setup"),
+        ('Setup <a href="/share"><img alt="share" src="/s.svg"></a>', None),
+        ('<a href="#setup"><img alt="Acme link" src="/s.svg"> Setup</a>', None),
+    ],
+)
+def test_an_icon_of_a_heading_that_links_to_itself_says_nothing(heading: str, expected: str | None) -> None:
+    """As sites made with Next.js have them; a picture that says something, or leads elsewhere, stays."""
+    found = markdown(f'<h2 id="setup">{heading}</h2><p>Words.</p>')
+    if expected is None:
+        assert "/s.svg" in found
+    else:
+        assert found == f"{expected}\n\nWords.\n"

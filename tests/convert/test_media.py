@@ -174,3 +174,20 @@ def test_an_embedded_drawing_is_a_picture() -> None:
     """Doxygen's diagrams are frames or objects, and a browser draws them as it does pictures."""
     html = '<iframe src="a_graph.svg"><p>No SVG</p></iframe><p><object data="b.svg?1" title="B"></object></p>'
     assert markdown(html) == ("![](https://example.com/docs/a_graph.svg)\n\n![B](https://example.com/docs/b.svg?1)\n")
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("Press{0}now", "Press Save now"),
+        ("Press {0}.", "Press Save."),
+        ("({0})", "(Save)"),
+        ("Press<b>{0}</b><i>now</i>", "Press **Save** *now*"),
+        ("a<br>{0}<br>b", "a\\\nSave\\\nb"),
+        ('<a href="/x"><span>{0}</span>Start</a>', "[Save Start](https://example.com/x)"),
+    ],
+)
+def test_words_of_a_picture_that_is_not_shown_stand_apart(html: str, expected: str) -> None:
+    """Nobody can follow a data: address, so its words are said; they run together with none beside them."""
+    picture = '<img src="data:image/png;base64,AAAA" alt="Save">'
+    assert markdown(f"<p>{html.format(picture)}</p>") == f"{expected}\n"

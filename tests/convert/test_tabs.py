@@ -48,6 +48,23 @@ def test_tabs_of_many_makers_are_named_groups(html: str) -> None:
     assert markdown(html) == "- **A**\n\n  one\n\n- **B**\n\n  two\n"
 
 
+_IN_ITEMS = (
+    '<ul role="tablist"><li role="presentation"><a role="tab" href="#a">A</a><div role="tabpanel" id="a">{0}<p>one</p>'
+    '</div></li><li><a role="tab" href="#b">B</a><div role="tabpanel" id="b">{0}<ol><li>two</li></ol></div></li></ul>'
+)
+
+
+def test_panels_in_the_items_of_the_list_of_tabs() -> None:
+    """They are the items then, and no list stands in an empty one."""
+    assert markdown(_IN_ITEMS.format("")) == "- **A**\n\n  one\n\n- **B**\n\n  1. two\n"
+
+
+def test_panels_with_headings_in_the_items_of_the_list_of_tabs() -> None:
+    """No heading stands in a list; a list of the panel's own stays one."""
+    found = markdown(_IN_ITEMS.format("<h2>Get it</h2>"))
+    assert found == "**A**\n\n## Get it\n\none\n\n**B**\n\n## Get it\n\n1. two\n"
+
+
 def test_panels_that_are_code_stay_code() -> None:
     """ReadMe's tabs hold nothing but listings."""
     html = (

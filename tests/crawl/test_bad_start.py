@@ -32,6 +32,16 @@ def test_not_html(site: Site, run_cli: RunCli, out: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.parametrize("format", ["html", "markdown", "both"])
+@pytest.mark.parametrize("type", ["text/html", ""])
+def test_a_picture_sent_as_a_page(site: Site, run_cli: RunCli, out: Path, type: str, format: str) -> None:
+    """What it is shows only when it is fetched: nothing is said to be saved then, and nothing is."""
+    site.page("/", b"\x89PNG\r\n\x1a\n" + bytes(200), type=type)
+    error = _refused(site, run_cli, out, site.url, "--format", format)
+    assert error == f"the start page {site.url}/ is not HTML but image/png"
+    assert not [path for path in out.rglob("*") if path.is_file() and not path.name.startswith(("_", "mirror-index"))]
+
+
 @pytest.mark.parametrize(
     ("command", "hint"),
     [

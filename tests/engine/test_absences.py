@@ -7,6 +7,8 @@ from hashlib import md5
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Finished, RunCli
 from tests.site import Site, faults
 
@@ -54,6 +56,45 @@ def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: P
     text = (folder / "_failed" / placeholder(failed[1])).read_text()
     assert f"Redirected to: [{site.url}/nowhere](" in text
     assert f"Redirected to: [{site.url}/x.zip](" in (folder / "_skipped" / placeholder(site.url + "/file")).read_text()
+
+
+@pytest.mark.parametrize(
+    ("ways", "told"),
+    [
+        ({"/one": "/b", "/b": "/c", "/c": "/b"}, {"/one": "/b"}),
+        ({"/one": "/b", "/b": "/one"}, {"/one": None}),
+        ({"/one": "/two", "/two": "/c", "/c": "/one"}, {"/one": None, "/two": None}),
+        ({"/one": "/b", "/two": "/c", "/b": "/c", "/c": "/b"}, {"/one": "/b", "/two": "/b"}),
+    ],
+)
+@pytest.mark.parametrize("concurrency", ["1", "3"])
+def test_a_redirect_loop_is_named_as_it_was_listed(
+    site: Site, out: Path, run_cli: RunCli, ways: dict[str, str], told: dict[str, str | None], concurrency: str
+) -> None:
+    """Nobody has asked for the other steps of the circle, so they are no failures; a second run says the same, and
+    what is deleted of it is missed."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    for here, there in ways.items():
+        site.redirect(here, there)
+    listed = sorted(site.url + path for path in told)
+    site.sitemap(urls=["/a", *listed])
+
+    for _ in range(2):
+        done, manifest, folder = mirrored(site, out, run_cli, "--concurrency", concurrency)
+
+        assert (done.json["failed"], done.json["total_pages"]) == (len(told), len(told) + 1)
+        assert [row["url"] for row in manifest["failures"]] == listed
+        assert set(logged(folder)) == set(listed)
+        assert names_in(folder / "_failed") == set(map(placeholder, listed))
+        lines = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+        assert all(any(line.startswith(f"failed: {url} (") for url in listed) for line in lines)
+        if concurrency == "1":
+            detail = f"; redirected to {site.url}{told['/one']}" if told["/one"] else ""
+            assert f"failed: {site.url}/one (redirect loop{detail})" in lines
+
+    assert run_cli("verify", out).returncode == 0
+    (folder / "_failed" / placeholder(listed[0])).unlink()
+    assert run_cli("verify", out).json["problems"][0]["kind"] == "missing"
 
 
 def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_cli: RunCli) -> None:
@@ -142,3 +183,18 @@ def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
     site.html_page("/b", "B", "<h1>B</h1>")
     _, manifest, folder = mirrored(site, out, run_cli, "--update")
     assert (len(manifest["pages"]), len(names_in(folder / "_skipped"))) == (2, 0)
+
+
+def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path, run_cli: RunCli) -> None:
+    """/a redirected to /b, and neither was a page. Now /b is one, but /a does not lead there any more."""
+    site.html_page("/ok", "Ok", "<h1>Ok</h1>")
+    site.redirect("/a", "/b")
+    site.page("/b", b"PK", type="application/zip")
+    site.sitemap(urls=["/ok", "/a"])
+    mirrored(site, out, run_cli)
+    site.page("/a", b"PK", type="application/zip")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    _, manifest, folder = mirrored(site, out, run_cli, "--update")
+    assert [row["url"] for row in manifest["skips"]] == [f"{site.url}/a"]
+    assert names_in(folder / "_skipped") == {placeholder(f"{site.url}/a")}
+    assert run_cli("verify", out).returncode == 0

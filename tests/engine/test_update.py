@@ -152,6 +152,10 @@ async def test_a_failed_refresh_keeps_the_old_copy(site: Site, run: Mirror, copy
     report = await run(update=True)
     assert (report.status, report.successful, report.failed) == ("partial", 2, 0)
     assert copy.pages["/a"]["refresh_error"] == "HTTP 500"
+    (warning,) = report.warnings
+    assert warning.startswith("1 page could not be brought up to date; old copies are kept")
+    assert "refresh_error in the manifest" in warning
+    assert "next --update" in warning
     assert "old" in copy.text("a/index.md")
 
 

@@ -119,6 +119,8 @@ WRONG = [
     ("secret.txt", "https://u:p@a.example/\n", "secret.txt, line 1: the URL carries credentials"),
     ("empty.toml", "rate-limit = 2\n", "empty.toml: no site in it"),
     ("broken.toml", "[[site]\n", "broken.toml: not valid TOML: "),
+    ("plain.toml", "http://a.example/\n", "plain.toml: not valid TOML: "),
+    ("plural.toml", '[[sites]]\nurl = "a.example"\n', "plural.toml: unknown key sites"),
     ("flat.toml", "site = 3\n", "flat.toml: site is not a table"),
     ("nameless.toml", "[[site]]\nupdate = true\n", "nameless.toml: site 1 has no url"),
     ("bad.toml", '[[site]]\nurl = "htp://a"\n', "bad.toml: 'htp://a' is not a URL"),
@@ -184,6 +186,16 @@ def test_a_bad_list_says_where(
     assert said.startswith(f"sitemirror: error: {message}")
     assert "\nhint: " in said
     assert not (tmp_path / "output").exists()
+
+
+@pytest.mark.parametrize("text", ["http://a.example/\n", '[[sites]]\nurl = "a.example"\n', "site = 3\n"])
+def test_a_list_of_the_other_kind_is_told_how_this_one_looks(text: str, tmp_path: Path, run_cli: RunCli) -> None:
+    """A file that ends in .toml has tables."""
+    file = tmp_path / "list.toml"
+    file.write_text(text, encoding="utf-8")
+    said = run_cli("mirror", "--sites", file).stderr
+    assert "hint: sites look like: [[site]]" in said
+    assert "a plain list of URLs has another ending than .toml" in said
 
 
 def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,29 @@ def test_stderr_progress_output(site: Site, out: Path, run_cli: RunCli) -> None:
     assert re.fullmatch(rf"\[6/6\] Processing: {re.escape(site.url + paths[1])}", line)
 
 
+def test_the_numbers_of_an_update_agree(site: Site, out: Path, run_cli: RunCli) -> None:
+    """What is found is counted alike in every run: each listed URL in scope once, whatever it led to and whether or
+    not it had to be asked for; and it is said what else the sitemap listed."""
+    paths = site.fill(3)
+    site.html_page("/end", "End", "<p>the end</p>")
+    site.redirect("/old", "/end")
+    site.redirect("/older", "/end")
+    site.html_page("/other/x", "X", "<p>x</p>")
+    site.sitemap(urls=[*paths, paths[0], "/other/x", "/old", "/older"])
+    command = ("mirror", site.url, *FAST, "--output", out, "--exclude-path", "/other/*")
+    left_out = "; left out: 1 repeat, 1 out of scope"
+
+    first, again, update = run_cli(*command), run_cli(*command), run_cli(*command, "--update")
+
+    assert f"found: 5 URLs{left_out}\n" in first.stderr
+    assert f"found: 5 URLs, 5 of them already done{left_out}\n" in again.stderr
+    assert f"found: 5 URLs{left_out}\n" in update.stderr
+    lines = [line for line in update.stderr.splitlines() if "Processing: " in line]
+    assert lines == [f"[4/5] Processing: {site.url}/old", f"[5/5] Processing: {site.url}/older"]
+    progress = Mirrored.of(site, out).progress
+    assert (progress["processed"], progress["total"]) == (5, 5)
+
+
 async def test_progress_file_updates(site: Site, out: Path) -> None:
     """Progress file updates: every 100 URLs `_progress.json` says how far the run is and how long it will take."""
     site.fill(230)

@@ -48,17 +48,29 @@ def test_a_damaged_mirror(mirrored: Mirrored, run_cli: RunCli) -> None:
 
 
 def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_cli: RunCli) -> None:
-    """Fetching again mends what is missing, and everything anew what has changed, but nothing a stranger's file."""
+    """Fetching again mends what is missing, and everything anew what has changed, but nothing a stranger's file or a
+    link of the site's own to a place that it lacks."""
     copy = mirrored("mirror")
     page, stranger = copy.folder / "guide/index.md", copy.folder / "notes.md"
     stranger.write_text("mine")
-    assert "hint: " not in run_cli("verify", copy.folder).stderr
+    assert "hint: delete what you do not need" in run_cli("verify", copy.folder).stderr
     stranger.unlink()
     page.write_text("edited")
     assert (
         "hint: the command that made the mirror, with --re-download-all, writes changed files anew"
         in run_cli("verify", copy.folder).stderr
     )
+
+
+def test_dead_anchors_alone_have_a_hint(mirrored: Mirrored) -> None:
+    """Whoever sees nothing else is told how to find out whose mistake it is."""
+    copy = mirrored("mirror-local")
+    copy.forget_what_was_saved()
+    page = copy.folder / "guide/index.md"
+    page.write_text(page.read_text("utf-8") + "\n[up](../index.md#nowhere)\n", "utf-8")
+    report = copy.verify()
+    assert [problem.kind for problem in report.problems] == ["anchor"]
+    assert "the site's mistake" in (report.hint or "")
 
 
 def test_many_problems_are_counted_and_not_all_kept(mirrored: Mirrored) -> None:

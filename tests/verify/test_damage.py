@@ -218,10 +218,10 @@ def test_a_url_in_the_state_alone(mirrored: Mirrored) -> None:
 
 
 def test_a_url_told_twice(mirrored: Mirrored) -> None:
-    """A URL that is a page and a failure is accounted for twice, and the counts tell of it."""
+    """A URL that is a page and was not reached is accounted for twice, and the counts tell of it."""
     copy = mirrored("mirror")
     content = copy.manifest
-    content["failures"].append({"url": content["pages"][0]["url"], "error": "redirect loop"})
+    content["not_reached"].append(content["pages"][0]["url"])
     copy.manifest = content
     kinds = [kind for kind, _ in copy.problems()]
     assert kinds == ["twice", "count"]

@@ -123,6 +123,30 @@ def test_a_page_that_went_and_came_back_broken_is_sound(site: Site, out: Path) -
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
+def test_an_anchor_that_the_site_lacks_in_a_page_with_other_names(site: Site, out: Path, format: str) -> None:
+    """What redirects to a page has the places of that page; so it is the site's mistake, and noted."""
+    site.html_page("/", "Home", '<a href="/old#dead">b</a><a href="/b#there">b</a>')
+    site.redirect("/old", "/b")
+    site.html_page("/b", "B", '<h1 id="there">B</h1>')
+    sitemirror.crawl_sync(site.url, output=out, rate_limit=0, format=format)
+    report = sitemirror.verify(out)
+    assert (report.status, report.problems) == (RunStatus.OK, ())
+    assert "1 link to places that the site's own pages lack" in report.warnings[0]
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+def test_an_anchor_of_a_twin_that_was_not_kept(site: Site, out: Path, format: str) -> None:
+    """Two pages whose Markdown is the same are one; a place that only the other one had is lost, and that is told."""
+    site.html_page("/", "Home", '<a href="/b#one">b</a><a href="/b/#two">b</a>')
+    site.html_page("/b", "B", '<h1 id="one">B</h1>')
+    site.html_page("/b/", "B", '<h1 id="two">B</h1>')
+    sitemirror.crawl_sync(site.url, output=out, rate_limit=0, format=format)
+    report = sitemirror.verify(out)
+    assert [problem.kind for problem in report.problems] == (["anchor"] if format == "both" else [])
+    assert (report.hint is None) == (format == "html")
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
 def test_an_anchor_that_the_site_lacks_is_no_damage(site: Site, out: Path, format: str) -> None:
     """It is noted; one that the copy has lost, or of which nobody can tell that the site never had it, is wrong."""
     site.html_page("/", "Home", '<a href="/b#dead">b</a><a href="/b#there">b</a><a href="#none">here</a>')

@@ -91,7 +91,9 @@ def carry_out_either(command: Command, line: CommandLine) -> int:
 
 
 def _tell_idle(command: str, line: CommandLine, settings: Settings) -> None:
-    """Says so when an option about links was typed and no links are followed."""
+    """Says so when an option about links was typed and no links are followed, or one that another includes."""
+    if settings.update and settings.re_download_all and not settings.quiet:
+        _note("--re-download-all fetches everything again, so --update adds nothing to it")
     source = settings.discover or (Source.LINKS if command == "crawl" else Source.SITEMAP)
     idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
     if idle and command != "list" and source is Source.SITEMAP and not settings.quiet:
@@ -116,8 +118,7 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
         if command == "list":
             load_client()
             return api.list_site(line.target, settings=settings, on_event=listener)
-        start_run = api.crawl_run if command == "crawl" else api.mirror_run
-        return start_run(line.target, settings, listener, api.Parts(None, None, load=load_client))
+        return api.copy_run(command, line.target, settings, listener, api.Parts(None, None, load=load_client))
 
     typed_again = command_line(line.program, line.arguments)
     return run_job(Job(command, line.target, settings, line.program, typed_again, start))

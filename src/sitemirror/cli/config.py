@@ -121,8 +121,8 @@ def file_layers(path: Path, command: Command) -> tuple[Layer, Layer]:
     )
 
 
-def read_toml(path: Path, *, hint: str) -> dict[str, Any]:
-    """What a file holds. Raises `UsageError`."""
+def read_toml(path: Path, *, hint: str, example: str = "lines look like: rate-limit = 2.0") -> dict[str, Any]:
+    """What a file holds. Raises `UsageError`: with `hint` if it cannot be read, with `example` if it is no TOML."""
     import tomllib
 
     try:
@@ -133,7 +133,7 @@ def read_toml(path: Path, *, hint: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}", hint="lines look like: rate-limit = 2.0") from None
+        raise UsageError(f"{path}: not valid TOML: {error}", hint=example) from None
 
 
 def settings_in(

@@ -127,9 +127,11 @@ def _rarer(event: Event, level: Level) -> str:
             return printable(f"{verb}: {command} {url} -> {folder}")
         case SiteFinished(url, status, done, of, error):
             return printable(f"site {done:,} of {of:,}: {status}: {url}" + (f" ({error})" if error else ""))
-        case DiscoveryFinished(total, done):
+        case DiscoveryFinished(total, done, repeats, outside):
             saved = f", {done:,} of them already done" if done else ""
-            return f"found: {counted(total, 'URL')}{saved}"
+            less = [counted(repeats, "repeat")] if repeats else []
+            less += [f"{outside:,} out of scope"] if outside else []
+            return f"found: {counted(total, 'URL')}{saved}" + (f"; left out: {', '.join(less)}" if less else "")
         case _:
             return ""
 

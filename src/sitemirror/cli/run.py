@@ -15,7 +15,7 @@ from sitemirror.cli import stdout
 from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
 from sitemirror.cli.progress import Level, Reporter, level_of, reporter
 from sitemirror.cli.signals import Interrupts, Stoppable
-from sitemirror.cli.summary import summary
+from sitemirror.cli.summary import kept, summary
 from sitemirror.errors import SitemirrorError, UsageError
 from sitemirror.events import Listener
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus, SitesReport
@@ -140,6 +140,9 @@ def _tell_profile(talk: Reporter, report: object) -> None:
 def _tell_failure(job: Job, talk: Reporter, error: SitemirrorError) -> None:
     if not job.prints_outline:
         stdout.print_report(error.report or _bare_report(job, error.message, error.hint))
+    if talk.level is not Level.QUIET:
+        for line in kept(error.report):
+            talk.say(line)
     _tell_profile(talk, error.report)
     complain(error.message, error.hint, program=job.program)
 

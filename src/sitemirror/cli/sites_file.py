@@ -21,6 +21,7 @@ from sitemirror.values import WrongValues
 
 _TALK: Final = frozenset({"quiet", "verbose"})
 _HINT: Final = "check --sites FILE"
+_TABLES: Final = 'sites look like: [[site]], then url = "https://…"; a plain list of URLs has another ending than .toml'
 _ON_THE_LINE: Final = "give it on the command line"
 _ONCE: Final = "give it once, before the first [[site]]"
 
@@ -53,10 +54,12 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _from_toml(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
-    content = read_toml(path, hint=_HINT)
+    content = read_toml(path, hint=_HINT, example=_TABLES)
+    if "sites" in content:
+        raise UsageError(f"{path}: unknown key sites", hint=_TABLES)
     tables = content.pop("site", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UsageError(f"{path}: site is not a table", hint='sites look like: [[site]], then url = "https://…"')
+        raise UsageError(f"{path}: site is not a table", hint=_TABLES)
     top = _judged(str(path), content, command, _TALK)
     common = _with(settings, top, str(path), command)
     sites = []

@@ -18,6 +18,7 @@ from sitemirror.choices import Content
 from sitemirror.convert import content as parts
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
+from sitemirror.convert.headings import HEADINGS
 from sitemirror.convert.links import Resolver, make_absolute, tidy_links
 from sitemirror.convert.markdown import render
 from sitemirror.convert.markdown_inline import Inline
@@ -27,7 +28,7 @@ from sitemirror.convert.shape import shape
 from sitemirror.convert.sheets import hiding_rules
 from sitemirror.convert.tables import square
 
-_HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_HEADINGS: Final = frozenset(HEADINGS)
 _HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"
 _SHOWN: Final = frozenset(("img", "hr"))  # something to see, without any text
 _NAMED: Final = "[id], a[name]"

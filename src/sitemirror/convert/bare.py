@@ -8,6 +8,7 @@ from turbohtml import Comment, Element, Node, Text
 
 _MARKED: Final = ("li", "h1", "h2", "h3", "h4", "h5", "h6")
 _FIRST_IN_ITEM: Final = "li > :is(a:not([href]), span):first-child"
+_MARKS: Final = ("b", "del", "em", "i", "s", "span", "strike", "strong", "u")
 _SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object", "hr", "input", "table", "pre")
 _BLOCKS: Final = frozenset(
     (
@@ -40,6 +41,18 @@ def drop_first_breaks(element: Element) -> int:
     for br in found:
         br.decompose()
     return len(found)
+
+
+def free_break(br: Element) -> None:
+    """Takes marks away that hold a line break and nothing else: there is nothing to mark."""
+    for _level in range(_DEEPEST):
+        around = br.parent
+        if not isinstance(around, Element) or around.tag not in _MARKS:
+            return
+        # Not by all of its text, which may be long and have many lines.
+        if next(around.stripped_strings, None) is not None or next(around.iter_elements(_SHOWN), None) is not None:
+            return
+        around.unwrap()
 
 
 def _is_meant(one: Element) -> bool:

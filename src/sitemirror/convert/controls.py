@@ -9,10 +9,11 @@ from typing import Final
 
 from turbohtml import Element, Text
 
+from sitemirror.convert.headings import HEADINGS
+
 FIELDS: Final = ("input", "select", "datalist", "textarea", "canvas", "dialog")
-_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_IN_NO_BUTTON: Final = (*_HEADINGS, "pre", "table", "ul", "ol", "blockquote")
-_MADE_OF_BUTTONS: Final = (*_HEADINGS, "summary", "dt")
+_IN_NO_BUTTON: Final = (*HEADINGS, "pre", "table", "ul", "ol", "blockquote")
+_MADE_OF_BUTTONS: Final = (*HEADINGS, "summary", "dt")
 _OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordion-target", "data-collapse-toggle")
 _OPENING: Final = re.compile("accordion|collaps|disclosure|spoiler", re.I)
 # What a call of an API is named by, in references that unfold it.

@@ -8,9 +8,9 @@ from typing import Final, TypeGuard
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.headings import HEADINGS
 from sitemirror.convert.marks import pins
 
-_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _PARTS: Final = ("dt", "dd")
 _LEVELS: Final = 3  # of boxes in one another that group the parts of a list
 # What is looked for in terms. Few elements stand in one, and a selector is quicker to ask than a walk to begin.
@@ -42,7 +42,7 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     if "dt" not in kinds:
         _open(dl, parts)  # `dd` alone: how old pages and wikis indent
         return
-    if next(dl.iter_elements(_HEADINGS), None) is not None or dl.closest(_NOT_IN_A_LIST) is not None:
+    if next(dl.iter_elements(HEADINGS), None) is not None or dl.closest(_NOT_IN_A_LIST) is not None:
         _open(dl, parts)
         return
     item: Element | None = None
@@ -145,7 +145,7 @@ def shape_members(table: Element) -> bool:
     shown: list[Element] = []
     template = ""  # what the next row is a template of
     for row in table.select(_ROWS):
-        heading = next(row.iter_elements(_HEADINGS), None)
+        heading = next(row.iter_elements(HEADINGS), None)
         text = " ".join(row.text.split())
         if heading is not None:
             shown.append(heading)

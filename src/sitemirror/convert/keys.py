@@ -1,4 +1,4 @@
-"""Small things within a line: keys, the way through menus, what stands above or below the line, titles in bold."""
+"""Small things within a line: keys, the way through menus, quotations, what is above or below the line, bold titles."""
 
 from __future__ import annotations
 
@@ -95,3 +95,16 @@ def shape_item_label(label: Element) -> bool:
         text.insert(0, Text(" "))
         text.insert(0, label.extract())
     return True
+
+
+def shape_reading(rt: Element) -> None:
+    """How a character is read stands above it; beside it, it needs parentheses."""
+    rt.insert(0, Text("("))
+    rt.append(Text(")"))
+
+
+def shape_quotation(q: Element) -> None:
+    """The renderer would write the marks without seeing them when it escapes what is beside them."""
+    q.insert(0, Text('"'))
+    q.append(Text('"'))
+    q.unwrap()

@@ -9,6 +9,7 @@ from typing import Final
 import ada_url
 import turbohtml
 
+from sitemirror.convert.headings import HEADINGS
 from sitemirror.convert.marks import LINE_BREAK
 from sitemirror.model import Link
 from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin
@@ -35,10 +36,11 @@ _MAX_SIGN: Final = 2  # of one that is no word
 _PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
 _PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
 _PERMALINK_CLASS: Final = re.compile(r"permalink|header-?link|heading-?link|header-?anchor|heading-?anchor|hash-?link")
+_PERMALINK_ICON: Final = re.compile(r"\s*(?:(?:share|copy|link|permalink|anchor|hash|icon|to|section)\b\s*){1,4}", re.I)
 _TO_TOP: Final = frozenset(("#", "#top", "#page-top", "#top_of_page", "#_top"))
 _TOP_TEXTS: Final = frozenset(("top", "back to top", "↑", "⇑", "▲", "△", "⬆", "^"))
 _INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
-_HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_HEADINGS: Final = frozenset(HEADINGS)
 # Anchors that may have to go, or to be no link: found by what their address has in it, they are few.
 _ODD: Final = (
     r':is(a:is([href*="#"], [href=""], [href^=" "], [href^="\a "], :empty, [href*=":"]:not([href^="http"])), area)'
@@ -210,7 +212,12 @@ def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
         anchor.decompose()  # It leads up, below each section of some manuals.
         return
     parent = anchor.parent
-    if len(href) < 2 or not href.startswith("#") or (isinstance(parent, turbohtml.Element) and parent.tag in _HEADINGS):
+    in_heading = isinstance(parent, turbohtml.Element) and parent.tag in _HEADINGS
+    if in_heading:
+        for icon in anchor.find_all("img"):
+            if _PERMALINK_ICON.fullmatch(icon.attr("alt") or ""):
+                icon.decompose()
+    if len(href) < 2 or not href.startswith("#") or in_heading:
         # `#` alone is a button, what is no URL leads nowhere, and a heading that links to itself says nothing.
         del anchor.attrs["href"]
 

@@ -73,7 +73,9 @@ def render(elements: Sequence[Element]) -> str:
     shows_nothing = has_odd_links and _EMPTY_LINK(raw) is not None
     has_definitions = has_odd_links and _DEFINED_BY_CODE(raw) is not None
     has_unread = _has_unread(raw)
-    has_breaks = "\\" in raw and (_FIRST_BREAK(raw) is not None or raw.startswith("\\\n"))
+    has_breaks = "\\" in raw and (
+        _FIRST_BREAK(raw) is not None or raw.startswith("\\\n") or (shows_nothing and ")\\\n" in raw)
+    )
     has_odd_lines = _ODD_LINE(raw) is not None
     has_blocks = has_odd_lines and _IN_ITEM(raw) is not None
     has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or (has_odd_lines and _BARE(raw) is not None)

@@ -116,7 +116,7 @@ def _can_mark(
     if first.isalnum() and last.isalnum():
         return True
     if (mark == first and (sign, within[0]) != ("*", "**")) or (
-        mark == last and len(within[1]) + len(sign) != len("***")
+        mark == last and len(within[1]) + len(sign) != len("***") and not _is_escaped(text, closing - 1)
     ):
         return False
     if not within[1] and last == ">" and _ends_with_tag(text, inside, closing):
@@ -128,6 +128,14 @@ def _ends_with_tag(text: str, start: int, end: int) -> bool:
     """Whether the bracket at the end is a tag's: an opening one of the text's own has an escape."""
     opening = text.rfind("<", start, end)
     return opening >= 0 and text[opening - 1] != "\\"
+
+
+def _is_escaped(text: str, place: int) -> bool:
+    """Whether a sign of the text's own stands there, which mingles with no other."""
+    start = place
+    while start and text[start - 1] == "\\":
+        start -= 1
+    return (place - start) % 2 == 1
 
 
 def _flanks(outside: str, within: str) -> bool:

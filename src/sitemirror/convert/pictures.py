@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Final
 
 from turbohtml import Element, Node, Text
@@ -12,6 +14,9 @@ from sitemirror.srcset import candidates
 _DRAWINGS: Final = (".svg", ".png", ".gif", ".jpg", ".jpeg", ".webp")
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
 _NO_WORDS: Final = "No description has been provided for this image"  # says nbconvert of every picture
+_ON_LINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "kbd", "picture", "small", "span", "strong", "u"))
+_AROUND: Final = 5  # elements around a picture in a line
+_BEFORE, _AFTER = (operator.attrgetter(f"{side}_sibling") for side in ("previous", "next"))
 _LAZY: Final = ("data-src", "data-lazy-src", "data-original")
 _LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
 
@@ -21,8 +26,8 @@ def shape_image(image: Element, urls: Resolver) -> None:
     if _is_pixel(image):
         _take_out(image)
         return
-    if "emoji" in (image.attr("class") or "") and (sign := image.attr("alt")):
-        _say(image, sign)  # a character, drawn by the page so that it looks the same everywhere
+    if "emoji" in (image.attr("class") or "") and (sign := (image.attr("alt") or "").strip()):
+        image.replace_with(Text(sign))  # a character, drawn by the page so that it looks the same everywhere
         return
     source = image.attr("src") or ""
     if not source or source.startswith(_NO_PICTURE):
@@ -164,11 +169,33 @@ def _is_all_of_cell(svg: Element) -> bool:
 
 
 def _say(element: Element, text: str) -> None:
-    """Replaces `element` by `text`, or by nothing."""
-    if text.strip():
-        element.replace_with(Text(" ".join(text.split())))
+    """Replaces `element` by `text`, apart from the words beside it, or by nothing."""
+    words = " ".join(text.split())
+    if words:
+        before = " " if words[0].isalnum() and _beside(element, _BEFORE, -1).isalnum() else ""
+        after = " " if words[-1].isalnum() and _beside(element, _AFTER, 0).isalnum() else ""
+        element.replace_with(Text(before + words + after))
     else:
         _take_out(element)
+
+
+def _beside(element: Element, step: Callable[[Node], Node | None], edge: int) -> str:
+    """The character that stands right beside an element on its line; empty if none does."""
+    here: Node = element
+    for _level in range(_AROUND):
+        node = step(here)
+        while node is not None and not node.text:
+            if isinstance(node, Element) and node.tag == "br":
+                return ""
+            node = step(node)
+        if node is not None:
+            is_on_line = isinstance(node, Text) or (isinstance(node, Element) and node.tag in _ON_LINE)
+            return node.text[edge] if is_on_line else ""
+        parent = here.parent
+        if not isinstance(parent, Element) or parent.tag not in _ON_LINE:
+            return ""
+        here = parent
+    return ""
 
 
 def _take_out(element: Element) -> None:

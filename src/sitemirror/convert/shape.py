@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeVar
 
-from turbohtml import Element, Node, Text
+from turbohtml import Element, Node
 
 from sitemirror.convert.admonitions import shape_admonition, shape_undrawn
 from sitemirror.convert.cards import shape_card
@@ -33,6 +33,7 @@ from sitemirror.convert.formulas import (
     shape_text,
 )
 from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.headings import HEADINGS, shape_heading
 from sitemirror.convert.keys import (
     leave_out,
     set_apart,
@@ -40,7 +41,9 @@ from sitemirror.convert.keys import (
     shape_bold,
     shape_item_label,
     shape_key,
+    shape_quotation,
     shape_raised,
+    shape_reading,
     shape_step,
 )
 from sitemirror.convert.links import Resolver
@@ -63,7 +66,6 @@ T = TypeVar("T")
 
 _MOST_BOXES: Final = 10  # around a note; more are the traces of tags that were never closed
 _NEAR: Final = 50  # elements around a box that are looked at
-_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,47 +285,6 @@ def _button(button: Element, page: _Page) -> None:
     shape_button(button, page.named)
 
 
-def _heading(heading: Element, _: _Page) -> None:
-    text = heading.text
-    if not text.strip() and heading.find("img") is None:
-        heading.decompose()
-        return
-    if "\xa0" in text:
-        # The renderer would write an entity, in the very line that is searched most.
-        for node in heading.descendants:
-            if isinstance(node, Text) and "\xa0" in node.data:
-                node.data = node.data.replace("\xa0", " ")
-    link: Node | None = heading.parent
-    for _level in range(4):
-        if not isinstance(link, Element):
-            return
-        if link.tag == "a":
-            break
-        link = link.parent
-    else:
-        return
-    # A card: the link moves into the heading, or the heading would be lost in the link.
-    href = link.attr("href")
-    own = [f"#{name}" for one in (link, heading) if (name := one.attr("id"))]
-    if href and href not in own:  # else it leads to itself
-        heading.wrap_children(Element("a", {"href": href}))
-    if link.parent is not None:
-        link.unwrap()
-
-
-def _reading(rt: Element, _: _Page) -> None:
-    """How a character is read stands above it; beside it, it needs parentheses."""
-    rt.insert(0, Text("("))
-    rt.append(Text(")"))
-
-
-def _quotation(q: Element, _: _Page) -> None:
-    """The renderer would write the marks without seeing them when it escapes what is beside them."""
-    q.insert(0, Text('"'))
-    q.append(Text('"'))
-    q.unwrap()
-
-
 def _quote_or_note(quote: Element, page: _Page) -> None:
     """A quotation with a name may be a footnote of GitBook's, others an alert that was not drawn as one."""
     shape_undrawn(quote)
@@ -359,8 +320,8 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "sub": _alone(shape_raised),
     "sup": _alone(shape_raised),
     "kbd": _alone(shape_raised),
-    "rt": _reading,
-    "q": _quotation,
+    "rt": _alone(shape_reading),
+    "q": _alone(shape_quotation),
     "dl": _definitions,
     "details": _details,
     "script": _alone(shape_script),
@@ -368,7 +329,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "blockquote": _quote_or_note,
     "center": _block,
     "legend": _block,
-    **dict.fromkeys(_HEADINGS, _heading),
+    **dict.fromkeys(HEADINGS, _alone(shape_heading)),
 }
 _TAB_LIST: Final = _alone(shape_tab_list)
 _BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else

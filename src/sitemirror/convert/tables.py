@@ -14,6 +14,7 @@ from typing import Final
 
 from turbohtml import Element, Node, Text
 
+from sitemirror.convert.bare import free_break
 from sitemirror.convert.marks import LINE_BREAK, columns
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
@@ -55,6 +56,7 @@ def shape_table(table: Element) -> None:
     for part in list(table.iter_elements(_CELL_PARTS)):
         if part.tag == "br":
             if part.closest("pre, code") is None:
+                free_break(part)
                 part.replace_with(*([] if _ends_cell(part) else [Text(LINE_BREAK)]))
         else:
             _put_on_line(part)

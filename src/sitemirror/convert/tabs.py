@@ -8,11 +8,11 @@ from typing import Final
 from turbohtml import Comment, Element, Node, Text
 
 from sitemirror.convert.generators import Tabs
+from sitemirror.convert.headings import HEADINGS
 from sitemirror.convert.titles import words_of
 
 SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
 """A set of tabs made of elements of its own, whose names are no classes."""
-_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
 _PANELS: Final = "[role=tabpanel]"
 # Bootstrap's, which its older releases do not mark up for screen readers.
@@ -49,7 +49,13 @@ def _group_of(row: Element, labels: Sequence[Element], panes: str) -> bool:
     if len(panels) > _MANY + _MANY * len(labels):
         return False
     around = holder.closest(panes)
-    return _group(labels, [panel for panel in panels if _is_of(panel, around, panes)])
+    panels = [panel for panel in panels if _is_of(panel, around, panes)]
+    holds_all = bool(panels) and all(row in panel.ancestors for panel in panels)
+    if not _group(labels, panels, row if holds_all else None):
+        return False
+    if holds_all and not row.text.strip():
+        row.decompose()
+    return True
 
 
 def _is_of(panel: Element, around: Element | None, panes: str) -> bool:
@@ -58,7 +64,8 @@ def _is_of(panel: Element, around: Element | None, panes: str) -> bool:
     return outer is None or outer is around
 
 
-def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
+def _group(labels: Sequence[Element], panels: Sequence[Element], row: Element | None = None) -> bool:
+    """`row` is the list of tabs where the panels stand in its items, too."""
     if not labels or not panels:
         return False
     pairs = _pairs(labels, panels)
@@ -69,14 +76,17 @@ def _group(labels: Sequence[Element], panels: Sequence[Element]) -> bool:
             _drop_double(text, panel)
     own = {panel for _, panel in pairs}
     panels = [panel for panel in panels if panel in own]  # Others are of a set beside this one.
-    spot = panels[0]
-    if any(next(panel.iter_elements(_HEADINGS), None) is not None for panel in panels):
+    if any(next(panel.iter_elements(HEADINGS), None) is not None for panel in panels):
         for text, panel in pairs:  # Headings of the page have no place in a list.
             if panel is not None:
                 panel.insert_before(_name(text))
+        if row is not None:
+            row.tag = "div"
+            for item in row.select(":scope > li"):
+                item.tag = "div"
     else:
         group = Element("ul")
-        spot.insert_before(group)
+        (row or panels[0]).insert_before(group)
         for text, panel in pairs:
             item = Element("li", None, [_name(text)])
             group.append(item)

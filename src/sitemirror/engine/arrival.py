@@ -30,6 +30,7 @@ _FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused", "HT
 _SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
 
 
+_ANOTHER_PAGE: Final = "start from a page that links to others"
 _START_HINTS: Final = {
     "mirror": "leave out `--discover links` to save what the sitemap lists, or start from a page",
     "crawl": "start from a page, or save what the sitemap lists with `--discover sitemap`",
@@ -102,11 +103,14 @@ def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
         elif arrival.failure.startswith("HTTP 5"):
             hint = "try again later"
         raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure}", hint=hint)
-    if arrival.content_type and page_kind(arrival.content_type) is not PageKind.HTML:
-        raise BadStart(
-            f"the start page {arrival.url} is not HTML but {arrival.content_type}",
-            hint=_START_HINTS[command] if arrival.is_sitemap else "start from a page that links to others",
-        )
+    if arrival.content_type:
+        check_html(arrival.url, arrival.content_type, _START_HINTS[command] if arrival.is_sitemap else _ANOTHER_PAGE)
+
+
+def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
+    """A crawl begins at a page with links. What is sent as one may turn out to be something else when it is fetched."""
+    if page_kind(content_type) is not PageKind.HTML:
+        raise BadStart(f"the start page {url} is not HTML but {content_type}", hint=hint)
 
 
 async def check_robots(robots: RobotsBook, url: str) -> None:

@@ -10,9 +10,24 @@ from sitemirror.publish.report import ProblemKind, VerifyProblem
 
 KEPT: Final = 1000
 
-_FETCHED_AGAIN: Final = "the command that made the mirror, with --update, fetches missing pages again"
-_WRITTEN_ANEW: Final = "the command that made the mirror, with --re-download-all, writes changed files anew"
-_RUN_TO_ITS_END: Final = "run the command that made the mirror to its end, then check again"
+_THE_COMMAND: Final = "the command that made the mirror"
+_HINTS: Final = (  # The first that applies says what to do first.
+    ((ProblemKind.UNFINISHED,), f"run {_THE_COMMAND} to its end, then check again"),
+    ((ProblemKind.MISSING,), f"{_THE_COMMAND}, with --update, fetches missing pages again"),
+    (
+        (ProblemKind.UNREADABLE,),
+        f"remove what stands there; {_THE_COMMAND}, with --update, fetches it again",
+    ),
+    ((ProblemKind.CHANGED,), f"{_THE_COMMAND}, with --re-download-all, writes changed files anew"),
+    ((ProblemKind.LINK,), f"{_THE_COMMAND}, with --re-download-all, writes the files and their links anew"),
+    (
+        (ProblemKind.ANCHOR,),
+        f"look whether the page has the place on the site: if so, {_THE_COMMAND}, with --re-download-all, writes the "
+        "files anew; if not, the link is the site's mistake",
+    ),
+    ((ProblemKind.ORPHAN,), "delete what you do not need, and keep your own files outside the mirror"),
+    (tuple(ProblemKind), f"run {_THE_COMMAND} again: it writes the manifest and the index anew"),
+)
 
 OnProblem = Callable[[VerifyProblem], None]
 
@@ -43,14 +58,8 @@ class Findings:
 
     @property
     def hint(self) -> str | None:
-        """What to do about it, where something is known to help."""
-        if ProblemKind.UNFINISHED in self.kinds:
-            return _RUN_TO_ITS_END
-        if ProblemKind.MISSING in self.kinds:
-            return _FETCHED_AGAIN
-        if ProblemKind.CHANGED in self.kinds:
-            return _WRITTEN_ANEW
-        return None
+        """What to do about it."""
+        return next((hint for kinds, hint in _HINTS if not self.kinds.isdisjoint(kinds)), None)
 
     def warn(self, message: str) -> None:
         """Something to know that is not wrong."""

@@ -37,17 +37,12 @@ from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
 
 
-async def run_mirror(session: Session, start_url: str) -> MirrorReport:
-    """The whole job. A run's failure is raised with the report of what was done attached."""
-    return await _run(session, start_url, plan_for("mirror", session.settings))
+async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorReport:
+    """The whole job. A run's failure is raised with the report of what was done attached.
 
-
-async def run_crawl(session: Session, start_url: str) -> MirrorReport:
-    """The same, by links instead of sitemaps and to HTML instead of Markdown, unless the settings say otherwise."""
-    return await _run(session, start_url, plan_for("crawl", session.settings))
-
-
-async def _run(session: Session, start_url: str, plan: Plan) -> MirrorReport:
+    A `mirror` goes by sitemaps to Markdown, a `crawl` by links to HTML, unless the settings say otherwise.
+    """
+    plan = plan_for(command, session.settings)
     robots = RobotsBook(session, CrawlScope(session.settings, start_url=start_url))
     obeys = plan.follows_links and plan.respect_robots
     # Before anything is asked: the host may have wished to be left alone for a while, just before the last run ended.
@@ -104,6 +99,7 @@ class Mirror:
         keeper = Keeper(session, space, self._ledger, plan)
         taker = Taker(session, plan, keeper)
         taker.first = arrival.page
+        taker.start = arrival.url if plan.follows_links else ""
         self._follow = Follow(session, plan, self._scope, self._ledger, self._book)
         self._robots = robots.within(self._scope)
         visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, self._follow)
@@ -216,7 +212,8 @@ class Mirror:
             due, most = self._tally.total - self._tally.processed, self._settings.max_pages
             self._session.pool.expect(min(due, most) if most else due)
         self._notes.checkpoint()
-        self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed))
+        repeats, outside = (0, 0) if self._plan.follows_links else (self._listing.repeats, self._listing.outside)
+        self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed, repeats, outside))
 
     async def _read_sitemaps(self) -> None:
         from sitemirror.engine.discovery import Discovery  # Following links does without its parsers.
@@ -253,7 +250,9 @@ class Mirror:
             status, error = RunStatus.ERROR, "the manifest could not be written"
             hint = "see the warnings; then run the same command: nothing is fetched twice"
         if status in (RunStatus.OK, RunStatus.PARTIAL) and not counts.saved:
-            status, error = RunStatus.ERROR, "not one page could be saved"
+            first, *others = Survey(self._space.state).reasons() or [""]
+            why = f": {first}{' and other reasons' if others else ''}" if first else ""
+            status, error = RunStatus.ERROR, f"not one page could be saved{why}"
             hint = f"see {self._space.folder / ('_failed.log' if counts.failed else '_manifest.json')} for the reasons"
         return MirrorReport(
             status=status,

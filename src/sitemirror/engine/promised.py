@@ -9,13 +9,11 @@ from sitemirror.publish.placeholders import placeholder_name
 
 CONTENTS: Final = "_index.md"
 
-_LOOP: Final = "redirect loop"  # may be seen only when the run ends; nothing was refused then
-
 
 def placeholder_of(row: Element) -> str | None:
     """The placeholder of a URL that was asked for and gave no page, in the mirror's folder; `None` for other rows."""
     match row:
-        case FailureRow() if row.error != _LOOP:
+        case FailureRow():
             return f"_failed/{placeholder_name(row.url)}"
         case SkipRow() if row.content_type is not None or row.size_bytes is not None:
             return f"_skipped/{placeholder_name(row.url)}"

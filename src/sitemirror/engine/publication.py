@@ -103,7 +103,10 @@ async def publish(
             "--re-download-all takes where they lead"
         )
     if old := counts.refresh_failed - long_since:
-        session.warn(f"{counted(old, 'page')} could not be brought up to date; old copies are kept")
+        session.warn(
+            f"{counted(old, 'page')} could not be brought up to date; old copies are kept: "
+            "refresh_error in the manifest has the reason for each, and the next --update asks again"
+        )
     if complete:
         Placement(space.state, tree).mark_published()
         run = replace(run, finished=True)

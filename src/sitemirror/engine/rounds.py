@@ -79,17 +79,24 @@ class Rounds:
         self._put_off: dict[int, tuple[Known, Failed]] = {}  # failures that are tried again after the main round
 
     def look_ahead(self, counts: Counts) -> None:
-        """Sets what progress counts up to: all that is done, and all that is due. What is out of scope is neither."""
+        """Sets what progress counts up to: all that was listed or linked. What is out of scope is not in it."""
         self._visitor.begin()
-        updates = self._settings.update or self._settings.re_download_all
-        links = updates and self._plan.follows_links
-        due = self._ledger.count(Selection.perhaps_linked(self._run) if links else self._due())
-        done = max(0, counts.total - counts.outside - due)
-        self._tally.total, self._tally.processed, self._tally.started = done + due, done, done
+        due = Selection.perhaps_linked(self._run) if self._renews and self._plan.follows_links else self._due()
+        left = self._ledger.count(due.listed if self._renews else due)
+        total = max(left, self._ledger.count(Selection.wanted()))
+        self._tally.total, self._tally.processed, self._tally.started = total, total - left, total - left
         self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside
 
+    @property
+    def _renews(self) -> bool:
+        return self._settings.update or self._settings.re_download_all
+
+    def _counts(self, known: Known) -> bool:
+        """Whether a URL has a number. Where all is looked at again, what only redirects lead to has none of its own."""
+        return bool(known.run) or not self._renews
+
     def _due(self) -> Selection:
-        if self._settings.update or self._settings.re_download_all:
+        if self._renews:
             return Selection.outdated(self._run)
         return Selection.unfinished(self._settings.max_file_bytes)
 
@@ -142,7 +149,7 @@ class Rounds:
             await self._round(self._level(depth), clerk, retries_left=self._retries)
 
     def _level(self, depth: int) -> Selection:
-        if self._settings.update or self._settings.re_download_all:
+        if self._renews:
             return Selection.old_level(depth, self._run)
         return Selection.level(depth)
 
@@ -192,8 +199,8 @@ class Rounds:
                     self._freed.set()
                 if result.found:
                     queue.grew()
-                if self._judge(result, will_retry=will_retry):
-                    self._count(result)
+                if self._judge(known, result, will_retry=will_retry):
+                    self._count(known, result)
         except Exception:
             self._ended = True  # No other slot begins anything more.
             raise
@@ -212,6 +219,8 @@ class Rounds:
             await self._session.pace.first_pause_over()
 
     async def _visit(self, known: Known, turn: Turn) -> Result:
+        if self._counts(known):
+            self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
         if self._visitor.handled(known.id):  # a redirect led to it before its turn came
             return Result()
         if reason := self._scope.reason(known.url):  # listed by a command with another scope
@@ -223,7 +232,6 @@ class Rounds:
             self._ledger.checked(known.id)
             await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
             return Result()
-        self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
         self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
         result = await self._visitor.visit(known, freshness, turn)
         if result.failure is None:
@@ -252,7 +260,7 @@ class Rounds:
         """Whether --max-pages allows another page."""
         return not self._settings.max_pages or self._tally.new < self._settings.max_pages
 
-    def _judge(self, result: Result, *, will_retry: bool) -> bool:
+    def _judge(self, visited: Known, result: Result, *, will_retry: bool) -> bool:
         """The error policy. False when a failure is put off: its URL is not decided yet."""
         failure, known = result.failure, result.known
         if failure is None or known is None:
@@ -264,7 +272,7 @@ class Rounds:
         self._put_off.pop(known.id, None)
         name = self._visitor.give_up(known, failure)
         if self._settings.on_error is OnError.ABORT:
-            self._count(result)  # The last notes are written by it, and the report knows of the failure.
+            self._count(visited, result)  # The last notes are written by it, and the report knows of the failure.
             self._ledger.commit()
             raise Aborted(
                 f"{name} failed: {failure.reason}",
@@ -272,7 +280,7 @@ class Rounds:
             )
         return True
 
-    def _count(self, result: Result) -> None:
+    def _count(self, visited: Known, result: Result) -> None:
         tally, now = self._tally, self._session.clock.monotonic()
         tally.new += result.new
         tally.saved += result.new
@@ -283,7 +291,8 @@ class Rounds:
         tally.failed += result.failure is not None
         tally.skipped += result.skipped
         tally.total += result.found
-        tally.done(now)
+        if self._counts(visited):
+            tally.done(now)
         rate = tally.rate(now)
         self._session.emit(
             Progress(tally.processed, tally.total, tally.saved, tally.failed, tally.skipped, rate, tally.left(rate))

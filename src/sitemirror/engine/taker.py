@@ -10,6 +10,7 @@ from typing import Final
 from sitemirror.choices import Links
 from sitemirror.convert import page_kind
 from sitemirror.convert.xhtml import XHTML, as_html
+from sitemirror.engine.arrival import check_html
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
@@ -50,9 +51,17 @@ class Taker:
         )
         self.first: Fetched | None = None
         """The start page, where arriving had to fetch it: no need to ask twice."""
+        self.start = ""
+        """The page that links are followed from. If it is none, there is nothing to do."""
 
     async def take(self, known: Known, validators: Validators, turn: Turn) -> Answer:
         """One request, and what became of it. The turn is given back when the request is over."""
+        answer = await self._answer(known, validators, turn)
+        if known.url == self.start and isinstance(answer, Skipped) and answer.content_type:
+            check_html(known.url, answer.content_type)
+        return answer
+
+    async def _answer(self, known: Known, validators: Validators, turn: Turn) -> Answer:
         if not self._keeper.can_name(known.url):
             reason = f"its file name cannot be written in {ENCODING}, this system's encoding: python -X utf8 can"
             return Failed(known.url, reason, transient=False)
@@ -128,6 +137,8 @@ class Taker:
                 head = replace(head, content_type=sniff(begun))
             elif _kind(head.content_type) == "html" and (found := binary_type(begun)):
                 head = replace(head, content_type=found)
+            if known.url == self.start:
+                check_html(known.url, head.content_type)
             if _kind(head.content_type) in ("html", "css", "svg"):
                 body = b"".join([begun, *[piece async for piece in chunks]])
                 return _cut_short(known.url, head, answer.error) if answer.error else self._fetched(head, body)

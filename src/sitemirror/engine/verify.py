@@ -228,7 +228,8 @@ class _Check:
             read = html_links
         else:
             read = html_links if path.endswith(".html") and type not in _AS_SENT else None
-        if not is_markdown and (digest is None or row.aliases):  # A name may be another page that said the same.
+        # Beside Markdown, a page that was another's twin may have had other places than the HTML that is kept.
+        if not is_markdown and (digest is None or (not is_first and known is not None and known.has_twins)):
             self._unsure.add(path)
         by = MANIFEST if is_first or known is None else STATE_FILE
         if read is None:

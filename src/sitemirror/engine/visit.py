@@ -24,10 +24,9 @@ from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger
-from sitemirror.store.schema import FOR_NOW, UNREAD, Row
+from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row
 
 MAX_REDIRECTS: Final = 10
-LOOP: Final = "redirect loop"
 REDIRECTS: Final = "redirects: "
 _FOR_NOW: Final = frozenset((302, 303, 307))
 
@@ -167,12 +166,18 @@ class Visitor:
         if known.status is Row.REDIRECT:
             self.to_compare += self._ledger.read_again(known.id)
         is_added = self._is_new(known)
-        names = [*(earlier.url for earlier in chain[:-1]), *self._awaiting.get(known.id, ())]
+        waiting = (name for name in self._awaiting.get(known.id, ()) if self._still_leads(name, known))
+        names = [*(earlier.url for earlier in chain[:-1]), *waiting]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
         self._awaiting.pop(known.id, None)
         self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
         changed = kept.changed and (_has_copy(known) or (not is_added and known.path is None))
         return Result(new=is_added and taken.is_page, added=is_added, changed=changed, page=known.id, found=found)
+
+    def _still_leads(self, name: str, known: Known) -> bool:
+        """Whether a name of an earlier run is one yet: it may have become something else in this one."""
+        found = self._ledger.find(name)
+        return found is not None and any(step.id == known.id for step in self._ledger.way_from(found, self._leads))
 
     def _is_new(self, known: Known) -> bool:
         """Whether nothing of it is on disk. What was another page's twin has a path, and no file there.
@@ -246,18 +251,26 @@ class Visitor:
         return way
 
     def _loop(self, known: Known, way: list[Known]) -> Result:
-        """Leads back to itself, or into a circle that is none of its own."""
-        self._go_round(each for each in way if each.id != known.id)
-        return self._failed(known, Failed(known.url, LOOP, transient=False))
+        """Leads back to itself, or into a circle that is none of its own.
 
-    def _go_round(self, members: Iterable[Known]) -> None:
-        """Every URL of a circle is a failure, so that it does not matter where the next run begins to go round."""
-        lost = {each.id: each for each in members if not _has_copy(each)}.values()
-        failures = [(each, Failed(each.url, LOOP, transient=False)) for each in lost]
+        Every URL of a circle that was listed is a failure, and where none was, the first: so it does not matter where
+        the next run begins to go round. The others are steps on the way there, which nobody has asked for.
+        """
+        members = {each.id: each for each in (*way, known)}.values()
+        lost = [each for each in members if not _has_copy(each)]
+        told = [each for each in lost if each.run] or lost[:1]
+        if len(lost) < len(members):  # A copy stays, and what it leads to says why.
+            told = [known, *(each for each in lost if each.id != known.id)]
+        failures = [(each, Failed(each.url, LOOP, transient=False)) for each in told]
         for each, failure in failures:
             self._failed(each, failure)
-        for each, failure in failures:  # when none of them leads to another any more
-            self._keeper.failed(each, failure)
+        for each in lost:
+            if each not in told:
+                self._ledger.redirected(each.id, told[0].id, self._session.now())
+                self._keeper.forget_placeholders(each)
+        for each, failure in failures[1:]:  # when none of them leads to another any more
+            self.give_up(each, failure)
+        return Result(failure=failures[0][1], known=told[0])
 
     def _lead(self, known: Known, target: Known, redirect: Redirect) -> None:
         """`known` is nothing but a name of `target`, if only for now. A copy stays until what replaces it is there."""
@@ -286,7 +299,7 @@ class Visitor:
                 self._leads.pop(follower.id, None)
                 self._become_alias(follower, end)
         elif followers:
-            reason = self._ledger.reason_of(end.id)
+            reason = self._ledger.reason_of(self._ledger.end_of(end).id)  # It may be a step of a circle.
             for follower in followers:
                 self._keep_copy(follower, reason if reason.startswith(FOR_NOW) else REDIRECTS + reason, transient=False)
             self._let_down.setdefault(end.id, []).extend(followers)

@@ -11,30 +11,34 @@ from pathlib import Path
 
 from sitemirror import urls
 from sitemirror.convert import read_front_matter_url
+from sitemirror.engine.promised import placeholder_of
 from sitemirror.engine.would_be import MANIFEST, would_be
 from sitemirror.errors import UsageError
-from sitemirror.publish.manifest import PageRow
-from sitemirror.publish.manifest_reader import ManifestUnreadable, read_manifest
+from sitemirror.publish.manifest import Element, FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
+from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 from sitemirror.settings import Settings
 from sitemirror.store import paths
 
+Note = Callable[[str], None]
 
-def where(target: str, settings: Settings, on_guess: Callable[[str], None] | None = None) -> str:
+
+def where(target: str, settings: Settings, on_guess: Note | None = None) -> str:
     """The file for a URL (where it is, or would be), or the URL for a file of a mirror (which it has, or would have).
 
-    `on_guess` is told what of the answer is not known but guessed.
+    `on_guess` is told what of the answer is not known but guessed, and why there is no file.
     """
+    note = on_guess or (lambda _: None)
     if "://" in target:
-        return _file_of(target, settings.output)
+        return _file_of(target, settings.output, note)
     path = Path(target)
     if path.exists():
         if url := _url_of(path):
             return url
     elif url := _typed_url(target):
-        return _file_of(url, settings.output)
+        return _file_of(url, settings.output, note)
     answer = would_be(path, settings.output)
-    if answer.guessed and on_guess is not None:
-        on_guess(answer.guessed)
+    if answer.guessed:
+        note(answer.guessed)
     return answer.url
 
 
@@ -48,7 +52,7 @@ def _typed_url(target: str) -> str:
         return ""
 
 
-def _file_of(text: str, output: Path) -> str:
+def _file_of(text: str, output: Path, note: Note) -> str:
     try:
         url = urls.normalize(text)
     except urls.InvalidUrl as error:
@@ -59,15 +63,57 @@ def _file_of(text: str, output: Path) -> str:
     manifests = [output / folder / MANIFEST]
     if output.is_dir():  # a page of another subdomain stands in the manifest of the site it was found on
         manifests += sorted(found for found in output.glob(f"*/{MANIFEST}") if found != manifests[0])
-    of_host: list[PageRow] = []
+    why = "no manifest names it: this is where it would be"
+    is_html: bool | None = None  # as the first of them that has pages says
     for manifest in manifests:
-        rows = _pages(manifest)
-        of_host = of_host or rows
-        for row in rows:
-            if url == row.url or url in row.aliases:
-                return str(Path(os.path.normpath(manifest.parent / row.path)))
-    is_html = bool(of_host) and not any(row.path.endswith(".md") for row in of_host)
+        found = _Found(url, manifest.parent)
+        for row in _rows(manifest):
+            found.take(row)
+        if found.file is not None:
+            if not found.file.is_file():
+                note(f"it was saved, but is not there any more: {found.why or 'an --update fetches it again'}")
+            elif found.why:
+                note(found.why)
+            return str(found.file)
+        why = found.why or why
+        is_html = found.is_html if is_html is None else is_html
+    note(why)
     return str(output / folder / (_html_path(url) if is_html else paths.page_path(url)))
+
+
+class _Found:
+    """What one manifest says of a URL."""
+
+    def __init__(self, url: str, home: Path) -> None:
+        self._url = url
+        self._home = home
+        self.file: Path | None = None
+        self.why = ""  # there is none, or it is old
+        self.is_html: bool | None = None  # whether all pages are; None if there are none
+
+    def take(self, row: Element) -> None:
+        if isinstance(row, PageRow):
+            self.is_html = self.is_html is not False and not row.path.endswith(".md")
+            if self._url == row.url or self._url in row.aliases:
+                self.file = Path(os.path.normpath(self._home / row.path))
+                self.why = ""
+        elif self._url == (row if isinstance(row, str) else row.url) and self.file is None:
+            self.why = self._why_not(row)
+            if isinstance(row, GoneRow) and row.path:
+                self.file = Path(os.path.normpath(self._home / row.path))
+
+    def _why_not(self, row: FailureRow | SkipRow | GoneRow | str) -> str:
+        match row:
+            case FailureRow():
+                why = f"not saved: {row.error}; the next run tries again"
+            case SkipRow():
+                why = f"not saved: {row.reason}"
+            case GoneRow():
+                return "the site does not list it any more"
+            case str():
+                return "not saved yet: no run has come to it; the same command goes on"
+        placeholder = placeholder_of(row)
+        return f"{why}; see {self._home / placeholder}" if placeholder else why
 
 
 def _html_path(url: str) -> str:
@@ -82,8 +128,8 @@ def _url_of(path: Path) -> str:
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolving would follow symlinks out of the mirror
     for folder in absolute.parents:
         relative = posixpath.join(*absolute.relative_to(folder).parts)
-        for row in _pages(folder / MANIFEST):
-            if row.path == relative:
+        for row in _rows(folder / MANIFEST):
+            if isinstance(row, PageRow) and row.path == relative:
                 return row.url
     if path.is_file():
         with path.open("rb") as file:
@@ -94,8 +140,8 @@ def _url_of(path: Path) -> str:
     return ""
 
 
-def _pages(manifest: Path) -> list[PageRow]:
+def _rows(manifest: Path) -> list[Element]:
     try:
-        return [item for item in read_manifest(manifest) if isinstance(item, PageRow)]
+        return [item for item in read_manifest(manifest) if not isinstance(item, ManifestHeader | Damaged)]
     except (OSError, ManifestUnreadable):
         return []

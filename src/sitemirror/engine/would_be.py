@@ -12,12 +12,15 @@ from sitemirror import urls
 from sitemirror.errors import UsageError
 from sitemirror.publish.manifest import ManifestHeader, PageRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
+from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.store import backwards, paths
+from sitemirror.store.names import keep_free
 
 MANIFEST: Final = "_manifest.json"
 
 _EXTERNAL: Final = "_external"
 _QUERY: Final = re.compile(r"__q_[0-9a-f]{8,}(?:_[0-9a-f]{8,})?\.[A-Za-z0-9]+\Z")
+_PLACEHOLDERS: Final = ("_failed/", "_skipped/")
 _TOPS: Final = ("index.md", "index.html")
 _PAGES: Final = (".md", ".html")
 _HASH: Final = re.compile(r"_[0-9a-f]{8,}(?:\.[A-Za-z0-9]+)?(?:/|\Z)")
@@ -45,14 +48,22 @@ def would_be(file: Path, output: Path) -> Answer:
         what = "is not a page of a mirror" if file.exists() else "is neither a file here nor a URL"
         raise UsageError(f"{file} {what}", hint=f"give a URL, or a path in {output}/ (or in another --output)")
     scheme = ""
+    is_placeholder = spot.path.startswith(_PLACEHOLDERS)
     for url in _listed(spot.home):
+        if is_placeholder:
+            if placeholder_name(url) == file.name:
+                return Answer(url, "it says why there is no page of this URL")
+            continue
         if paths.host_folder(url) == spot.folder:
             if backwards.leads_to(url, spot.path):
                 return Answer(url)
             scheme = scheme or urls.parts(url).scheme
     found = backwards.url_at(spot.folder, spot.path, (scheme,) if scheme else ("https", "http"))
     if found is None:
-        raise UsageError(f"{file}: {_why_not(spot)}", hint="give its URL instead; a mirror's manifest has all of them")
+        hint = "give its URL instead; a mirror's manifest has all of them"
+        if _is_own(spot.path):
+            hint = "open it: it names its URL" if is_placeholder and file.exists() else "give a page's file, or a URL"
+        raise UsageError(f"{file}: {_why_not(spot)}", hint=hint)
     return Answer(found, _guesses(found, spot, scheme))
 
 
@@ -74,7 +85,14 @@ def _why_not(spot: _Spot) -> str:
         return "a query is kept as a hash, which cannot be read backwards"
     if _HASH.search(spot.path):
         return "no URL can be read from it; a hash in a name cannot be read backwards"
-    return "no page of a mirror would have this path"
+    whose = ": it is one of sitemirror's own files" if _is_own(spot.path) else ""
+    return f"no page of a mirror would have this path{whose}"
+
+
+def _is_own(path: str) -> bool:
+    """Whether it is the place of one of the tool's own files."""
+    first = path.partition("/")[0]
+    return keep_free(first) != first and not first.startswith("__")
 
 
 def _guesses(url: str, spot: _Spot, scheme: str) -> str:

@@ -6,11 +6,13 @@ Any reader gets the same text back: what a terminal or an editor would obey is s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import orjson
 
+from sitemirror.publish.sink import Sink
 from sitemirror.text import UNPRINTABLE
 
 
@@ -24,6 +26,16 @@ def json_bytes(value: object) -> bytes:
     if data.isascii() and b"\x7f" not in data:
         return data
     return UNPRINTABLE.sub(_escape, data.decode()).encode()
+
+
+def write_list(file: Sink, name: bytes, elements: Iterable[object], *, last: bytes = b",\n") -> None:
+    """A list in an object, each element on a line of its own, so that a file in git shows which have changed."""
+    file.write(b'  "%b": [' % name)
+    before = b"\n    "
+    for element in elements:
+        file.write(before + json_bytes(element))
+        before = b",\n    "
+    file.write((b"]" if before == b"\n    " else b"\n  ]") + last)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from sitemirror.publish.json_text import json_bytes
+from sitemirror.publish.json_text import json_bytes, write_list
 from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, Written
 from sitemirror.publish.sink import Sink
 
@@ -67,7 +67,7 @@ class ManifestHeader:
     """The length of skips."""
 
     duplicates: int
-    """Listed URLs that lead to a page already counted: repeats and aliases."""
+    """Listed URLs that lead to a page already counted under another listed one, and repeats in sitemaps."""
 
     not_reached_count: int
     """The length of not_reached."""
@@ -221,21 +221,12 @@ def write_manifest(
     file.write(b"{\n")
     for name, value in asdict(header).items():
         file.write(b"  %b: %b,\n" % (json_bytes(name), json_bytes(value)))
-    _write_list(file, b"pages", map(_page, pages), last=b",\n")
-    _write_list(file, b"failures", map(_failure, failures), last=b",\n")
-    _write_list(file, b"skips", map(_skip, skips), last=b",\n")
-    _write_list(file, b"gone", gone, last=b",\n")
-    _write_list(file, b"not_reached", not_reached, last=b"\n")
+    write_list(file, b"pages", map(_page, pages))
+    write_list(file, b"failures", map(_failure, failures))
+    write_list(file, b"skips", map(_skip, skips))
+    write_list(file, b"gone", gone)
+    write_list(file, b"not_reached", not_reached, last=b"\n")
     file.write(b"}\n")
-
-
-def _write_list(file: Sink, name: bytes, elements: Iterable[object], *, last: bytes) -> None:
-    file.write(b'  "%b": [' % name)
-    before = b"\n    "
-    for element in elements:
-        file.write(before + json_bytes(element))
-        before = b",\n    "
-    file.write((b"]" if before == b"\n    " else b"\n  ]") + last)
 
 
 def _page(row: PageRow) -> dict[str, object]:

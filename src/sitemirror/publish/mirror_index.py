@@ -31,7 +31,7 @@ from sitemirror.publish.index_rows import (
     url_fields,
 )
 from sitemirror.publish.index_tree import Directories, DirRow, directories
-from sitemirror.publish.json_text import json_bytes
+from sitemirror.publish.json_text import json_bytes, write_list
 from sitemirror.publish.sink import Sink
 
 __all__ = [
@@ -81,7 +81,7 @@ def write_mirror_index(
     root = str(header.target_root.absolute())
     file.write(b"{\n")
     _write_meta(file, meta_fields(header))
-    _write_list(file, b"items", (_item(row, root) for row in _ascending(items, _place, "items")))
+    write_list(file, b"items", (_item(row, root) for row in _ascending(items, _place, "items")))
     _write_urls(file, _ascending(urls, lambda row: row.url, "urls"))
     file.write(b'  "graph": {\n')
     _write_edges(file, "out_edges", out_edges)
@@ -91,8 +91,8 @@ def write_mirror_index(
         file.write(b",\n")
         _write_typed_edges(file, "typed_out_edges", typed_out_edges)
     file.write(b"\n  },\n")
-    _write_list(file, b"skipped_urls", map(skipped_fields, skipped))
-    _write_list(file, b"errors", map(error_fields, errors), last=b"\n")
+    write_list(file, b"skipped_urls", map(skipped_fields, skipped))
+    write_list(file, b"errors", map(error_fields, errors), last=b"\n")
     file.write(b"}\n")
 
 
@@ -117,15 +117,6 @@ def _ascending(rows: Iterable[T], key: Callable[[T], Any], what: str) -> Iterato
 def _write_meta(file: Sink, fields: Fields) -> None:
     lines = (b"    %b: %b" % (json_bytes(name), json_bytes(value)) for name, value in fields.items())
     file.write(b'  "meta": {\n' + b",\n".join(lines) + b"\n  },\n")
-
-
-def _write_list(file: Sink, name: bytes, elements: Iterable[Fields], *, last: bytes = b",\n") -> None:
-    file.write(b'  "%b": [' % name)
-    before = b"\n    "
-    for element in elements:
-        file.write(before + json_bytes(element))
-        before = b",\n    "
-    file.write((b"]" if before == b"\n    " else b"\n  ]") + last)
 
 
 def _write_urls(file: Sink, rows: Iterable[UrlRow]) -> None:

@@ -117,7 +117,7 @@ class MirrorReport(Reported):
     """URLs that are not wanted: another content type, too large, out of scope."""
 
     duplicates: Count
-    """Listed URLs that lead to a page already counted: repeats and aliases."""
+    """Listed URLs that lead to a page already counted under another listed one, and repeats in sitemaps."""
 
     not_reached: Count
     """Pages the run did not come to; the next run goes on with them."""
@@ -217,7 +217,7 @@ class SitesReport(Reported):
     """URLs that are not wanted: another content type, too large, out of scope."""
 
     duplicates: Count
-    """Listed URLs that lead to a page already counted: repeats and aliases."""
+    """Listed URLs that lead to a page already counted under another listed one, and repeats in sitemaps."""
 
     not_reached: Count
     """Pages the run did not come to; the next run goes on with them."""

@@ -6,13 +6,14 @@ report = await sitemirror.mirror_sites(["https://a.example/", {"url": "https://b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sitemirror.api import Job, Parts, finish, settings_of, start_of
-from sitemirror.engine.mirror import run_crawl, run_mirror
+from sitemirror.api import Parts, finish, settings_of, start_of
+from sitemirror.engine.mirror import run_copy
 from sitemirror.errors import UsageError
 from sitemirror.events import Listener
-from sitemirror.publish.report import MirrorReport, SitesReport
+from sitemirror.publish.report import SitesReport
 from sitemirror.settings import Settings
 from sitemirror.sites.run import COMMON, Site, SitesRun
 
@@ -40,7 +41,7 @@ def mirror_sites(
 
     A site that fails does not end the others: it is in the report, and nothing is raised for it.
     """
-    return _run("mirror", run_mirror, sites, settings, on_event, Parts(clock, resolver), options)
+    return _run("mirror", sites, settings, on_event, Parts(clock, resolver), options)
 
 
 def crawl_sites(
@@ -53,7 +54,7 @@ def crawl_sites(
     **options: Any,
 ) -> SitesRun:
     """Crawls many sites at once, each as `crawl` does. Arguments as for `mirror_sites`."""
-    return _run("crawl", run_crawl, sites, settings, on_event, Parts(clock, resolver), options)
+    return _run("crawl", sites, settings, on_event, Parts(clock, resolver), options)
 
 
 def mirror_sites_sync(sites: Sites, **arguments: Any) -> SitesReport:
@@ -68,7 +69,6 @@ def crawl_sites_sync(sites: Sites, **arguments: Any) -> SitesReport:
 
 def _run(
     command: str,
-    job: Job[MirrorReport],
     sites: Sites,
     settings: Settings | None,
     listener: Listener | None,
@@ -78,6 +78,7 @@ def _run(
     common = settings_of(settings, options)
     if isinstance(sites, str):
         raise UsageError("give a list of sites, not one", hint="for one site there is `mirror`")
+    job = partial(run_copy, command=command)
     return SitesRun(command, job, _distinct(_site(site, common) for site in sites), common, listener, parts)
 
 

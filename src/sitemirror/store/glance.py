@@ -23,6 +23,7 @@ class HtmlFile:
     size: int | None
     sha256: str | None
     localized: bool  # its links lead to files
+    has_twins: bool  # other pages were found to be the same
 
 
 class Glance:
@@ -46,11 +47,12 @@ class Glance:
             yield row[0]
 
     def html_files(self) -> Iterator[HtmlFile]:
-        for path, size, digest, local_at in self._db.execute(
-            "SELECT html_path, html_size, html_sha256, local_at FROM page JOIN url USING (id)"
+        for path, size, digest, local_at, has_twins in self._db.execute(
+            f"SELECT html_path, html_size, html_sha256, local_at,"
+            f" id IN (SELECT leads_to FROM url WHERE status = {Row.TWIN}) FROM page JOIN url USING (id)"
             f" WHERE status = {Row.SAVED} AND html_path IS NOT NULL"
         ):
-            yield HtmlFile(path, size, digest, bool(local_at))
+            yield HtmlFile(path, size, digest, bool(local_at), bool(has_twins))
 
 
 @contextmanager

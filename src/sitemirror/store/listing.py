@@ -196,6 +196,12 @@ class Listing:
         return int(self._db.execute("SELECT coalesce(sum(repeats), 0) FROM sitemap").fetchone()[0])
 
     @property
+    def outside(self) -> int:
+        """Distinct URLs that this run has listed and may not fetch."""
+        query = f"SELECT count(*) FROM url WHERE run = ? AND status = {Row.OUTSIDE}"
+        return int(self._db.execute(query, (self._run.number,)).fetchone()[0])
+
+    @property
     def total(self) -> int:
         """Distinct URLs that this run has listed."""
         return int(self._db.execute("SELECT count(*) FROM url WHERE run = ?", (self._run.number,)).fetchone()[0])

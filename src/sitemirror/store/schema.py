@@ -40,6 +40,9 @@ class Row(IntEnum):
 FOR_NOW: Final = "redirects for now to "
 """How the reason begins for which a copy stays that the site has not given up, as far as it says."""
 
+LOOP: Final = "redirect loop"
+"""Why there is no page of what leads back to itself."""
+
 UNREAD: Final = -1
 """Stands in `seen` for a page that was saved without its links: a crawl has met it, and has yet to read it."""
 

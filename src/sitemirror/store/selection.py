@@ -27,6 +27,16 @@ class Selection(NamedTuple):
         )
 
     @classmethod
+    def wanted(cls) -> Selection:
+        """All that was listed or linked and is in scope, done or not."""
+        return cls(f"url.run != 0 AND url.status NOT IN ({Row.OUTSIDE}, {Row.GONE})")
+
+    @property
+    def listed(self) -> Selection:
+        """The same without what only redirects led to."""
+        return Selection(f"({self.condition}) AND url.run != 0", self.values)
+
+    @classmethod
     def queued(cls) -> Selection:
         """What a pass put back into the queue behind itself."""
         return cls(f"url.status = {Row.QUEUED}")

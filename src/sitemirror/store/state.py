@@ -78,7 +78,8 @@ class State:
         try:
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except sqlite3.OperationalError as error:
-            raise OutputError(f"cannot open {path}: {error}", hint="check the folder's permissions") from error
+            hint = "move that folder away" if path.is_dir() else "check the folder's permissions"
+            raise OutputError(f"cannot open {path}: {error}", hint=hint) from error
         try:
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:

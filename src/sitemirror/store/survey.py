@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import FOR_NOW, UNREAD, Row, in_order
+from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -197,9 +197,19 @@ class Survey:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
         yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
+    def reasons(self) -> list[str]:
+        """Why URLs have no page: the two reasons that most of them have."""
+        query = f"""
+            SELECT reason FROM url WHERE status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) AND reason != ''
+            GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 2
+        """
+        return [row[0] for row in self._db.execute(query)]
+
     def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
         """(id, url, status, reason, attempts, at, content_type, size, final_url) of names that gave no page: those
-        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed."""
+        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed;
+        those of circles, which may be seen only when the run ends; and what only redirects led to that lead elsewhere
+        by now."""
         told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
         query = f"""
             SELECT a.id, a.url, {told}, f.url
@@ -207,7 +217,8 @@ class Survey:
             WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
             UNION ALL
             SELECT f.id, f.url, {told}, NULL FROM url AS f
-            WHERE f.id IN (SELECT final FROM resolved) AND f.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED})
+            WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND CASE f.id IN (SELECT final FROM resolved)
+              WHEN 1 THEN f.run != 0 ELSE f.run = 0 OR f.reason = '{LOOP}' END
             ORDER BY 1
         """
         return self._db.execute(query).fetchall()
@@ -246,12 +257,12 @@ class Survey:
             yield row[0]
 
     def fail_loops(self, at: str) -> int:
-        """Redirects that lead round in a circle without end are failures."""
+        """Listed redirects that lead round in a circle without end are failures."""
         cursor = self._db.execute(
             f"""
-            UPDATE url SET status = {Row.FAILED}, reason = 'redirect loop', transient = 0, at = ?, leads_to = NULL,
+            UPDATE url SET status = {Row.FAILED}, reason = '{LOOP}', transient = 0, at = ?, leads_to = NULL,
               attempts = coalesce(attempts, 0) + 1
-            WHERE status = {Row.REDIRECT} AND id NOT IN (SELECT id FROM resolved)
+            WHERE status = {Row.REDIRECT} AND run != 0 AND id NOT IN (SELECT id FROM resolved)
             """,
             (at,),
         )

@@ -1,0 +1,38 @@
+"""Headings: one that shows nothing goes, and one in a link takes the link into itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def shape_heading(heading: Element) -> None:
+    """Leaves a heading that says something, on one line, and around a link rather than in one."""
+    text = heading.text
+    if not text.strip() and heading.find("img") is None:
+        heading.decompose()
+        return
+    if "\xa0" in text:
+        # The renderer would write an entity, in the very line that is searched most.
+        for node in heading.descendants:
+            if isinstance(node, Text) and "\xa0" in node.data:
+                node.data = node.data.replace("\xa0", " ")
+    link: Node | None = heading.parent
+    for _level in range(4):
+        if not isinstance(link, Element):
+            return
+        if link.tag == "a":
+            break
+        link = link.parent
+    else:
+        return
+    # A card: the link moves into the heading, or the heading would be lost in the link.
+    href = link.attr("href")
+    own = [f"#{name}" for one in (link, heading) if (name := one.attr("id"))]
+    if href and href not in own:  # else it leads to itself
+        heading.wrap_children(Element("a", {"href": href}))
+    if link.parent is not None:
+        link.unwrap()
