@@ -140,9 +140,10 @@ def _settle(session: Session, state: State, tree: Tree) -> None:
     finish_moves(state, tree)
     placement = Placement(state, tree)
     with state.transaction():
-        start_moves(state, placement.moves())
+        moves = placement.moves()
+        start_moves(state, moves)
     finish_moves(state, tree)
-    for path in placement.orphans():
+    for path in placement.orphans() if moves else ():
         tree.remove(path)
     for url, path in placement.collisions():
         session.warn(f"path collision: {url} is saved as {path}, as another URL has the path it maps to")
