@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 import time
 from pathlib import Path
 
@@ -238,3 +240,19 @@ def test_mistakes_are_found_before_anything_begins(sites: list[str], message: st
         mirror_sites(sites)
     assert refused.value.message.startswith(message)
     assert refused.value.hint
+
+
+async def test_no_site_waits_for_the_disk_of_another(site: Site, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Manifest and contents of a site that ends are forced onto the disk while requests of the others go on."""
+    fsync, waited = os.fsync, list[threading.Thread]()
+
+    def waits(fd: int) -> None:
+        waited.append(threading.current_thread())
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", waits)
+    report = await mirror_sites(settle(site, "a", "b", pages=2), output=out, rate_limit=0)
+
+    assert report.status == "ok"
+    assert len(waited) >= 4
+    assert threading.current_thread() not in waited

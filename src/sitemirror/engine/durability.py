@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from typing import Final
 
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.ledger import Ledger
+from sitemirror.store.streams import Draft
 
 AT_ONCE: Final = 1_000
 """Pages that are forced onto the disk at one time: their names are held in memory meanwhile."""
@@ -21,3 +24,23 @@ async def force_to_disk(tree: Tree, ledger: Ledger, watch: Stopwatch) -> None:
         with watch.waiting(Stage.FLUSH):
             synced = await asyncio.to_thread(tree.syncing([path for _, path, _ in fresh]))
         ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})
+
+
+@asynccontextmanager
+async def written(draft: AbstractContextManager[Draft], watch: Stopwatch) -> AsyncIterator[Draft]:
+    """A draft to write to at one go. It is forced onto the disk in a thread."""
+    with watch.working(Stage.PUBLISHING), ExitStack() as files:
+        yield files.enter_context(draft)
+        complete = files.pop_all()
+    with watch.waiting(Stage.FLUSH):
+        await in_thread(complete.close)
+
+
+async def in_thread(call: Callable[[], None]) -> None:
+    """Writes while other sites' runs go on. Who is cancelled waits for it: the folder is locked only until then."""
+    ending = asyncio.ensure_future(asyncio.to_thread(call))
+    try:
+        await asyncio.shield(ending)
+    except asyncio.CancelledError:
+        await asyncio.wait([ending])
+        raise

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from sitemirror.engine.arrival import Arrival, arrive, check_reachable, check_robots, check_site, check_start
+from sitemirror.engine.durability import in_thread
 from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.notes import Notes
@@ -239,7 +240,7 @@ class Mirror:
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
         try:
-            self._notes.write_last()
+            await in_thread(self._notes.write_last)
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.message}")
         counts = outcome.counts

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sitemirror import failpoint
 from sitemirror.engine.absences import Absences
-from sitemirror.engine.durability import force_to_disk
+from sitemirror.engine.durability import force_to_disk, written
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session, stamp
 from sitemirror.engine.workspace import Workspace
@@ -113,15 +113,14 @@ async def publish(
         space.state.save_run(run)
         failpoint.reached("run-finished")
     writer = _Writer(session, space, tree, run, listing, survey, counts, complete)
-    with session.watch.working(Stage.PUBLISHING):
-        header = writer.header()
-        return Published(
-            counts,
-            writer.manifest(header),
-            writer.index(header),
-            writer.mirror_index() if plan.index else None,
-            incomplete=bool(listing.failed_sitemaps or old or unread),
-        )
+    header = writer.header()
+    return Published(
+        counts,
+        await writer.manifest(header),
+        await writer.index(header),
+        writer.mirror_index() if plan.index else None,
+        incomplete=bool(listing.failed_sitemaps or old or unread),
+    )
 
 
 async def _link(session: Session, pages: PagesByUrl, tree: Tree) -> None:
@@ -144,9 +143,10 @@ def _settle(session: Session, state: State, tree: Tree) -> None:
     finish_moves(state, tree)
     placement = Placement(state, tree)
     with state.transaction():
-        start_moves(state, placement.moves())
+        moves = placement.moves()
+        start_moves(state, moves)
     finish_moves(state, tree)
-    for path in placement.orphans():
+    for path in placement.orphans() if moves else ():
         tree.remove(path)
     for url, path in placement.collisions():
         session.warn(f"path collision: {url} is saved as {path}, as another URL has the path it maps to")
@@ -192,10 +192,10 @@ class _Writer:
             not_reached_count=self.counts.not_reached,
         )
 
-    def manifest(self, header: ManifestHeader) -> str | None:
+    async def manifest(self, header: ManifestHeader) -> str | None:
         name = self.space.file("_manifest.json")
         try:
-            with self.tree.replace_with(name) as file:
+            async with written(self.tree.replace_with(name), self.session.watch) as file:
                 write_manifest(
                     file,
                     header,
@@ -222,10 +222,10 @@ class _Writer:
             return None
         return str(self.tree.root / name)
 
-    def index(self, header: ManifestHeader) -> str | None:
+    async def index(self, header: ManifestHeader) -> str | None:
         name = self.space.file("_index.md")
         try:
-            with self.tree.replace_with(name) as file:
+            async with written(self.tree.replace_with(name), self.session.watch) as file:
                 write_contents(
                     file,
                     header,
@@ -243,7 +243,8 @@ class _Writer:
         from sitemirror.engine.index import write_index
 
         try:
-            return write_index(self.session, self.space, self.tree, self.run)
+            with self.session.watch.working(Stage.PUBLISHING):
+                return write_index(self.session, self.space, self.tree, self.run)
         except OutputError as error:
             self.session.warn(f"the mirror index could not be written: {error.message}")
             return None

@@ -297,7 +297,7 @@ class Rounds:
         self._session.emit(
             Progress(tally.processed, tally.total, tally.saved, tally.failed, tally.skipped, rate, tally.left(rate))
         )
-        if tally.processed % 100 == 0:
+        if tally.processed % 100 == 0 and tally.processed < tally.total:  # What the last one leaves, the end tells.
             self._notes.write()
 
     async def _keep_books(self) -> None:

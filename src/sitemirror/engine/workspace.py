@@ -52,6 +52,7 @@ class Workspace:
     fresh_start: bool  # nothing is known of an unfinished run
     cut_off: bool = False  # the machine went down under the last run
     stayed_up: bool = False  # it certainly did not, so that all that was written is there
+    has_left: bool = False
 
     @property
     def folder(self) -> Path:
@@ -65,9 +66,10 @@ class Workspace:
             self.state.put("writing_to", sorted(self.locked))
 
     async def leave(self) -> None:
-        """Notes that nothing more is written. Other sites' runs go on while the disk takes it."""
+        """Notes that nothing more is written, and closes the state. Other sites' runs go on while the disk takes it."""
         self.state.put("writing_to", [])
-        await asyncio.to_thread(self.state.fold)
+        self.has_left = True
+        await asyncio.to_thread(self.state.close)
 
     def file(self, name: str) -> str:
         return f"{self.home}/{name}"
@@ -98,7 +100,7 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
             _tidy(space)
             finish_moves(state, tree)
             yield space
-            if state.get("writing_to"):
+            if not space.has_left and state.get("writing_to"):
                 state.put("writing_to", [])
         except sqlite3.OperationalError as error:
             raise state.refusal(error) from error

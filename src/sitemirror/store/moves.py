@@ -53,7 +53,7 @@ def html_beside(markdown: str) -> str:
 
 def start_moves(state: State, moves: list[Move]) -> None:
     """Notes what is about to happen. Belongs in the transaction that decides it. Each of a page's files goes along."""
-    beside = _html_beside_of(state, moves)
+    beside = _html_beside_of(state, moves) if moves else {}
     ways: list[tuple[str, str]] = []
     for move in moves:
         ways.append((move.old, move.new))
