@@ -24,6 +24,7 @@ from sitemirror.store.ledger import Ledger
 from sitemirror.store.lock import FolderLock
 from sitemirror.store.moves import finish_moves
 from sitemirror.store.names import keep_free
+from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import TO_SETTLE
 from sitemirror.store.state import RunInfo, State, StateUnusable
@@ -97,6 +98,7 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
         try:
             _tidy(space)
             finish_moves(state, tree)
+            PagesByUrl(state).finish_relinking(tree)
             yield space
             if state.get("writing_to"):
                 state.put("writing_to", [])
