@@ -51,7 +51,7 @@ class Later(SystemClock):
 
 
 async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror, copy: Copy) -> None:
-    """For a week updates are `partial`, then the copy that stays is only a warning; leading elsewhere is news again."""
+    """For a week updates are `partial`, then the copy that stays is only a warning, wherever it leads by then."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     for name in "bc":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
@@ -67,10 +67,28 @@ async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror,
     assert copy.text("a/index.md") == kept
     assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/b"
     site.fault("/a", redirect_to("/c", 302))
-    assert (await run(update=True, clock=Later(9))).status == "partial"
+    assert (await run(update=True, clock=Later(9))).status == "ok"
     site.heal("/a")
     report = await run(update=True, clock=Later(30))
     assert (report.status, report.warnings) == ("ok", ())
+
+
+async def test_a_redirect_for_now_to_another_address_each_time_lasts(site: Site, run: Mirror, copy: Copy) -> None:
+    """A login that gives every visitor a number of their own: the page redirects for now, and that is what lasts."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.sitemap(urls=["/a"])
+    await run()
+    kept = copy.text("a/index.md")
+    for days, expected in ((0, "partial"), (4, "partial"), (8, "ok"), (12, "ok")):
+        site.html_page(f"/login/{days}", "Login", "<p>Who are you?</p>")
+        site.fault("/a", redirect_to(f"/login/{days}", 302))
+        assert (await run(update=True, clock=Later(days))).status == expected
+        assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/login/{days}"
+    assert copy.text("a/index.md") == kept
+    site.fault("/a", ok())
+    await run(update=True, clock=Later(13))
+    site.fault("/a", redirect_to("/login/0", 302))
+    assert (await run(update=True, clock=Later(14))).status == "partial"
 
 
 @pytest.mark.parametrize("order", ["abc", "bac"])
