@@ -337,6 +337,8 @@ class Keeper:
         found = None if known.path is None else self._tree.stat(known.path)
         if found is None or known.file_size not in (None, found.st_size):
             return None
+        if known.html_path is None and known.kind == _PAGE and self._plan.markdown and self._plan.html:
+            return None
         if known.html_path not in (None, known.path):  # the HTML beside it
             beside = self._tree.stat(known.html_path)
             if beside is None or known.html_size not in (None, beside.st_size):
