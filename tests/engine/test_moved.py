@@ -316,3 +316,32 @@ async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: M
     await run(update=True)
     assert copy.pages.keys() == {"/b", "/t"}
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("order", ["/c /a /a/", "/a /c /a/", "/a /a/ /c"])
+@pytest.mark.parametrize("then", ["differs", "fails", "stays"])
+async def test_what_moves_to_a_twin_shares_the_fate_of_the_twin(
+    site: Site, run: Mirror, copy: Copy, order: str, then: str
+) -> None:
+    """A twin is another page's name by what it said last time; what it says now may be asked for after the redirect."""
+    paths = order.split()
+    for path in paths:
+        site.html_page(path, "A", f"<p>{'c' if path == '/c' else 'the same'}</p>", etag="1")
+    site.sitemap(urls=paths)
+    await run()
+    assert copy.pages["/a"]["aliases"] == [f"{site.url}/a/"]
+    site.fault("/c", redirect_to("/a/", 301))
+    if then == "differs":
+        site.html_page("/a/", "A", "<p>another</p>", etag="2")
+    elif then == "fails":
+        site.fault("/a/", status(404))
+    await run(update=True, concurrency=1)
+    if then == "differs":
+        assert copy.pages["/a/"]["aliases"] == [f"{site.url}/c"]
+        assert copy.pages["/a"]["aliases"] == []
+    elif then == "fails":
+        assert copy.pages["/c"]["refresh_error"] == "redirects: HTTP 404"
+        assert "c" in copy.text("c/index.md")
+    else:
+        assert sorted(copy.pages["/a"]["aliases"]) == [f"{site.url}/a/", f"{site.url}/c"]
+    assert verify(copy.folder).status is RunStatus.OK

@@ -351,7 +351,7 @@ class Keeper:
         Where the URL is only what listed ones lead to, those are what people look for.
         """
         now = self._session.now()
-        if known.path is not None:
+        if known.path is not None and known.status is Row.SAVED:  # A twin of another page has a path, and no file.
             self._absences.log(known.url, failure.reason, now)
             return [known.url]
         names, attempts = self._names(known), known.attempts + failure.tries
