@@ -197,6 +197,22 @@ async def test_half_a_page_that_cannot_be_had_again_is_told(site: Site, run: Mir
     assert verify(copy.folder).status is RunStatus.OK
 
 
+async def test_half_a_page_stays_when_its_links_were_led_on(site: Site, run: Mirror, copy: Copy) -> None:
+    """The HTML was written anew, and its Markdown is not there to be forced onto the disk: that is no power cut."""
+    site.html_page("/a", "A", '<p><a href="/b">b</a></p>', etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.sitemap(urls=["/a"])
+    await run(format="both")
+    (copy.folder / "a/index.md").unlink()
+    site.fault("/a", status(404))
+    site.sitemap(urls=["/a", "/b"])
+    for _ in range(3):
+        assert (await run(format="both", update=True)).status == "partial"
+        assert 'href="../b/index.html"' in copy.text("a/index.html")
+        assert "was deleted" in copy.pages["/a"]["refresh_error"]
+        assert [problem.kind for problem in verify(copy.folder).problems] == ["missing"]
+
+
 async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mirror, copy: Copy) -> None:
     """Its Markdown was deleted: the HTML is nobody else's, and if the page comes back, it is known what is missing."""
     for name in "ab":
