@@ -213,12 +213,13 @@ async def test_half_a_page_stays_when_its_links_were_led_on(site: Site, run: Mir
         assert [problem.kind for problem in verify(copy.folder).problems] == ["missing"]
 
 
-async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mirror, copy: Copy) -> None:
+@pytest.mark.parametrize("index", [False, True])
+async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mirror, copy: Copy, index: bool) -> None:
     """Its Markdown was deleted: the HTML is nobody else's, and if the page comes back, it is known what is missing."""
     for name in "ab":
         site.html_page(f"/{name}", name, f"<p>{name}</p>")
     site.sitemap(urls=["/a", "/b"])
-    await run(format="both")
+    await run(format="both", index=index)
     site.sitemap(urls=["/b"])
     await run(format="both", update=True)
     (copy.folder / "a/index.md").unlink()

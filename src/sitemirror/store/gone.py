@@ -24,6 +24,10 @@ WHERE url.status = {Row.GONE}
 """
 
 
+WAS_DELETED: Final = " was deleted"
+"""How the reason ends, behind the path, for which only one of the two files of a page that is gone is left."""
+
+
 def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
     """The file of a page becomes another page's: a site that drops `.html` from its URLs has all its pages so."""
     return db.execute(_REPLACED, (bytearray(fold), path)).rowcount > 0
@@ -39,7 +43,7 @@ def forget_deleted(state: State, tree: Tree) -> None:
         if not has_path and not has_html:
             missing.append(id)
         elif not has_path or not has_html:
-            halves.append((f"{html_path if has_path else path} was deleted", id))
+            halves.append(((html_path if has_path else path) + WAS_DELETED, id))
             without_html += [id] if has_path else []
     if missing or halves:
         with state.transaction() as db:
