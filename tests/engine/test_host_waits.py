@@ -42,6 +42,23 @@ async def test_a_host_that_asks_to_wait_keeps_no_other_waiting(
 
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
+async def test_those_in_line_for_a_host_that_asks_to_wait_leave_it(site: Site, run: Mirror, format: str) -> None:
+    """Under a rate limit requests wait for their time with turns in hand; when a pause begins, others get those."""
+    main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
+    first = site.fill(4, "/first", host="busy.site.localhost")
+    others = site.fill(2, "/other", host="site.localhost")
+    site.sitemap(urls=[*(busy + path for path in first), *(main + path for path in others)], host="site.localhost")
+    site.fault(first[0], status(429, retry_after="4"), ok(), host="busy.site.localhost")
+    for path in others:
+        site.fault(path, slow(3), host="site.localhost")
+    report = await run(main, format=format, concurrency=2, rate_limit=0, content_rate_limit=5)
+    assert (report.status, report.successful) == ("ok", 6)
+    begun, other = (site.requests_for(path)[0].time for path in others)
+    assert abs(other - begun) < 3  # The one is asked for before the other has answered.
+    assert not [request for request in site.requests if request.path in first[1:] and request.time < begun + 3]
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
 async def test_the_shorter_of_two_pauses_ends_first(site: Site, run: Mirror, format: str) -> None:
     """As many pages as there are turns wait for the one host: the other's come once its own pause is over."""
     main, long, short = (site.url_of(host) for host in ("site.localhost", "a.site.localhost", "b.site.localhost"))

@@ -51,7 +51,7 @@ class Later(SystemClock):
 
 
 async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror, copy: Copy) -> None:
-    """For a week updates are `partial`, then the copy that stays is only a warning; leading elsewhere is news again."""
+    """For a week updates are `partial`, then the copy that stays is only a warning, wherever it leads by then."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     for name in "bc":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
@@ -67,10 +67,28 @@ async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror,
     assert copy.text("a/index.md") == kept
     assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/b"
     site.fault("/a", redirect_to("/c", 302))
-    assert (await run(update=True, clock=Later(9))).status == "partial"
+    assert (await run(update=True, clock=Later(9))).status == "ok"
     site.heal("/a")
     report = await run(update=True, clock=Later(30))
     assert (report.status, report.warnings) == ("ok", ())
+
+
+async def test_a_redirect_for_now_to_another_address_each_time_lasts(site: Site, run: Mirror, copy: Copy) -> None:
+    """A login that gives every visitor a number of their own: the page redirects for now, and that is what lasts."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.sitemap(urls=["/a"])
+    await run()
+    kept = copy.text("a/index.md")
+    for days, expected in ((0, "partial"), (4, "partial"), (8, "ok"), (12, "ok")):
+        site.html_page(f"/login/{days}", "Login", "<p>Who are you?</p>")
+        site.fault("/a", redirect_to(f"/login/{days}", 302))
+        assert (await run(update=True, clock=Later(days))).status == expected
+        assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/login/{days}"
+    assert copy.text("a/index.md") == kept
+    site.fault("/a", ok())
+    await run(update=True, clock=Later(13))
+    site.fault("/a", redirect_to("/login/0", 302))
+    assert (await run(update=True, clock=Later(14))).status == "partial"
 
 
 @pytest.mark.parametrize("order", ["abc", "bac"])
@@ -297,4 +315,33 @@ async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: M
     site.redirect("/b", "/t", 301)
     await run(update=True)
     assert copy.pages.keys() == {"/b", "/t"}
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("order", ["/c /a /a/", "/a /c /a/", "/a /a/ /c"])
+@pytest.mark.parametrize("then", ["differs", "fails", "stays"])
+async def test_what_moves_to_a_twin_shares_the_fate_of_the_twin(
+    site: Site, run: Mirror, copy: Copy, order: str, then: str
+) -> None:
+    """A twin is another page's name by what it said last time; what it says now may be asked for after the redirect."""
+    paths = order.split()
+    for path in paths:
+        site.html_page(path, "A", f"<p>{'c' if path == '/c' else 'the same'}</p>", etag="1")
+    site.sitemap(urls=paths)
+    await run()
+    assert copy.pages["/a"]["aliases"] == [f"{site.url}/a/"]
+    site.fault("/c", redirect_to("/a/", 301))
+    if then == "differs":
+        site.html_page("/a/", "A", "<p>another</p>", etag="2")
+    elif then == "fails":
+        site.fault("/a/", status(404))
+    await run(update=True, concurrency=1)
+    if then == "differs":
+        assert copy.pages["/a/"]["aliases"] == [f"{site.url}/c"]
+        assert copy.pages["/a"]["aliases"] == []
+    elif then == "fails":
+        assert copy.pages["/c"]["refresh_error"] == "redirects: HTTP 404"
+        assert "c" in copy.text("c/index.md")
+    else:
+        assert sorted(copy.pages["/a"]["aliases"]) == [f"{site.url}/a/", f"{site.url}/c"]
     assert verify(copy.folder).status is RunStatus.OK

@@ -189,6 +189,7 @@ async def test_half_a_page_that_cannot_be_had_again_is_told(site: Site, run: Mir
     missing = f"HTTP 500; {copy.folder.name}/a/index.{deleted} was deleted, and cannot be had"
     assert copy.pages["/a"]["refresh_error"] == missing
     assert f"{site.url}/a: {missing}" in report.warnings
+    assert [problem.kind for problem in verify(copy.folder).problems] == ["missing"]
     site.heal("/a")
     report = await run(format="both", update=True)
     assert (report.status, report.new) == ("ok", 0)
@@ -196,12 +197,29 @@ async def test_half_a_page_that_cannot_be_had_again_is_told(site: Site, run: Mir
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_half_a_page_stays_when_its_links_were_led_on(site: Site, run: Mirror, copy: Copy) -> None:
+    """The HTML was written anew, and its Markdown is not there to be forced onto the disk: that is no power cut."""
+    site.html_page("/a", "A", '<p><a href="/b">b</a></p>', etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.sitemap(urls=["/a"])
+    await run(format="both")
+    (copy.folder / "a/index.md").unlink()
+    site.fault("/a", status(404))
+    site.sitemap(urls=["/a", "/b"])
+    for _ in range(3):
+        assert (await run(format="both", update=True)).status == "partial"
+        assert 'href="../b/index.html"' in copy.text("a/index.html")
+        assert "was deleted" in copy.pages["/a"]["refresh_error"]
+        assert [problem.kind for problem in verify(copy.folder).problems] == ["missing"]
+
+
+@pytest.mark.parametrize("index", [False, True])
+async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mirror, copy: Copy, index: bool) -> None:
     """Its Markdown was deleted: the HTML is nobody else's, and if the page comes back, it is known what is missing."""
     for name in "ab":
         site.html_page(f"/{name}", name, f"<p>{name}</p>")
     site.sitemap(urls=["/a", "/b"])
-    await run(format="both")
+    await run(format="both", index=index)
     site.sitemap(urls=["/b"])
     await run(format="both", update=True)
     (copy.folder / "a/index.md").unlink()
@@ -212,6 +230,33 @@ async def test_half_of_a_page_that_is_gone_is_still_its_own(site: Site, run: Mir
     assert (await run(format="both")).status == "partial"
     assert copy.pages["/a"]["refresh_error"] == f"{copy.folder.name}/a/index.md was deleted"
     assert (await run(format="both", update=True)).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("loses_state", [False, True])
+async def test_pages_link_to_the_site_where_the_html_of_a_gone_page_was_deleted(
+    site: Site, run: Mirror, copy: Copy, loses_state: bool
+) -> None:
+    """Its Markdown is still there, and still linked from Markdown; if the page comes back, its HTML does as well."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.html_page("/b", "B", '<p><a href="/a">a</a></p>', etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    options = {"format": "both", "links": "local"}
+    await run(**options)
+    site.sitemap(urls=["/b"])
+    await run(**options, update=True)
+    assert 'href="../a/index.html"' in copy.text("b/index.html")
+    (copy.folder / "a/index.html").unlink()
+    if loses_state:
+        (copy.folder / "_state.sqlite3").unlink()
+    assert (await run(**options, update=True)).status == "ok"
+    assert f'href="{site.url}/a"' in copy.text("b/index.html")
+    assert "](../a/index.md)" in copy.text("b/index.md")
+    assert verify(copy.folder).status is RunStatus.OK
+    site.sitemap(urls=["/a", "/b"])
+    await run(**options, update=True)
+    assert 'href="../a/index.html"' in copy.text("b/index.html")
+    assert copy.text("a/index.html")
     assert verify(copy.folder).status is RunStatus.OK
 
 

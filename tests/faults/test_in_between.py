@@ -154,3 +154,26 @@ def test_links_between_files_are_led_on_after_a_kill_in_rebuilding(
     for leaf in leaves:
         assert f"../../c/index.{ending}" in copy.text(f"{leaf[1:]}/index.{ending}")
     _sound(run_cli, out)
+
+
+def test_markdown_that_was_edited_after_a_kill_among_links_is_not_taken_for_the_runs_own(
+    site: Site, run_cli: RunCli, out: Path
+) -> None:
+    """The run that was killed noted what files would be: those that are so are its own, and others are not."""
+    pages = [f"/p/{number}" for number in range(6)]
+    for page in pages:
+        site.html_page(page, page, f"<p>Hello</p>{link(*pages)}")
+    site.sitemap(urls=pages)
+    options = ("--links", "local")
+    _run(run_cli, site, out, "mirror", *options, die_at="page-linked:4")
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    edited = copy.folder / "p/1/index.md"
+    edited.write_text(edited.read_text(encoding="utf-8").replace("Hello", "HELLO"), encoding="utf-8")
+    site.clear_log()
+    _run(run_cli, site, out, "mirror", *options)
+    assert not any(site.count(page) for page in pages)
+    assert "HELLO" in edited.read_text(encoding="utf-8")
+    done = run_cli("verify", out)
+    assert [Path(problem["where"]).parent.name for problem in done.json["problems"]] == ["1"]
+    for page in {"/p/0", "/p/3", "/p/5"}:
+        assert "](../2/index.md)" in copy.text(f"{page[1:]}/index.md")

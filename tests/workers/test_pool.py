@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -325,3 +326,20 @@ async def test_a_worker_that_is_leaving_is_given_nothing(pipe: int) -> None:
         assert worker.has_room
         worker.pipe_connection_lost(pipe, None)
         assert not worker.has_room
+
+
+def _itself(worker: Worker) -> Worker:
+    return worker
+
+
+@pytest.mark.skipif(os.name == "nt", reason="asyncio waits otherwise there")
+async def test_that_workers_end_is_heard_by_whoever_waits_for_it(caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody else asks the system whether a child has ended, which tells it once: asyncio would complain in the log."""
+    async with pool_of(0) as (readers, _):
+        for _ in range(12):
+            workers = [Worker(readers) for _ in range(5)]
+            start, command = asyncio.get_running_loop().subprocess_exec, (sys.executable, "-I", "-S", "-c", "pass")
+            for worker in workers:
+                await start(partial(_itself, worker), *command)
+            await asyncio.wait([worker.ended for worker in workers])
+    assert caplog.messages == []

@@ -39,6 +39,7 @@ class Kept(NamedTuple):
 
 _FOLDERS: Final = 4_000  # that are remembered
 _PAGE, _ASSET = 1, 2  # as the state has them
+_AND: Final = " "  # between the hashes of what was received for a page's Markdown and for its HTML
 
 
 class _Discarded(Exception):
@@ -209,14 +210,17 @@ class Keeper:
 
     def _before(self, known: Known) -> str | None:
         """The hash of what was received for the main file last time. In a mirror of both, that of the Markdown."""
-        both = self._plan.markdown and self._plan.html
-        return known.sha256 if both else known.received or known.sha256
+        first, _, second = (known.received or "").partition(_AND)
+        if self._plan.markdown and self._plan.html and not second:
+            return known.sha256
+        return first or known.sha256
 
     def _beside(self, known: Known, file: _OnDisk, html: bytes) -> _OnDisk:
         """The HTML of a page whose Markdown was saved: the same name with another ending."""
         path = html_beside(file.path)
         received = sha256(html).hexdigest()
-        before = known.html_sha256 if received == known.received and known.html_path == path else None
+        received_before = (known.received or "").rpartition(_AND)[2]
+        before = known.html_sha256 if received == received_before and known.html_path == path else None
         same = before is not None and self._is_intact(path, before)
         if not same:
             with self._session.watch.working(Stage.SAVING):
@@ -225,7 +229,7 @@ class Keeper:
             html_path=path,
             html_size=self._size(path),
             html_sha256=before if same else received,
-            received=received,
+            received=file.received + _AND + received,
             changed=file.changed or not same,
             local_at=(known.local_at or "") if same else "",
         )
@@ -333,6 +337,8 @@ class Keeper:
         found = None if known.path is None else self._tree.stat(known.path)
         if found is None or known.file_size not in (None, found.st_size):
             return None
+        if known.html_path is None and known.kind == _PAGE and self._plan.markdown and self._plan.html:
+            return None
         if known.html_path not in (None, known.path):  # the HTML beside it
             beside = self._tree.stat(known.html_path)
             if beside is None or known.html_size not in (None, beside.st_size):
@@ -345,7 +351,7 @@ class Keeper:
         Where the URL is only what listed ones lead to, those are what people look for.
         """
         now = self._session.now()
-        if known.path is not None:
+        if known.path is not None and known.status is Row.SAVED:  # A twin of another page has a path, and no file.
             self._absences.log(known.url, failure.reason, now)
             return [known.url]
         names, attempts = self._names(known), known.attempts + failure.tries

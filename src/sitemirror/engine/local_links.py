@@ -11,7 +11,7 @@ import asyncio
 import re
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import orjson
 
+from sitemirror import failpoint
 from sitemirror.convert.anchors import anchors, unpack_fragments
 from sitemirror.convert.link_values import is_local
 from sitemirror.convert.localize_markdown import as_named, relink_markdown
@@ -31,7 +32,8 @@ from sitemirror.store.files import Tree
 from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
 from sitemirror.urls import InvalidUrl, normalize
 
-_BATCH: Final = 16  # files that may be changed without their rows saying so: a kill then can have them fetched again
+_BATCH: Final = 16  # files that are changed before their rows say so
+_BATCH_BYTES: Final = 1 << 20
 _KNOWN_URLS: Final = 50_000
 _KNOWN_NAMES: Final = 50_000
 _PLAIN: Final = re.compile(r"[\s_.]+")
@@ -52,22 +54,42 @@ async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDL
 
 async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> int:
     count = 0
-    batch: list[Relinked] = []
-    try:
-        for number, page in enumerate(pages.pages()):
-            if number % _BATCH == 0:
-                await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
-            with watch.working(Stage.PUBLISHING):
-                change = linker.rewrite(page)
+    batch: list[_Rewriting] = []
+    for number, page in enumerate(pages.pages()):
+        if number % _BATCH == 0:
+            await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
+        with watch.working(Stage.PUBLISHING):
+            change = linker.rewrite(page)
             if change is not None:
                 count += 1
                 batch.append(change)
-            if len(batch) >= _BATCH:
-                pages.relinked(batch)
+            if len(batch) >= _BATCH or sum(len(each.data or b"") for each in batch) > _BATCH_BYTES:
+                _write(linker.tree, pages, batch)
                 batch.clear()
-    finally:
-        pages.relinked(batch)
+    _write(linker.tree, pages, batch)
     return count
+
+
+def _write(tree: Tree, pages: PagesByUrl, batch: Sequence[_Rewriting]) -> None:
+    """Says first what the files will be: one that is neither that nor what it was has been edited by somebody."""
+    changes = [each.change for each in batch]
+    rewritten = [each for each in batch if each.data is not None]
+    if rewritten:
+        pages.to_relink([each.change for each in rewritten])
+    for each in rewritten:
+        assert each.data is not None
+        tree.write(each.path, each.data)
+        failpoint.reached("page-linked")
+    if changes:
+        pages.relinked(changes)
+
+
+class _Rewriting(NamedTuple):
+    """What is to be written; no data where the file is as it should be, and only its row is not."""
+
+    path: str
+    data: bytes | None
+    change: Relinked
 
 
 class _Target(NamedTuple):
@@ -80,31 +102,31 @@ class _Target(NamedTuple):
 class _Linker:
     def __init__(self, tree: Tree, pages: PagesByUrl, links: Links = Links.LOCAL) -> None:
         self.links = links
-        self._tree = tree
+        self.tree = tree
         self._pages = pages
         self._target = lru_cache(_KNOWN_URLS)(self._find)
         self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
         self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
 
-    def rewrite(self, page: LinkedPage) -> Relinked | None:
-        """What the file is now; None when that is what is recorded."""
-        if not self._tree.exists(page.path):
+    def rewrite(self, page: LinkedPage) -> _Rewriting | None:
+        """What the file has to be; None when that is what is recorded, or when somebody has edited it."""
+        if not self.tree.exists(page.path):
             return None
-        before = self._tree.read(page.path)
+        before = self.tree.read(page.path)
         digest = sha256(before).hexdigest()
+        if page.sha256 not in (None, digest):
+            return None
         relinker = _Relinker(self, page, digest)
         text = before.decode("utf-8", "replace")
         changed = relink_markdown(text, change=relinker.change)
-        if changed != text:
-            data = changed.encode()
-            self._tree.write(page.path, data)
+        data = changed.encode() if changed != text else None
+        if data is not None:
             digest = sha256(data).hexdigest()
-        else:
-            data = before
         links = pack_links(relinker.led)
         if digest == page.sha256 and links == page.links and (not links or digest == page.linked):
             return None
-        return Relinked(page.id, len(data), digest, links, relinker.is_vague)
+        size = len(before if data is None else data)
+        return _Rewriting(page.path, data, Relinked(page.id, size, digest, links, relinker.is_vague))
 
     def find(self, url: str) -> _Target | None:
         try:
@@ -114,13 +136,13 @@ class _Linker:
 
     def _find(self, url: str) -> _Target | None:
         found = self._pages.find(url) or self._pages.find(without_session(url))
-        if found is None or not self._tree.exists(found[0]):
+        if found is None or not self.tree.exists(found[0]):
             return None
         path, page, own = found
         return _Target(path, (page,) if page == own else (page, own))
 
     def exists(self, path: str) -> bool:
-        return self._tree.exists(path)
+        return self.tree.exists(path)
 
     def place(self, target: _Target, fragment: str) -> str:
         """The anchor in the target file that a fragment of the site means; empty where the top of the file is meant."""
@@ -140,7 +162,7 @@ class _Linker:
         return next((each for each in (name, name.lower(), plain) if each in there), "")
 
     def _read_anchors(self, path: str) -> frozenset[str]:
-        return anchors(self._tree.read(path).decode("utf-8", "replace")) if self._tree.exists(path) else frozenset()
+        return anchors(self.tree.read(path).decode("utf-8", "replace")) if self.tree.exists(path) else frozenset()
 
 
 class _Relinker:
@@ -153,10 +175,8 @@ class _Relinker:
         self._path = page.path
         self._itself = _Target(page.path, (page.id,))
         self._was: dict[str, deque[str]] = {}
-        # A file that is neither as it was saved nor as it was linked is from a run that was killed in between.
-        self._is_linked = digest != page.sha256
+        self._is_linked = digest == page.linked or page.sha256 is None
         if digest == page.linked:
-            self._is_linked = True
             for now, was in _unpack(page.links):
                 self._was.setdefault(now, deque()).append(was)
 

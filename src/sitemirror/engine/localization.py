@@ -98,8 +98,9 @@ def _relink(tree: Tree, places: Localities, place: Place) -> None:
     if not tree.exists(place.path):
         return
     data = tree.read(place.path)
-    if places.goes_on and (digest := sha256(data).hexdigest()) != place.sha256:  # The run that was killed has done it.
-        places.done(place, size=len(data), sha256=digest)
+    if place.sha256 not in (None, digest := sha256(data).hexdigest()):
+        if places.goes_on:  # The run that was killed has done it; else somebody has edited it.
+            places.done(place, size=len(data), sha256=digest)
         return
     changes = dict(_changes(places, place))
 

@@ -178,7 +178,10 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                 case GoneRow() if item.path:
                     gone = _remembered(PageRow(url=item.url, path=item.path), home, published=True)
                     if gone is not None:
-                        restorer.gone(_on_disk(tree, gone), item.since)
+                        gone = _on_disk(tree, gone)
+                        if told.html and not gone.html_path and gone.path.endswith(".md"):
+                            gone = gone._replace(html_path=html_beside(gone.path))  # deleted, and perhaps still linked
+                        restorer.gone(gone, item.since)
                 case Damaged():
                     damaged += 1
     except (ManifestUnreadable, OSError) as error:

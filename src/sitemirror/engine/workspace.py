@@ -24,6 +24,7 @@ from sitemirror.store.ledger import Ledger
 from sitemirror.store.lock import FolderLock
 from sitemirror.store.moves import finish_moves
 from sitemirror.store.names import keep_free
+from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import TO_SETTLE
 from sitemirror.store.state import RunInfo, State, StateUnusable
@@ -99,6 +100,7 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
         try:
             _tidy(space)
             finish_moves(state, tree)
+            PagesByUrl(state).finish_relinking(tree)
             yield space
             if not space.has_left and state.get("writing_to"):
                 state.put("writing_to", [])
@@ -207,13 +209,18 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
             log.cut_back()
         _trust(space, log.mend())
     ledger = Ledger(space.state, run, log)
-    lost = set()
+    lost, missing, there = set[int](), set[int](), set[int]()
     files = list(ledger.not_yet_durable())
     for id, path, digest in files:
         data = space.tree.read(path) if space.tree.exists(path) else None
+        if data is None:
+            missing.add(id)
         # A kill tears no file. One that is not as its row says had its links made local, and its row is behind.
-        if data is None or (digest and not space.stayed_up and sha256(data).hexdigest() != digest):
+        elif digest and not space.stayed_up and sha256(data).hexdigest() != digest:
             lost.add(id)
+        else:
+            there.add(id)
+    lost |= missing if space.cut_off else missing - there  # Of two files somebody may have deleted one.
     for id in lost:
         ledger.requeue(id)
     synced = space.tree.sync([path for id, path, _ in files if id not in lost])

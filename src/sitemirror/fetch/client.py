@@ -199,18 +199,11 @@ class Fetcher:
         method: str = "GET",
         held: Sequence[Turn] = (),
     ) -> Exchange | Redirect | NotModified | Failed:
-        """A 2xx answer ready to be read, or what else came of it, waits included. Nothing is `held` in a
-        pause that others could use."""
+        """A 2xx answer ready to be read, or what else came of it, waits included."""
         headers = self._headers(url, validators)
         for tries in range(self._settings.max_retries + 1):
-            while held and self._pace.is_paused(url) and held[0].is_wanted(url):
-                for each in held:
-                    each.give_back()
-                await self._pace.rest(url)
-                for each in held:
-                    await each.take()
             try:
-                exchange = await self._send(method, url, lane, headers, total=total)
+                exchange = await self._send(method, url, lane, headers, total=total, held=held)
             except Exception as error:
                 failed = self._failed(url, error)
                 if _nobody_there(error) and await self._again(url, lane, failed.reason, tries):
@@ -261,7 +254,26 @@ class Fetcher:
             self._pace.slow_down(url)
         self._pace.stumbled(url, f"HTTP {status}", self._backoff.seconds(tries) if seconds is None else seconds)
 
-    async def _send(self, method: str, url: str, lane: Lane, headers: dict[str, str], *, total: float) -> Exchange:
+    async def _host_turn(self, url: str, lane: Lane, held: Sequence[Turn]) -> None:
+        """Waits until the host may be asked. Nothing is `held` in a pause that others could use, also where it comes
+        while one is in line already."""
+        while not await self._pace.turn(url, lane, leave_if=held[0].is_wanted if held else None):
+            for each in held:
+                each.give_back()
+            await self._pace.rest(url)
+            for each in held:
+                await each.take()
+
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        lane: Lane,
+        headers: dict[str, str],
+        *,
+        total: float,
+        held: Sequence[Turn] = (),
+    ) -> Exchange:
         proxy = self._proxies.for_url(url)
         if proxy is not None or self._guard.is_proxy(url):
             async with asyncio.timeout(self._settings.timeout):
@@ -270,7 +282,7 @@ class Fetcher:
             self._guard.check_literal(url)
         uses_tls = url.startswith("https:") or (proxy is not None and proxy.url.startswith("https:"))
         for left in range(self._settings.concurrency, -1, -1):
-            await self._pace.turn(url, lane)
+            await self._host_turn(url, lane, held)
             exchange = None
             try:
                 if lost := self._pace.given_up(url):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Protocol
@@ -116,22 +116,27 @@ class Pace:
         """This is the host that the run is about: it is given up only after long."""
         self._site = authority(url)
 
-    async def turn(self, url: str, lane: Lane) -> None:
-        """Returns when a request to `url` may start: one lane interval after the last start, and after any pause."""
+    async def turn(self, url: str, lane: Lane, *, leave_if: Callable[[str], bool] | None = None) -> bool:
+        """Returns when a request to `url` may start: one lane interval after the last start, and after any pause.
+
+        False, without a turn, where the host is paused and `leave_if` says that somebody else could go on meanwhile.
+        """
         host = self._host(url)
         room = self._room
         if not host.queue.locked() and self._ready_at(host, lane) <= (now := self._clock.monotonic()):
             if room is None:
                 host.last_start = now
-                return
+                return True
             if not room.locked():
                 host.last_start = now
                 await room.acquire()  # which is had at once
-                return
+                return True
         async with host.queue:
             while True:
                 # Asked again after each sleep: a 429 may have come in meanwhile.
                 while (ready := self._ready_at(host, lane)) > (now := self._clock.monotonic()):
+                    if leave_if is not None and host.paused_until > now and leave_if(url):
+                        return False
                     with self._watch.waiting(self._reason(host, lane)):
                         await self._clock.sleep(ready - now)
                 if room is None:
@@ -142,6 +147,7 @@ class Pace:
                     break
                 room.release()
             host.last_start = self._clock.monotonic()
+        return True
 
     def is_paused(self, url: str) -> bool:
         """Whether the host has asked for time, or is given some, and it is not over."""

@@ -24,6 +24,10 @@ WHERE url.status = {Row.GONE}
 """
 
 
+WAS_DELETED: Final = " was deleted"
+"""How the reason ends, behind the path, for which only one of the two files of a page that is gone is left."""
+
+
 def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
     """The file of a page becomes another page's: a site that drops `.html` from its URLs has all its pages so."""
     return db.execute(_REPLACED, (bytearray(fold), path)).rowcount > 0
@@ -31,12 +35,21 @@ def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
 
 def forget_deleted(state: State, tree: Tree) -> None:
     """People may delete the files of pages that are gone. What is left of one that has two is still its own."""
-    missing = [(id, path, html_path) for id, path, html_path in state.db.execute(_GONE) if not tree.exists(path)]
-    if missing:
-        halves = {id: path for id, path, html_path in missing if html_path != path and tree.exists(html_path)}
+    missing: list[int] = []
+    halves: list[tuple[str, int]] = []
+    without_html: list[int] = []
+    for id, path, html_path in state.db.execute(_GONE):
+        has_path, has_html = tree.exists(path), tree.exists(html_path)
+        if not has_path and not has_html:
+            missing.append(id)
+        elif not has_path or not has_html:
+            halves.append(((html_path if has_path else path) + WAS_DELETED, id))
+            without_html += [id] if has_path else []
+    if missing or halves:
         with state.transaction() as db:
-            db.executemany("DELETE FROM page WHERE id = ?", ((id,) for id, *_ in missing if id not in halves))
+            db.executemany("DELETE FROM page WHERE id = ?", ((id,) for id in missing))
+            db.executemany("UPDATE page SET error = ? WHERE id = ?", halves)  # in case the page comes back
             db.executemany(
-                "UPDATE page SET error = ? WHERE id = ?",  # in case the page comes back
-                ((f"{path} was deleted", id) for id, path in halves.items()),
+                "UPDATE page SET html_path = NULL, html_size = NULL, html_sha256 = NULL, local_at = '' WHERE id = ?",
+                ((id,) for id in without_html),
             )

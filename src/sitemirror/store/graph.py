@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sitemirror.model import ADDRESS_REFUSED
+from sitemirror.store.gone import WAS_DELETED
 from sitemirror.store.schema import Row, in_order
 from sitemirror.store.state import State
 
 _SAVED = f"url.status IN ({Row.SAVED}, {Row.GONE})"  # The file of a page that is gone stays.
+_IS_LEFT = f"NOT (url.status = {Row.GONE} AND page.error IS page.path || '{WAS_DELETED}')"  # unless somebody deleted it
 _FILES = f"""
 SELECT url.url, page.path AS file, page.size, page.sha256, page.fetched_at, page.etag, page.last_modified,
        page.content_type, page.http_status, page.headers, page.meta, url.kind
-FROM page JOIN url USING (id) WHERE {_SAVED}
+FROM page JOIN url USING (id) WHERE {_SAVED} AND {_IS_LEFT}
 UNION ALL
 SELECT url.url, page.html_path, coalesce(page.html_size, 0), page.html_sha256, page.fetched_at, page.etag,
        page.last_modified, page.content_type, page.http_status, page.headers, page.meta, url.kind
@@ -21,7 +23,7 @@ FROM page JOIN url USING (id) WHERE {_SAVED} AND html_path IS NOT NULL AND html_
 ORDER BY file
 """
 _SIZES = f"""
-SELECT page.path AS file, page.size FROM page JOIN url USING (id) WHERE {_SAVED}
+SELECT page.path AS file, page.size FROM page JOIN url USING (id) WHERE {_SAVED} AND {_IS_LEFT}
 UNION ALL
 SELECT html_path, coalesce(html_size, 0) FROM page JOIN url USING (id)
 WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path

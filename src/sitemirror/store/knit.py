@@ -127,9 +127,10 @@ class Knitter:
         return [Place(*row) for row in rows.fetchall()]
 
     def saved_at(self) -> dict[str, str]:
-        """The URL of every file."""
+        """The URL of every file: of those that are gone as well, unless it is another's by now."""
         rows = self._db.execute(
-            f"SELECT coalesce(html_path, path), url FROM page JOIN url USING (id) WHERE status = {Row.SAVED}"
+            "SELECT coalesce(html_path, path), url FROM page JOIN url USING (id)"
+            f" WHERE status IN ({Row.SAVED}, {Row.GONE}) ORDER BY status = {Row.SAVED}"
         )
         return dict(rows.fetchall())
 

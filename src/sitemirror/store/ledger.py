@@ -156,9 +156,9 @@ class Ledger(Lookup):
     def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
         """A page that is on disk could not be brought up to date; the copy stays, as it has since `at`."""
         self._begin()
-        if error.startswith(FOR_NOW):
-            query = "SELECT url.at FROM url JOIN page USING (id) WHERE url.id = ? AND error = ? AND url.at IS NOT NULL"
-            before = self._db.execute(query, (id, error)).fetchone()
+        if error.startswith(FOR_NOW):  # wherever to: a session's number in the address is another one each time
+            query = "SELECT url.at FROM url JOIN page USING (id) WHERE url.id = ? AND error LIKE ? AND url.at NOT NULL"
+            before = self._db.execute(query, (id, f"{FOR_NOW}%")).fetchone()
             at = before[0] if before else at
         self._db.execute("UPDATE page SET error = ?, not_modified = 0 WHERE id = ?", (error, id))
         self._set(id, seen=self._run.number, at=at, transient=int(transient))

@@ -14,14 +14,15 @@ BATCH: Final = 24
 """Files that are done before their rows are written. If a kill comes between, those and the ones under way have local
 links that no row tells of; their hashes do."""
 
-# Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's.
+# Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's. Somebody may
+# have deleted the HTML of a page that is gone, and left its Markdown.
+_HAS_FILE = f"url.status = {Row.SAVED} OR (url.status = {Row.GONE} AND (html_path IS NOT NULL OR kind IS NOT 1))"
 _PLACES = f"""
 CREATE TEMP TABLE place AS
-SELECT page.id AS id, coalesce(html_path, path) AS path FROM page JOIN url USING (id)
-WHERE status IN ({Row.SAVED}, {Row.GONE})
+SELECT page.id AS id, coalesce(html_path, path) AS path FROM page JOIN url USING (id) WHERE {_HAS_FILE}
 UNION ALL
 SELECT resolved.id, coalesce(html_path, path) FROM resolved JOIN page ON page.id = final JOIN url ON url.id = final
-WHERE url.status IN ({Row.SAVED}, {Row.GONE});
+WHERE {_HAS_FILE};
 CREATE UNIQUE INDEX temp.place_id ON place (id);
 """
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
+from sitemirror.store.files import Tree
 from sitemirror.store.placement import fold_key
 from sitemirror.store.restore import RESCUED, TO_RECALL
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
 _AT_ONCE: Final = 256
+_NOTE: Final = "relinking"
 
 
 class LinkedPage(NamedTuple):
@@ -101,9 +105,28 @@ class PagesByUrl:
         row = self._db.execute("SELECT anchors FROM page WHERE id = ?", (id,)).fetchone()
         return "" if row is None or row[0] is None else str(row[0])
 
+    def to_relink(self, changes: Sequence[Relinked]) -> None:
+        """These files are about to have their links made local: after a kill, the next run looks which have."""
+        with self._state.transaction() as db:
+            note = [[id, size, sha, b64encode(links).decode(), vague] for id, size, sha, links, vague in changes]
+            self._state.put(_NOTE, note)
+            db.executemany("UPDATE page SET durable = 0 WHERE id = ?", ((page.id,) for page in changes))
+
+    def finish_relinking(self, tree: Tree) -> None:
+        """Writes down what a run that was killed has done."""
+        note: list[Any] | None = self._state.get(_NOTE)
+        if note is not None:
+            announced = [Relinked(id, size, sha, b64decode(links), vague) for id, size, sha, links, vague in note]
+            self.relinked([each for each in announced if self._is_written(tree, each)])
+
+    def _is_written(self, tree: Tree, change: Relinked) -> bool:
+        row = self._db.execute("SELECT path FROM page WHERE id = ?", (change.id,)).fetchone()
+        return row is not None and tree.exists(row[0]) and sha256(tree.read(row[0])).hexdigest() == change.sha256
+
     def relinked(self, changes: Sequence[Relinked]) -> None:
         """These files have their links made local."""
         with self._state.transaction() as db:
+            db.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
             db.executemany(
                 "UPDATE page SET size = ?, sha256 = ? WHERE id = ?",
                 ((page.size, page.sha256, page.id) for page in changes),

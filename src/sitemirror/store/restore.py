@@ -157,7 +157,9 @@ class Restorer:
     def gone(self, page: Remembered, since: str | None) -> None:
         if not self.knows(page.url):
             self.page(page)
-            self._db.execute("UPDATE url SET status = ?, at = ? WHERE id = ?", (Row.GONE, since, self._id(page.url)))
+            # Some sitemap named it once: to be linked still is not enough for being there again.
+            query = "UPDATE url SET status = ?, at = ?, sitemap = -1 WHERE id = ?"
+            self._db.execute(query, (Row.GONE, since, self._id(page.url)))
 
     def _found(self, id: int, depth: int | None) -> None:
         """How many links away a URL was found, if by links at all."""

@@ -139,9 +139,10 @@ CREATE TABLE page (
   canonical TEXT,
   error TEXT,
   durable INTEGER NOT NULL DEFAULT 0,
-  -- The HTML that was saved (in an HTML mirror the same as `path`), the hash of what the server sent, and where its
-  -- links were made local ('' = they are as received). `http_status` is that of the last answer, also where the page
-  -- could not be had any more; `headers` are those of the one it was saved from. `not_modified`: the last was 304.
+  -- The HTML that was saved (in an HTML mirror the same as `path`), the hash of what was received (where both formats
+  -- are saved, of the Markdown and of the HTML), and where its links were made local ('' = they are as received).
+  -- `http_status` is that of the last answer, also where the page could not be had any more; `headers` are those of the
+  -- one it was saved from. `not_modified`: the last was 304.
   html_path TEXT,
   html_size INTEGER,
   html_sha256 TEXT,

@@ -117,7 +117,7 @@ class Survey:
         )
 
     def redirected_since(self, moment: str) -> int:
-        """Pages whose old copy stays as they have redirected for now, to one place, since that moment or before."""
+        """Pages whose old copy stays as they have redirected for now since that moment or before."""
         query = f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error LIKE ? AND at <= ?"
         more = " AND error NOT LIKE ?"  # No URL has a blank: what follows one is what is wrong with the copy.
         return self.one(query + more, f"{FOR_NOW}%", moment, f"{FOR_NOW}% %")

@@ -23,6 +23,8 @@ LONGEST_START: Final = 20.0
 """Seconds until a worker has to say that it is there. In a program that has its Python inside, what was started may be
 no Python at all."""
 
+_LEAVING: Final = 1.0  # seconds that a worker has to end once it answers no more
+
 
 class Owner(Protocol):
     """Whoever gives a worker its jobs, and hears how it fares."""
@@ -110,11 +112,15 @@ class Worker(asyncio.SubprocessProtocol):
             self._pipe.close()
 
     def kill(self) -> None:
+        """Ends the process, unless it has. That it has is heard later, and the pipes are closed then.
+
+        To close them here would look whether it has ended, and take the news from whoever waits for it: asyncio then
+        complains of an unknown child.
+        """
         self._is_leaving = True
-        if self._transport is not None:
+        if self._transport is not None and not self.ended.done():
             with suppress(ProcessLookupError):
                 self._transport.kill()
-            self._transport.close()
 
     # --- what asyncio tells ------------------------------------------------------------------------------------
 
@@ -158,8 +164,8 @@ class Worker(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._is_leaving = True
-        if fd == 1:  # It answers no more, whatever else it does.
-            self.kill()
+        if fd == 1:  # It answers no more: as a rule because it ends, which must not be looked at just now, either.
+            asyncio.get_running_loop().call_later(_LEAVING, self.kill)
 
     def process_exited(self) -> None:
         if self._transport is not None:
