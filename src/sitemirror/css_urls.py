@@ -54,6 +54,7 @@ _SKIPPED: Final = "|".join(
         r"[\x01-!$%&(-,.:-?\[\]^`{-\x7f]++",
         _COMMENT,
         _ANY_STRING,
+        rf"(?![uUiI\\-]){_WORD}",  # All others have to be looked at twice.
         rf"(?!{_URL}|{_IMAGE_SET}){_WORD}",
         rf"#(?:{_WORD})?+",
         _NAMING,
@@ -70,6 +71,10 @@ _SET_PART: Final = re.compile(
     rf"|{_COMMENT}|{_ANY_STRING}|[#@]?+{_WORD}|[\x01-!$%&*-,.:<-?\[\]^`|~\x7f]++|[\s\S]"
 )
 _BAD_URL: Final = re.compile(_REMNANTS)
+_NAMES: Final = ("url(", "image-set(", "@import")
+# What may be the same names with escapes in them: a word from its first one on, and what stands behind the word.
+_ESCAPED_WORDS: Final = re.compile(rf"{_ESCAPE}(?:{_WORD})?+(\()?+").finditer
+_ESCAPED_AT: Final = re.compile(r"@[A-Za-z-]*+\\").search
 _ESCAPED: Final = re.compile(rf"\\(?:([0-9a-fA-F]{{1,6}}){_SPACE}?|\r\n|[\n\r\f]|([\s\S]?))")
 _WIDE: Final = re.compile(r"[^\x00-\x7f]")
 _SPECIAL: Final = {
@@ -89,8 +94,8 @@ class Spot(NamedTuple):
 
 def find_urls(css: str) -> Iterator[Spot]:
     """The URLs of `css`, in order."""
-    here = 0
-    while (found := _NEXT.match(css, here)) is not None:
+    here, last = 0, _last(css)
+    while here <= last and (found := _NEXT.match(css, here)) is not None:
         here = found.end()
         if found["set"] is not None:
             spots, here = _image_set(css, here)
@@ -99,6 +104,14 @@ def find_urls(css: str) -> Iterator[Spot]:
             yield spot
         elif found[0].endswith("("):
             here = _end_of_bad_url(css, here)
+
+
+def _last(css: str) -> int:
+    """Behind which place no URL begins, found faster than a scan of what is behind it; -1 if there is none."""
+    if "\\" in css and (_ESCAPED_AT(css) or any(word[1] for word in _ESCAPED_WORDS(css))):
+        return len(css)
+    small = css.lower()
+    return max(map(small.rfind, _NAMES))
 
 
 def value(text: str) -> str:

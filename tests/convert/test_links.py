@@ -15,6 +15,7 @@ from tests.convert.pages import URL, markdown, page
 REFERENCES = """
 a|a/b.html?x=1#y|../b|./c|/root|//other.example/x|?q=1|/a/../b|http://EXAMPLE.com|https://example.com:443/x|a b|a\tb
 | /padded |é|\\back|https:relative|x:y|mailto:a@b.example|tel:+123|%7Euser|a/./b|a%2e%2e/b|..|.|https://münchen.example/ß
+|//other.example/a%20b:c@d|//other.example|/%2e%2E/a|/a%20b:c|/@a|https://example.com/@a:b%|//xn--mnchen-3ya.example/
 |https://xn--mnchen-3ya.example/|https://1.2.3/|https://0x7f.1/x|https://example.com/a?b='c'|ftp://example.com/f
 """.strip().split("|")
 

@@ -112,6 +112,7 @@ def test_after_something_broken_the_rest_is_read(css: str) -> None:
         (r"url(\d800)", "\ufffd"),
         (r"url(\ffffff)", "\ufffd"),
         (r"u\72l(a)", "a"),
+        (r"b:c;@\69mport 'a'", "a"),
         (r"\75 \52\00006C(a)", "a"),
         (r"\url(a)", "a"),
         (r"@import 'a\2e css';", "a.css"),

@@ -27,7 +27,7 @@ _CONTROLS: Final = (
 )
 _ALL_CONTROLS: Final = ", ".join(
     (*(f"[{name}]" for name in _CONTROLS), "[onclick]", "a[href^='#']", "a[href^='javascript:']")
-)
+).join((":is(", ")"))  # A list in brackets takes a sixth less.
 _QUOTED: Final = re.compile(r"""['"]#?([\w:-]+)['"]""")  # in a script that a control runs
 # What those inside do not have to inherit: blanks between boxes are made to vanish by letters without a size.
 _SHOWS: Final = {"font-size": has_own_size, "visibility": is_visible_again}
@@ -49,9 +49,9 @@ _UNSEEN: Final = frozenset(
     )
 )  # fmt: skip
 WAYS_AND_ROLES: Final = (
-    "[hidden], [style], [aria-hidden], [role],"
+    ":is([hidden], [style], [aria-hidden], [role],"
     # What all other names have in them: looking for all names takes four times as long.
-    " [class*=ly], .screen-reader-text"
+    " [class*=ly], .screen-reader-text)"
 )
 """Finds what may be hidden and what may be a menu."""
 _REVEALED: Final = (
@@ -117,7 +117,12 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
             styles.append(style)
         if one.attr("aria-hidden") == "true":
             unspoken.append(one)
-        if (classes := one.attr("class")) and not _UNSEEN.isdisjoint(classes.split()):
+        # Hardly any have what all of these names have in them: to see that takes a fifth of the time.
+        if (
+            (classes := one.attr("class"))
+            and ("ly" in classes or "screen-reader-text" in classes)
+            and not _UNSEEN.isdisjoint(classes.split())
+        ):
             silent.append(one)
     shown = _Shown(styled)
     # A site has few styles, and many elements of each.

@@ -45,7 +45,7 @@ _EMPTY_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\()").search
 _DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
 _ODD_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\(|`++[^`\[\]\n]*+\]:)").search  # either of them
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
-_MINGLED: Final = re.compile(r"(?:\*__?|<(?:em|strong)>)\*\*?(?=[^\w\s*])").search
+_MINGLED, _MINGLED_TAGS = (re.compile(rf"{mark}\*\*?(?=[^\w\s*])").search for mark in (r"\*__?", "<(?:em|strong)>"))
 # A quote, a table or a rule in an item.
 _BLOCK_IN_ITEM: Final = r"[ >]* (?:> |\| --- |---(?:\n|\Z))"
 _IN_ITEM: Final = re.compile(rf"\n{_BLOCK_IN_ITEM}").search
@@ -114,7 +114,7 @@ def render(elements: Sequence[Element]) -> str:
         mends.append(drop_spacing)
     if has_unread and mend_emphasis not in mends:
         mends.append(mend_emphasis)
-    if text.rfind("*_") >= 0 and _MINGLED(text):  # twice as fast as from the beginning
+    if text.rfind("*_") >= 0 and (_MINGLED(text) or _MINGLED_TAGS(text)):  # twice as fast as from the beginning
         mends.append(unnest)
     if shows_nothing or (has_marks and _EMPTY_LINK(text)):
         mends.append(drop_empty_links)

@@ -6,7 +6,7 @@ every text and every list has a limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -38,6 +38,7 @@ _INSTEAD: Final = ("noscript", "noframes", "iframe", "object", "canvas", "video"
 _UNSEEN: Final = frozenset((*_NO_TEXT, *_INSTEAD))
 # What the library's own rendering of text leaves out as well.
 _RENDERED: Final = tuple(_UNSEEN - {"script", "style", "template", "head", "title"})
+_COUNTED: Final = (*_RENDERED, "tr", "ol")
 _AS_TEXT: Final = PlainText(bullet="", layout="strict")
 _MAX_LAID_OUT: Final = 10_000_000  # characters: it fills up the cells of a table with blanks, as wide as the widest
 # Elements that do not end a word: "H<sub>2</sub>O" is one.
@@ -141,33 +142,44 @@ def _cut(text: str, limit: int) -> str:
 
 def _words(body: Element, size: int) -> int:
     """Words that a reader sees, by white space, in a page of so many bytes."""
-    if next(body.iter_elements(_RENDERED), None) is not None or body.select_one("[hidden]") is not None:
-        return _words_one_by_one(body)
+    hides = body.select_one("[hidden]") is not None
+    rows = 0
+    has_numbers = False
+    for element in body.iter_elements(_COUNTED):  # Walking the tree once takes longer than all that is done here.
+        tag = element.tag
+        if tag == "tr":
+            rows += 1
+        elif tag == "ol":
+            has_numbers = True
+        else:
+            return _words_one_by_one(body, hides)
     # Its text and the start tags of its cells are all from those bytes, so that most pages need no more counting.
-    rows = len(body.find_all("tr"))
-    if rows * size > _MAX_LAID_OUT < rows * (len(body.text) + 4 * len(body.find_all(["td", "th"]))):
-        return _words_one_by_one(body)
-    numbers = len(body.select("ol > li")) if body.find("ol") is not None else 0
+    if hides or rows * size > _MAX_LAID_OUT < rows * (len(body.text) + 4 * len(body.find_all(["td", "th"]))):
+        return _words_one_by_one(body, hides)
+    numbers = len(body.select("ol > li")) if has_numbers else 0
     return len(body.to_text(_AS_TEXT).split()) - numbers
 
 
-def _words_one_by_one(body: Element) -> int:
+def _words_one_by_one(body: Element, hides: bool) -> int:
     """The same without the library's layout. An element that stands on its own line ends the word before it."""
-    hides = body.select_one("[hidden]") is not None
     pieces: list[str] = []
-    ahead: list[Node | None] = [body]  # None where such an element ends
-    while ahead:
-        node = ahead.pop()
-        if isinstance(node, Text):
-            pieces.append(node.data)
-        elif isinstance(node, Element):
-            tag = node.tag
-            unseen = tag in _UNSEEN or (hides and node.attr("hidden") is not None)
-            if unseen or tag not in _WITHIN_WORDS:
-                pieces.append(" ")
-                ahead.append(None)
-            if not unseen:
-                ahead.extend(node.children[::-1])
-        elif node is None:
-            pieces.append(" ")
-    return len("".join(pieces).split())
+    here, end = iter(body), ""  # what is being read, and what stands behind it
+    around: list[tuple[Iterator[Node], str]] = []
+    while True:
+        for node in here:
+            if type(node) is Text:
+                pieces.append(node.data)
+            elif type(node) is Element:
+                tag = node.tag
+                if tag in _UNSEEN or (hides and node.attr("hidden") is not None):
+                    pieces.append(" ")
+                    continue
+                around.append((here, end))
+                here, end = iter(node), "" if tag in _WITHIN_WORDS else " "
+                pieces.append(end)
+                break
+        else:
+            pieces.append(end)
+            if not around:
+                return len("".join(pieces).split())
+            here, end = around.pop()
