@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sitemirror.cli.config import settings_for
+from sitemirror.cli.config import misspelt, settings_for
 from sitemirror.cli.options import Command, options_of, spell
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings, Source
@@ -91,7 +91,12 @@ def carry_out_either(command: Command, line: CommandLine) -> int:
 
 
 def _tell_idle(command: str, line: CommandLine, settings: Settings) -> None:
-    """Says so when an option about links was typed and no links are followed, or one that another includes."""
+    """Says so when an option about links was typed and no links are followed, or one that another includes.
+
+    And when something in the environment looks like an option and is none.
+    """
+    for name, meant in misspelt(os.environ) if not settings.quiet else ():
+        _note(f"{name} in the environment is not an option: did you mean {meant}?")
     if settings.update and settings.re_download_all and not settings.quiet:
         _note("--re-download-all fetches everything again, so --update adds nothing to it")
     source = settings.discover or (Source.LINKS if command == "crawl" else Source.SITEMAP)

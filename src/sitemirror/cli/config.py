@@ -91,6 +91,18 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
+def misspelt(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Variables that are nearly one of ours, each with the one that was probably meant."""
+    ours = {variable(option.field) for option in OPTIONS} | {PREFIX + "CONFIG"}
+    others = sorted(name for name in environ if name.startswith(PREFIX) and name not in ours)
+    if not others:
+        return []
+    from difflib import get_close_matches
+
+    meant = [(name, get_close_matches(name, sorted(ours), n=1, cutoff=0.9)) for name in others]
+    return [(name, close[0]) for name, close in meant if close]
+
+
 def config_path(environ: Mapping[str, str], named: Path | None) -> Path | None:
     """The configuration file to read: the one that was named, or `sitemirror.toml` here if there is one."""
     if named is None and environ.get(PREFIX + "CONFIG"):
