@@ -27,7 +27,7 @@ from sitemirror.store.names import keep_free
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import TO_SETTLE
-from sitemirror.store.state import RunInfo, State, StateUnusable
+from sitemirror.store.state import CUT_OFF, RunInfo, State, StateUnusable
 from sitemirror.text import counted
 
 STATE_FILE: Final = "_state.sqlite3"
@@ -127,6 +127,8 @@ def _tidy(space: Workspace) -> None:
         space.tree.sweep_temporary(folder)
         space.cut_off = bool(before) and before != booted
         space.stayed_up = bool(before) and before == booted
+    if space.cut_off:
+        space.state.put(CUT_OFF, True)
     space.state.put("writing_to", sorted(space.locked))
     space.state.put("booted", booted)
 

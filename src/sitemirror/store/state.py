@@ -63,6 +63,10 @@ def peek(path: Path, name: str) -> Any:
         return None
 
 
+CUT_OFF: Final = "cut_off"
+"""Set when the machine went down under a run, until links were made anew: files may have some that no row tells of."""
+
+
 class State:
     """An open state file."""
 
