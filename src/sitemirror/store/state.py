@@ -64,7 +64,7 @@ def peek(path: Path, name: str) -> Any:
 
 
 CUT_OFF: Final = "cut_off"
-"""Set when the machine went down under a run, until links were made anew: files may have some that no row tells of."""
+"""Set when the machine may have gone down under a run, until links are made anew: no row may tell of some in files."""
 
 
 class State:
