@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import os
 import signal
@@ -13,6 +15,9 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+
+from sitemirror.cli.progress import Level, reporter
+from sitemirror.cli.signals import Interrupts
 
 ROOT = Path(__file__).parents[2]
 
@@ -156,6 +161,24 @@ def test_the_second_signal_ends_the_process_at_once(scripted: type[Scripted], sc
     assert returncode == 130
     assert time.monotonic() - began < 2
     assert json.loads(out)["status"] == "interrupted"
+
+
+@posix_signals
+def test_a_signal_when_the_run_is_over_is_no_error() -> None:
+    """Between the end of a run and the telling of it there is nothing left to stop."""
+
+    class Over:
+        def stop(self) -> None:
+            raise AssertionError("it is over")
+
+    async def watch() -> None:
+        interrupts.watch(Over())
+
+    with Interrupts(reporter(io.StringIO(), Level.QUIET), {}) as interrupts:
+        asyncio.run(watch())
+        signal.raise_signal(signal.SIGTERM)
+
+    assert interrupts.received == signal.SIGTERM
 
 
 @posix_signals

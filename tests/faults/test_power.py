@@ -22,10 +22,17 @@ from tests.site import Site
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills with signals")
 
 
-def _killed(run_cli: RunCli, site: Site, out: Path, step: str) -> None:
+def _killed(run_cli: RunCli, site: Site, out: Path, step: str, *more: str) -> None:
     env = {"SITEMIRROR_FAILPOINT": step}
-    done = run_cli("mirror", site.url, "--rate-limit", 0, "--quiet", "--output", out, env=env)
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--quiet", "--output", out, *more, env=env)
     assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def _as_after_a_start(folder: Path) -> None:
+    """The machine has been started again since the last run."""
+    with closing(sqlite3.connect(folder / "_state.sqlite3")) as db, db:
+        if not db.execute("UPDATE meta SET value = '\"another\"' WHERE name = 'booted' AND value != '\"\"'").rowcount:
+            pytest.skip("this system does not tell one start of the machine from another")
 
 
 @pytest.mark.timeout(120)
@@ -50,15 +57,72 @@ def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_cli: RunCli
         page.write_bytes(b"") if number % 2 else page.unlink()
     lines = (folder / "_processed.txt").read_text("utf-8").splitlines()
     assert len(lines) > len(before) / 2
-    with closing(sqlite3.connect(folder / "_state.sqlite3")) as db, db:
-        if not db.execute("UPDATE meta SET value = '\"another\"' WHERE name = 'booted' AND value != '\"\"'").rowcount:
-            pytest.skip("this system does not tell one start of the machine from another")
+    _as_after_a_start(folder)
     assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 60
     whole, cut = Copy(tmp_path / "whole" / folder.name), Copy(folder)
     assert cut.files == whole.files
     assert timeless(cut.manifest) == timeless(whole.manifest)
     done = (folder / "_processed.txt").read_text("utf-8").splitlines()
     assert len(done) == len(set(done)) == 60
+
+
+@pytest.mark.timeout(120)
+def test_the_state_falls_behind_links_that_were_made_local(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+    """Files with new links reached the disk, and what was noted of them did not: nobody has edited those files. That
+    holds until a run has come to its links again."""
+    paths = site.fill(30)
+    for path in paths:
+        site.html_page(path, path, "".join(f'<p><a href="{other}">To {other}</a></p>' for other in paths[:5]))
+    site.sitemap(urls=paths)
+    out, whole = tmp_path / "cut", tmp_path / "whole"
+    folder, kept = out / f"127.0.0.1_{site.port}", tmp_path / "kept"
+    local = ("--links", "local")
+    assert run_cli("mirror", site.url, "--rate-limit", 0, *local, "--output", whole).returncode == 0
+    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).returncode == 0
+    _killed(run_cli, site, out, "settled:1", *local)
+    kept.mkdir()
+    for file in folder.glob("_state.sqlite3*"):
+        shutil.copy(file, kept)
+    _killed(run_cli, site, out, "page-linked:9", *local)
+    for file in folder.glob("_state.sqlite3*"):
+        file.unlink()
+    for file in kept.iterdir():
+        shutil.copy(file, folder)
+    _as_after_a_start(folder)
+
+    _killed(run_cli, site, out, "settled:1", *local)
+    assert run_cli("mirror", site.url, "--rate-limit", 0, *local, "--output", out).returncode == 0
+
+    assert Copy(folder).files == Copy(whole / folder.name).files
+    assert timeless(Copy(folder).manifest) == timeless(Copy(whole / folder.name).manifest)
+    assert run_cli("verify", out).returncode == 0
+
+    page = folder / "page" / "0007" / "index.md"
+    page.write_text(page.read_text("utf-8") + "\nMine.\n", "utf-8")
+    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).returncode == 0
+    assert f"({site.url}" not in page.read_text("utf-8")  # edited, so its links are left alone
+
+
+@pytest.mark.timeout(120)
+def test_one_of_two_files_is_lost_where_nobody_knows_of_the_power_cut(
+    site: Site, run_cli: RunCli, tmp_path: Path
+) -> None:
+    """Some systems do not tell one start of the machine from another: what is missing after a kill is fetched again."""
+    site.sitemap(urls=site.fill(60))
+    both = ("--format", "both")
+    assert run_cli("mirror", site.url, "--rate-limit", 0, *both, "--output", tmp_path / "whole").returncode == 0
+    out = tmp_path / "cut"
+    folder = out / f"127.0.0.1_{site.port}"
+    _killed(run_cli, site, out, "lines-appended:1", *both)
+    with closing(sqlite3.connect(folder / "_state.sqlite3")) as db, db:
+        [(lost,)] = db.execute("SELECT html_path FROM page LIMIT 1").fetchall()
+        db.execute("UPDATE meta SET value = '\"\"' WHERE name = 'booted'")
+    (out / lost).unlink()
+
+    assert run_cli("mirror", site.url, "--rate-limit", 0, *both, "--output", out).returncode == 0
+
+    assert Copy(folder).files == Copy(tmp_path / "whole" / folder.name).files
+    assert run_cli("verify", out).returncode == 0
 
 
 @pytest.mark.timeout(120)

@@ -69,7 +69,7 @@ class Interrupts:
         if self.received is not None:
             self._leave(number)
         self.received = number
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_closed():  # else the run is over, and only has to be told
             # Not here: the interrupted code may be in the middle of writing to the same stream.
             self._loop.call_soon_threadsafe(self._stop)
 

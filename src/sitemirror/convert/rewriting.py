@@ -46,7 +46,7 @@ class Localizer:
             new: str | None = self._targets.get(absolute)
             if new is None:
                 new = self._targets[absolute] = self._target(absolute)
-            if new == absolute == self._page:
+            if new == absolute == self._page and not reference.strip():
                 new = ""  # An empty reference means the page that it stands in, wherever that is.
             elif new == absolute and reference[:8].lower().startswith(_WEB):
                 new = None

@@ -114,7 +114,7 @@ class _Linker:
             return None
         before = self.tree.read(page.path)
         digest = sha256(before).hexdigest()
-        if page.sha256 not in (None, digest):
+        if page.sha256 not in (None, digest) and not self._pages.cut_off:
             return None
         relinker = _Relinker(self, page, digest)
         text = before.decode("utf-8", "replace")
@@ -175,7 +175,7 @@ class _Relinker:
         self._path = page.path
         self._itself = _Target(page.path, (page.id,))
         self._was: dict[str, deque[str]] = {}
-        self._is_linked = digest == page.linked or page.sha256 is None
+        self._is_linked = digest == page.linked or digest != page.sha256
         if digest == page.linked:
             for now, was in _unpack(page.links):
                 self._was.setdefault(now, deque()).append(was)

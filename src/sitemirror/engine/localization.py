@@ -99,9 +99,11 @@ def _relink(tree: Tree, places: Localities, place: Place) -> None:
         return
     data = tree.read(place.path)
     if place.sha256 not in (None, digest := sha256(data).hexdigest()):
-        if places.goes_on:  # The run that was killed has done it; else somebody has edited it.
+        if places.goes_on:  # The run that was killed has done it.
             places.done(place, size=len(data), sha256=digest)
-        return
+            return
+        if not places.cut_off:  # Somebody has edited it.
+            return
     changes = dict(_changes(places, place))
 
     def change(reference: str) -> str | None:

@@ -30,7 +30,7 @@ from sitemirror.store.moves import finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
 from sitemirror.store.schema import index_for_settling
-from sitemirror.store.state import RunInfo, State
+from sitemirror.store.state import CUT_OFF, RunInfo, State
 from sitemirror.store.survey import Counts, Survey
 from sitemirror.store.twins import find_merges, merge_pages, strays
 from sitemirror.text import counted
@@ -86,6 +86,8 @@ async def publish(
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if plan.markdown and complete:  # before that, paths may move yet
         await _link(session, PagesByUrl(space.state), tree)
+    if complete and space.state.get(CUT_OFF):
+        space.state.put(CUT_OFF, False)
     failpoint.reached("linked")
     try:
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.

@@ -27,7 +27,7 @@ from sitemirror.store.names import keep_free
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import TO_SETTLE
-from sitemirror.store.state import RunInfo, State, StateUnusable
+from sitemirror.store.state import CUT_OFF, RunInfo, State, StateUnusable
 from sitemirror.text import counted
 
 STATE_FILE: Final = "_state.sqlite3"
@@ -53,6 +53,7 @@ class Workspace:
     fresh_start: bool  # nothing is known of an unfinished run
     cut_off: bool = False  # the machine went down under the last run
     stayed_up: bool = False  # it certainly did not, so that all that was written is there
+    in_doubt: bool = False  # the last run broke off, and the machine may have gone down under it
     has_left: bool = False
 
     @property
@@ -127,6 +128,9 @@ def _tidy(space: Workspace) -> None:
         space.tree.sweep_temporary(folder)
         space.cut_off = bool(before) and before != booted
         space.stayed_up = bool(before) and before == booted
+        space.in_doubt = not space.stayed_up
+    if space.in_doubt:
+        space.state.put(CUT_OFF, True)
     space.state.put("writing_to", sorted(space.locked))
     space.state.put("booted", booted)
 
@@ -220,7 +224,7 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
             lost.add(id)
         else:
             there.add(id)
-    lost |= missing if space.cut_off else missing - there  # Of two files somebody may have deleted one.
+    lost |= missing if space.in_doubt else missing - there  # Of two files somebody may have deleted one.
     for id in lost:
         ledger.requeue(id)
     synced = space.tree.sync([path for id, path, _ in files if id not in lost])

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.store.schema import Row
-from sitemirror.store.state import State
+from sitemirror.store.state import CUT_OFF, State
 
 BATCH: Final = 24
 """Files that are done before their rows are written. If a kill comes between, those and the ones under way have local
@@ -79,6 +79,7 @@ class Localities:
         self._pending = 0
         self.goes_on = state.get(_NOTE, False)
         """Whether this is the pass that a kill cut off, which comes to its end before any path may change."""
+        self.cut_off = bool(state.get(CUT_OFF))
         self._db.execute("DROP TABLE IF EXISTS temp.place")
         self._db.executescript(_UNDER_WAY)
         self._db.executescript(_PLACES_THEN if self.goes_on else _PLACES)

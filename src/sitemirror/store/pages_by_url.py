@@ -12,7 +12,7 @@ from sitemirror.store.files import Tree
 from sitemirror.store.placement import fold_key
 from sitemirror.store.restore import RESCUED, TO_RECALL
 from sitemirror.store.schema import Row
-from sitemirror.store.state import State
+from sitemirror.store.state import CUT_OFF, State
 
 _AT_ONCE: Final = 256
 _NOTE: Final = "relinking"
@@ -44,6 +44,7 @@ class PagesByUrl:
     def __init__(self, state: State) -> None:
         self._state = state
         self._db = state.db
+        self.cut_off = bool(state.get(CUT_OFF))
 
     def has_local_links(self) -> bool:
         """Whether links lead to files of which it is known where they led on the site."""

@@ -63,6 +63,10 @@ def peek(path: Path, name: str) -> Any:
         return None
 
 
+CUT_OFF: Final = "cut_off"
+"""Set when the machine may have gone down under a run, until links are made anew: no row may tell of some in files."""
+
+
 class State:
     """An open state file."""
 
