@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from sitemirror.engine.arrival import Arrival, arrive, check_reachable, check_robots, check_site, check_start
 from sitemirror.engine.durability import in_thread
@@ -255,7 +256,7 @@ class Mirror:
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
         try:
-            await in_thread(self._notes.write_last)
+            await in_thread(partial(self._notes.write_last, outcome.counts))
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.message}")
         counts = outcome.counts
