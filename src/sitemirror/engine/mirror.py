@@ -260,6 +260,9 @@ class Mirror:
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.message}")
         counts = outcome.counts
+        unseen = self._tally.total - self._tally.processed - counts.not_reached
+        if unseen > 0 and status is not RunStatus.OK and (self._settings.update or self._settings.re_download_all):
+            self._session.warn(f"{counted(unseen, 'page')} not looked at yet: the same command goes on with them")
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL
         error, hint = (trouble.message, trouble.hint) if trouble else (None, None)
