@@ -74,6 +74,9 @@ class Failed(NamedTuple):
 ADDRESS_REFUSED: Final = "address not allowed: "
 """How the reason of a failure begins that the guard is to blame for. The address follows."""
 
+NO_CONTENT: Final = (204, 205)
+"""What a server answers that has nothing to show."""
+
 TOO_LARGE: Final = "exceeds size limit"
 """Why a file is skipped that a larger --max-file-size would let in."""
 

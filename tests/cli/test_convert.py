@@ -94,6 +94,7 @@ def test_what_is_no_page(
     [
         ("gone", "gone cannot be had: HTTP 404"),
         ("file.pdf", "file.pdf cannot be converted: content type application/pdf"),
+        ("nothing", "nothing cannot be had: HTTP 204: no content"),
         ("loop", "redirects more than 10 times"),
         ("large", "large cannot be converted: exceeds size limit"),
         ("inside", "cannot reach 169.254.169.254: address not allowed: 169.254.169.254"),
@@ -102,6 +103,7 @@ def test_what_is_no_page(
 def test_urls_without_a_page(run_cli: RunCli, site: Site, path: str, message: str) -> None:
     """Exit code 1 with the reason; a redirect cannot lead to an address that the user did not name."""
     site.page("/file.pdf", b"%PDF-1.7", type="application/pdf")
+    site.page("/nothing", "", status=204)
     site.redirect("/loop", "/loop")
     site.page("/large", "<p>" + "x" * 20_000)
     site.redirect("/inside", "http://169.254.169.254/latest/meta-data/")

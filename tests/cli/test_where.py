@@ -150,3 +150,13 @@ def test_an_asset_that_needed_an_ending_is_found_by_it() -> None:
     url = "https://cdn.example.com/badge/passing"
     assert leads_to(url, asset_path(url, "image/svg+xml"))
     assert not leads_to(url, "badge/passing.png")
+
+
+def test_an_html_mirror_may_hold_markdown(site: Site, run_cli: RunCli, out: Path) -> None:
+    """A file that the site itself has in Markdown does not make its other pages Markdown."""
+    site.html_page("/", "Home", '<a href="/readme.md">read me</a>')
+    site.page("/readme.md", "# Read me", type="text/markdown")
+    run_cli("crawl", site.url, "--rate-limit", 0, "--output", out)
+    assert list(out.glob("*/readme*.md"))
+    done = run_cli("where", f"{site.url}/new/page", "--output", out)
+    assert done.stdout.strip().endswith("new/page/index.html")

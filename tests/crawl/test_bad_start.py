@@ -117,5 +117,5 @@ def test_nobody_there(site: Site, run_cli: RunCli, out: Path) -> None:
     """A dead port is told as such, not as a matter of robots.txt."""
     site.stop()
     error = _refused(site, run_cli, out, site.url)
-    assert "cannot reach" in error
+    assert f"cannot reach 127.0.0.1:{site.port}: " in error
     assert "refused" in error

@@ -9,7 +9,7 @@ from typing import Any
 from sitemirror import crawl
 from sitemirror.events import Event, PageStarted, Progress
 from tests.crawl.conftest import link
-from tests.site import Site
+from tests.site import Site, faults
 
 
 def _tree(site: Site) -> None:
@@ -105,3 +105,19 @@ async def test_what_came_again_as_it_was_is_neither_new_nor_changed(site: Site, 
     html_again = await crawl(site.url, output=out / "html", rate_limit=0, re_download_all=True)
     assert (html.new, html.changed) == (html.successful, 0)
     assert (html_again.new, html_again.changed) == (0, 0)
+
+
+async def test_the_last_progress_says_what_the_manifest_says(site: Site, out: Path) -> None:
+    """Links that cannot be fetched are skips; what is skipped again counts once, what cannot be renewed not at all."""
+    refused = "<a href='mailto:a@b'>m</a><a href='http://[bad'>i</a><a href='ftp://127.0.0.1/'>f</a>"
+    site.html_page("/", "Home", link("/a", "/nothing") + refused)
+    site.html_page("/a", "A", "<p>a</p>")
+    site.page("/nothing", "", status=204)
+    for update in (False, True):
+        report = await crawl(site.url, output=out, rate_limit=0, update=update)
+        (notes,) = out.glob("*/_progress.json")
+        written = json.loads(notes.read_text("utf-8"))
+        assert report.skipped == 4
+        assert (written["skipped"], written["failed"]) == (report.skipped, report.failed)
+        site.fault("/a", faults.status(500))
+    assert report.failed == 0

@@ -18,6 +18,7 @@ class Reading:
     kind: str | None
     events: tuple[Entry | SitemapRef | Problem, ...]
     decoded_bytes: int
+    cut: bool
 
     @property
     def entries(self) -> list[Entry]:
@@ -43,7 +44,7 @@ def read_pieces(pieces: Iterable[bytes], *, max_bytes: int = LIMIT) -> Reading:
     for piece in pieces:
         events += parser.feed(piece)
     events += parser.close()
-    return Reading(parser.kind, tuple(events), parser.decoded_bytes)
+    return Reading(parser.kind, tuple(events), parser.decoded_bytes, parser.cut)
 
 
 def read(body: bytes, *, max_bytes: int = LIMIT) -> Reading:

@@ -46,6 +46,7 @@ def test_truncated_gzip_keeps_what_was_complete() -> None:
     for share in (0.1, 0.5, 0.99):
         reading = read(packed[: int(len(packed) * share)])
         assert reading.problems == ["gzip data ends early"]
+        assert reading.cut
         assert reading.locs == LOCS[: len(reading.locs)]
         assert len(reading.locs) > len(LOCS) * share * 0.5
     assert read(packed[:1]).problems == ["binary data instead of a sitemap"]

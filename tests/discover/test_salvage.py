@@ -43,6 +43,7 @@ def test_no_entry_is_lost_or_doubled(fault: str, before: int) -> None:
     assert reading.locs == [*locs[:before], spoilt, *locs[before:]]
     assert len(reading.problems) == 1
     assert reading.problems[0].startswith("broken XML")
+    assert not reading.cut
     assert [entry.lastmod for entry in reading.entries if entry.loc in locs] == ["2026-01-02"] * len(locs)
 
 
@@ -180,6 +181,24 @@ def test_truncation_keeps_every_complete_entry(data: st.DataObject) -> None:
     complete = body[:end].count(b"</loc>")
     assert reading.locs in (locs[:complete], locs[: complete + 1])
     assert len(reading.problems) == 1
+    assert reading.cut
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("after", [1, 1500])
+def test_broken_and_cut(fault: str, after: int) -> None:
+    """A document that was broken before is known to be cut all the same."""
+    body = urlset(fault, *map(block, numbered(after)))
+    assert not read(body).cut
+    assert read(body[:-40]).cut
+    assert read(body[: -len("</urlset>") - 1]).cut
+
+
+def test_rows_without_a_root() -> None:
+    """Entries that stand alone are whole when the last one is."""
+    body = "".join(map(block, numbered(3))).encode()
+    assert not read(body).cut
+    assert read(body[:-9]).cut
 
 
 TAGS = '<url> </url> <loc> </loc> <urlset> <item> <image:loc> <!-- --> <![CDATA[ ]]> & < > " \0 x https://example.com/'

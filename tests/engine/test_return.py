@@ -309,6 +309,11 @@ async def test_an_answer_without_content_replaces_no_page(site: Site, run: Mirro
     site.sitemap(urls=["/a", "/b"])
     report = await run(format=format)
     assert (report.status, report.successful, report.skipped) == ("ok", 1, 1)
+    (placeholder,) = (copy.folder / "_skipped").iterdir()
+    content = placeholder.read_bytes()
+    placeholder.unlink()
+    assert [problem.kind for problem in verify(copy.folder).problems] == ["missing"]
+    placeholder.write_bytes(content)
     site.page("/a", "", status=204)
     assert (await run(format=format, update=True)).status == "partial"
     (page,) = copy.manifest["pages"]

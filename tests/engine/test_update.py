@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
+import pytest
+
 from sitemirror import verify
+from sitemirror.errors import Aborted
+from sitemirror.publish.report import MirrorReport
+from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
 from tests.site.faults import status
@@ -259,3 +265,21 @@ async def test_dates_that_cannot_be_read_are_told_once(site: Site, run: Mirror) 
     assert [site.count(path) for path in paths] == [1, 1, 0]
     said = f"2 pages asked for again: lastmod cannot be read, such as 'yesterday' of {site.url}{paths[0]}"
     assert report.warnings == (said,)
+
+
+async def test_an_update_that_ends_early_says_how_much_is_left(site: Site, run: Mirror, copy: Copy) -> None:
+    """All pages are saved, so nothing else tells how many were not looked at."""
+    paths = site.fill(12)
+    site.sitemap(urls=paths)
+    await run()
+    site.fault(paths[4], status(500))
+    with pytest.raises(Aborted) as ended:
+        await run(re_download_all=True, on_error=OnError.ABORT, concurrency=1)
+    report, progress = ended.value.report, json.loads(copy.text("_progress.json"))
+    assert isinstance(report, MirrorReport)
+    left = progress["total"] - progress["processed"]
+    assert (report.successful, report.not_reached) == (12, 0)
+    assert left >= 7
+    assert f"{left} pages not looked at yet: the same command goes on with them" in report.warnings
+    site.heal(paths[4])
+    assert (await run(re_download_all=True)).warnings == ()

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 
 class DocumentReader:
-    """Feeds on UTF-8 blocks. The entries go to `events`; raises `Refused` where nothing more should be read."""
+    """Feeds on UTF-8 blocks. The entries go to `events`; raises `Refused` where nothing more should be read.
+
+    `torn` means that the document ended before its root element did.
+    """
 
     def __init__(self, lines_before: int) -> None:
         self.kind: Kind | None = None
         self.events: list[Found] = []
+        self.torn = False
         self._tally = Tally()
         self._reader: StrictReader | SalvageReader = StrictReader(self._tally, lines_before)
 
@@ -37,6 +41,7 @@ class DocumentReader:
             self.distrust(broken.reason)
             self._reader.finish()
         finally:
+            self.torn = not isinstance(self._reader, StrictReader) and self._reader.torn
             self._collect()
             self.events += self._tally.problems()
 
@@ -59,8 +64,8 @@ class DocumentReader:
         if isinstance(self._reader, StrictReader):
             from sitemirror.discover.salvage import SalvageReader as Reader  # Most sitemaps are whole.
 
-            unread = self._reader.unread()
-            self._reader = Reader(self._reader.kind, self._tally)
+            strict, unread = self._reader, self._reader.unread()
+            self._reader = Reader(strict.kind, self._tally, has_root=strict.has_root)
             self._reader.feed(unread)
 
     def _collect(self) -> None:

@@ -43,7 +43,8 @@ _LONGEST_OPENER: Final = len(b"<![CDATA[")
 # Outside an entry nothing else matters, and one search is faster than a thousand tags.
 _BETWEEN_ENTRIES: Final = re.compile(
     rb"<(?:!(?:--|\[CDATA\[|DOCTYPE|ENTITY)"
-    rb"|(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry|urlset|sitemapindex|rss|rdf|feed)[\s/><])",
+    rb"|(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)[\s/><]"
+    rb"|/?(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s/><])",
     re.I,
 )
 _LONGEST_BETWEEN: Final = 64
@@ -52,10 +53,15 @@ _MAX_BARREN: Final = 200_000
 
 
 class SalvageReader:
-    """Goes on where strict reading ended. The entries go to `events`."""
+    """Goes on where strict reading ended. The entries go to `events`.
 
-    def __init__(self, kind: Kind | None, tally: Tally) -> None:
+    `torn` means that the input has ended, and its root element or an entry without one has not.
+    """
+
+    def __init__(self, kind: Kind | None, tally: Tally, *, has_root: bool) -> None:
         self.kind = kind
+        self.torn = False
+        self._has_root = has_root
         self.events: list[Found] = []
         self._draft = Draft(tally)
         self._blocks = BLOCKS[kind]
@@ -80,6 +86,7 @@ class SalvageReader:
         """No more input: an entry whose URL is complete counts, one that was torn inside its URL does not."""
         self._ended = True
         self._scan()
+        self.torn = self._has_root or self._block is not None or self.kind is None
         if self._block is not None:
             self._draft.finish_torn(self.events)
             self._block = None
@@ -192,6 +199,8 @@ class SalvageReader:
 
     def _start_tag(self, name: str, rest: bytes) -> None:
         prefix, local = split_name(name)
+        if local in ROOTS:
+            self._has_root = True
         if local in self._blocks:
             if self._role is not None and not self._has_text():
                 self._push(local)  # <loc><url>http://…</url></loc>
@@ -224,6 +233,8 @@ class SalvageReader:
 
     def _end_tag(self, name: str) -> None:
         _, local = split_name(name)
+        if local in ROOTS:
+            self._has_root = False
         if self._block is None:
             return
         if local in self._open:

@@ -27,13 +27,15 @@ class SitemapParser:
     """A push parser for every form of sitemap: feed it bytes as they come, then close it.
 
     `kind` is known once the beginning has been read; `decoded_bytes` counts what came out of gzip; `stopped` means
-    that no more input is wanted. What is wrong with the file comes out as `Problem`s among the entries.
+    that no more input is wanted, `cut` that there is more than was read. What is wrong with the file comes out as
+    `Problem`s among the entries.
     """
 
     def __init__(self, *, max_bytes: int) -> None:
         self.kind: Kind | None = None
         self.decoded_bytes = 0
         self.stopped = False
+        self.cut = False
         self._max_bytes = max_bytes
         self._outer = Inflater()
         self._inner = Inflater()  # Servers that compress once more what is already compressed are not rare.
@@ -153,11 +155,13 @@ class SitemapParser:
                 self._reader.finish()
             except Refused as refused:
                 return events + self._refuse(refused)
+            self.cut = isinstance(self._reader, DocumentReader) and self._reader.torn
             events += self._collect()
         return events
 
     def _break_off(self, reason: str) -> list[Found]:
         """What was read before `reason` is kept."""
+        self.cut = True
         events = self._drain() if self.decoded_bytes else []
         if self._reader is not None and not self.stopped:
             try:
@@ -181,7 +185,7 @@ class SitemapParser:
     def _refuse(self, refused: Refused) -> list[Found]:
         events = self._collect()
         self.kind = refused.kind or self.kind
-        self.stopped = True
+        self.stopped = self.cut = True
         return [*events, Problem(refused.reason)]
 
     def _collect(self) -> list[Found]:

@@ -160,6 +160,11 @@ class StrictReader:
         except expat.ExpatError as error:
             raise self._broken(error) from None
 
+    @property
+    def has_root(self) -> bool:
+        """Whether an element is open that holds the entries."""
+        return self._outer_depth > 0
+
     def unread(self) -> bytes:
         """The bytes after the last complete entry: a tolerant reader goes on there and loses or doubles nothing."""
         return b"".join(self._recent)[self._resume_at - self._recent_from :]

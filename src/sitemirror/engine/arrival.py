@@ -160,7 +160,7 @@ def check_reachable(session: Session) -> None:
 
 def unreachable(url: str, reason: str) -> Unreachable:
     """What is said of a host that could not be talked to."""
-    host = urls.parts(url).host
+    host = urls.parts(url).authority
     if reason.startswith("proxy"):
         hint = "check --proxy, and what the environment says about proxies"
     elif "no such host" in reason:

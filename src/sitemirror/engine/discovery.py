@@ -169,11 +169,11 @@ class Discovery:
                 self._take_in(row, location, found, problems)
             if parser.stopped:
                 break
-        cut = parser.stopped  # which it always is once closed
+        stopped = parser.stopped  # which it always is once closed
         self._take_in(row, location, parser.close(), problems)
         self._kind = parser.kind
-        self._cut = self._cut or cut
-        if stream.error and not cut:
+        self._cut = self._cut or parser.cut
+        if stream.error and not stopped:
             return Failed(location, stream.error, transient=True)
         if not self._count and parser.kind in (None, "html"):
             return Failed(location, "; ".join(problems) or "not a sitemap", transient=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from sitemirror.engine.arrival import Arrival, arrive, check_reachable, check_robots, check_site, check_start
 from sitemirror.engine.durability import in_thread
@@ -26,6 +27,7 @@ from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Phase
+from sitemirror.store.deleted import deleted
 from sitemirror.store.gone import forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
@@ -36,6 +38,7 @@ from sitemirror.store.reopening import reopen_names
 from sitemirror.store.restore import TO_RECALL
 from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
+from sitemirror.text import counted
 
 
 async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorReport:
@@ -104,6 +107,7 @@ class Mirror:
         self._follow = Follow(session, plan, self._scope, self._ledger, self._book)
         self._robots = robots.within(self._scope)
         visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, self._follow)
+        self._visitor = visitor
         self._rounds = Rounds(
             session, plan, self._scope, space, self._run, self._ledger, visitor, self._tally, self._notes
         )
@@ -207,6 +211,8 @@ class Mirror:
             self._space.state.save_run(self._run)
         for url in self._follow.judge_again():
             self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
+        if not (self._settings.update or self._settings.re_download_all):  # which look at every file themselves
+            self._fetch_deleted()
         reopen_names(self._space.state, self._run)
         self._rounds.look_ahead(Survey(self._space.state).counts())
         if not self._settings.content_rate:
@@ -215,6 +221,16 @@ class Mirror:
         self._notes.checkpoint()
         repeats, outside = (0, 0) if self._plan.follows_links else (self._listing.repeats, self._listing.outside)
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed, repeats, outside))
+
+    def _fetch_deleted(self) -> None:
+        """No page counts that is not there."""
+        ids = deleted(self._space.state, self._space.tree)
+        for id in ids:
+            self._ledger.requeue(id)
+        self._ledger.commit()
+        self._visitor.not_new.update(ids)
+        if ids:
+            self._session.warn(f"{counted(len(ids), 'file')} deleted since the last run; fetched again")
 
     async def _read_sitemaps(self) -> None:
         from sitemirror.engine.discovery import Discovery  # Following links does without its parsers.
@@ -240,10 +256,13 @@ class Mirror:
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
         try:
-            await in_thread(self._notes.write_last)
+            await in_thread(partial(self._notes.write_last, outcome.counts))
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.message}")
         counts = outcome.counts
+        unseen = self._tally.total - self._tally.processed - counts.not_reached
+        if unseen > 0 and status is not RunStatus.OK and (self._settings.update or self._settings.re_download_all):
+            self._session.warn(f"{counted(unseen, 'page')} not looked at yet: the same command goes on with them")
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL
         error, hint = (trouble.message, trouble.hint) if trouble else (None, None)

@@ -16,6 +16,7 @@ from sitemirror.publish.progress import (
 from sitemirror.store.files import Tree
 from sitemirror.store.listing import Listing
 from sitemirror.store.state import RunInfo
+from sitemirror.store.survey import Counts
 
 
 class Notes:
@@ -42,8 +43,9 @@ class Notes:
         """Both files, from the counts as they are now."""
         self._write(self._space.tree)
 
-    def write_last(self) -> None:
-        """Both files when the run ends, also because the disk guard ended it."""
+    def write_last(self, counts: Counts) -> None:
+        """Both files when the run ends, also because the disk guard ended it. They say what the manifest says."""
+        self._tally.failed, self._tally.skipped = counts.failed, counts.skipped
         self._write(self._space.reserve)
 
     def checkpoint(self) -> None:

@@ -114,7 +114,8 @@ async def publish(
         run = replace(run, finished=True)
         space.state.save_run(run)
         failpoint.reached("run-finished")
-    writer = _Writer(session, space, tree, run, listing, survey, counts, complete)
+    whole = complete and not listing.failed_sitemaps
+    writer = _Writer(session, space, tree, run, listing, survey, counts, whole)
     header = writer.header()
     return Published(
         counts,

@@ -16,7 +16,7 @@ from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import binary_type, sniff
-from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
+from sitemirror.model import NO_CONTENT, TOO_LARGE, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
 _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")
@@ -52,6 +52,8 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
     for _ in range(MAX_HOPS + 1):
         outcome = await fetcher.get(url, lane=Lane.CONTENT, limit=limit, wanted=_is_page)
         match outcome:
+            case Fetched(status=status) if status in NO_CONTENT:
+                raise NoPage(f"{url} cannot be had: HTTP {status}: no content", hint="give the address of a page")
             case Fetched():
                 source = _fetched(outcome)
                 refresh = source.page(Content.FULL).refresh if _REFRESH.search(outcome.body) else None

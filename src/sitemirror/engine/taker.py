@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import sha256
 from mimetypes import guess_type
-from typing import Final
 
 from sitemirror.choices import Links
 from sitemirror.convert import page_kind
@@ -19,7 +18,7 @@ from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import binary_type, sniff
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Turn
-from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
+from sitemirror.model import NO_CONTENT, TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.stopwatch import Stage
 from sitemirror.store.known import Known
 from sitemirror.store.names import ENCODING
@@ -28,7 +27,6 @@ from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
 
 CSS = "text/css"
 SVG = "image/svg+xml"
-_NO_CONTENT: Final = (204, 205)
 
 Answer = Taken | Redirect | NotModified | Failed | Skipped
 
@@ -75,7 +73,7 @@ class Taker:
             outcome = await self._session.fetcher.get(
                 known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, turn=turn
             )
-        if isinstance(outcome, Fetched) and outcome.status in _NO_CONTENT:
+        if isinstance(outcome, Fetched) and outcome.status in NO_CONTENT:
             return _nothing(known.url, outcome.status)
         return await self._read(known, outcome, turn) if isinstance(outcome, Fetched) else outcome
 
@@ -127,7 +125,7 @@ class Taker:
             if not isinstance(answer, Stream):
                 return answer
             head = answer.head
-            if head.status in _NO_CONTENT:
+            if head.status in NO_CONTENT:
                 return _nothing(known.url, head.status)
             if head.content_length is not None and head.content_length > self._limit:
                 return Skipped(known.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
@@ -189,7 +187,7 @@ def _cut_short(url: str, head: Head, error: str) -> Failed | Skipped:
 
 def _nothing(url: str, status: int) -> Skipped:
     """An answer that says itself that it holds no page. What was saved of one before is not replaced by it."""
-    return Skipped(url, f"HTTP {status}: no content", status=status)
+    return Skipped(url, f"HTTP {status}: no content", size_bytes=0, status=status)
 
 
 def _is_page(head: Head) -> Skipped | None:

@@ -71,6 +71,8 @@ class Visitor:
         self._led_to: set[int] = set()
         self.to_compare = 0
         """Pages to be fetched whole: what was a name of theirs is a page, too, and nobody knows what they say."""
+        self.not_new: set[int] = set()
+        """Pages that are fetched because their files were deleted."""
         self._leads: dict[int, int] = {}  # where pages lead that redirect now, and are copies until that is there
         self._followers: dict[int, list[Known]] = {}  # those that lead, over whatever steps, to what is being fetched
         self._let_down: dict[int, list[Known]] = {}  # those whose copies stay, as that failed: it may come yet
@@ -185,7 +187,7 @@ class Visitor:
         What somebody deleted is not new: it was counted when it was saved first.
         """
         if known.path is None:
-            return known.fetched_at is None
+            return known.fetched_at is None and known.id not in self.not_new
         return known.status is not Row.SAVED and not self._keeper.has(known.path)
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:

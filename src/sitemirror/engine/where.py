@@ -71,7 +71,7 @@ def _file_of(text: str, output: Path, note: Note) -> str:
             found.take(row)
         if found.file is not None:
             if not found.file.is_file():
-                note(f"it was saved, but is not there any more: {found.why or 'an --update fetches it again'}")
+                note(f"it was saved, but is not there any more: {found.why or 'the next run fetches it again'}")
             elif found.why:
                 note(found.why)
             return str(found.file)
@@ -89,11 +89,11 @@ class _Found:
         self._home = home
         self.file: Path | None = None
         self.why = ""  # there is none, or it is old
-        self.is_html: bool | None = None  # whether all pages are; None if there are none
+        self.is_html: bool | None = None  # whether pages are, whatever other files it has; None if there are none
 
     def take(self, row: Element) -> None:
         if isinstance(row, PageRow):
-            self.is_html = self.is_html is not False and not row.path.endswith(".md")
+            self.is_html = bool(self.is_html) or row.path.endswith(".html")
             if self._url == row.url or self._url in row.aliases:
                 self.file = Path(os.path.normpath(self._home / row.path))
                 self.why = ""

@@ -53,7 +53,10 @@ def _write_head(file: Sink, header: ManifestHeader, host: str) -> None:
         f"- Mirrored: {header.crawl_completed or header.crawl_started}",
     ]
     if not header.complete:
-        lines.append("- **Incomplete**: the run ended before its work did. The same command goes on where it stopped.")
+        lines.append(
+            "- **Incomplete**: the run ended before its work did, or a sitemap could not be read whole. "
+            "The same command goes on where it stopped."
+        )
     file.write(("\n".join(lines) + "\n\n---\n").encode())
 
 

@@ -1,0 +1,74 @@
+"""A run that is repeated fetches what somebody deleted: no page counts that is not there."""
+
+from __future__ import annotations
+
+from sitemirror import crawl, verify
+from sitemirror.publish.report import RunStatus
+from tests.engine.conftest import Copy, Mirror, path_of
+from tests.site import Site
+from tests.site.faults import status
+
+
+async def test_a_repeated_run_fetches_what_was_deleted(site: Site, run: Mirror, copy: Copy) -> None:
+    """Only that is asked for; it is not new, so --max-pages does not keep it away."""
+    paths = site.fill(6, etag="1")
+    site.sitemap(urls=paths)
+    await run()
+    before = copy.files
+    deleted = ["page/0002/index.md", "page/0004/index.md"]
+    for path in deleted:
+        (copy.folder / path).unlink()
+    site.clear_log()
+    report = await run(max_pages=1)
+    assert [site.count(path) for path in paths] == [0, 1, 0, 1, 0, 0]
+    assert (report.status, report.successful, report.new) == ("ok", 6, 0)
+    assert report.warnings == ("2 files deleted since the last run; fetched again",)
+    assert copy.files == before
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_what_cannot_be_had_again_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
+    """A deleted page does not count as saved when the server has it no more."""
+    paths = site.fill(2)
+    site.sitemap(urls=paths)
+    await run()
+    (copy.folder / "page/0001/index.md").unlink()
+    site.fault(paths[0], status(500))
+    report = await run()
+    assert (report.status, report.successful, report.failed) == ("partial", 1, 1)
+    assert [path_of(row["url"]) for row in copy.manifest["failures"]] == [paths[0]]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_a_page_that_is_gone_is_not_fetched_for_it(site: Site, run: Mirror, copy: Copy) -> None:
+    """Its file may be deleted: nobody lists it any more."""
+    paths = site.fill(2)
+    site.sitemap(urls=paths)
+    await run()
+    site.sitemap(urls=paths[:1])
+    await run(update=True)
+    (copy.folder / "page/0002/index.md").unlink()
+    site.clear_log()
+    assert (await run()).status == "ok"
+    assert site.count(paths[1]) == 0
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_a_repeated_crawl_fetches_deleted_pages_and_assets(site: Site, copy: Copy) -> None:
+    """With the links that it made local, as before."""
+    site.html_page("/", "Home", '<a href="/a">a</a><img src="/i.png">')
+    site.html_page("/a", "A", '<a href="/b">b</a>')
+    site.html_page("/b", "B", '<a href="/a">a</a>')
+    site.page("/i.png", b"picture", type="image/png")
+    first = await crawl(f"{site.url}/", output=copy.folder.parent, rate_limit=0)
+    before = {path: path.read_bytes() for path in copy.folder.rglob("*") if path.suffix in (".html", ".png")}
+    assert len(before) == 4
+    [picture] = [path for path in before if path.suffix == ".png"]
+    picture.unlink()
+    (copy.folder / "a/index.html").unlink()
+    site.clear_log()
+    report = await crawl(f"{site.url}/", output=copy.folder.parent, rate_limit=0)
+    assert (site.count("/a"), site.count("/i.png"), site.count("/b")) == (1, 1, 0)
+    assert (report.status, report.successful) == ("ok", first.successful)
+    assert {path: path.read_bytes() for path in before} == before
+    assert verify(copy.folder).status is RunStatus.OK
