@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
 from typing import Final
 
 from sitemirror.stopwatch import Stage, Stopwatch
@@ -42,5 +42,8 @@ async def in_thread(call: Callable[[], None]) -> None:
     try:
         await asyncio.shield(ending)
     except asyncio.CancelledError:
-        await asyncio.wait([ending])
+        while not ending.done():
+            with suppress(asyncio.CancelledError):  # Being cancelled twice makes it no faster.
+                await asyncio.wait([ending])
+        ending.exception()  # The run is told as cancelled, whatever came of this.
         raise

@@ -72,16 +72,14 @@ async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> int:
 
 def _write(tree: Tree, pages: PagesByUrl, batch: Sequence[_Rewriting]) -> None:
     """Says first what the files will be: one that is neither that nor what it was has been edited by somebody."""
-    changes = [each.change for each in batch]
-    rewritten = [each for each in batch if each.data is not None]
+    rewritten = [(each, data) for each in batch if (data := each.data) is not None]
     if rewritten:
-        pages.to_relink([each.change for each in rewritten])
-    for each in rewritten:
-        assert each.data is not None
-        tree.write(each.path, each.data)
+        pages.to_relink([each.change for each, _ in rewritten])
+    for each, data in rewritten:
+        tree.write(each.path, data)
         failpoint.reached("page-linked")
-    if changes:
-        pages.relinked(changes)
+    if batch:
+        pages.relinked([each.change for each in batch])
 
 
 class _Rewriting(NamedTuple):

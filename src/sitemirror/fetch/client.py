@@ -29,7 +29,7 @@ from sitemirror.fetch.send import LONGEST_HEADER, MOST_HEADERS, Sender
 from sitemirror.fetch.stream import STREAM_TIMEOUTS, Stream
 from sitemirror.fetch.trouble import explain
 from sitemirror.fetch.trust import Trust
-from sitemirror.fetch.turns import Turn
+from sitemirror.fetch.turns import Turn, host_turn
 from sitemirror.fetch.wire import Dropped, Wires
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
@@ -254,16 +254,6 @@ class Fetcher:
             self._pace.slow_down(url)
         self._pace.stumbled(url, f"HTTP {status}", self._backoff.seconds(tries) if seconds is None else seconds)
 
-    async def _host_turn(self, url: str, lane: Lane, held: Sequence[Turn]) -> None:
-        """Waits until the host may be asked. Nothing is `held` in a pause that others could use, also where it comes
-        while one is in line already."""
-        while not await self._pace.turn(url, lane, leave_if=held[0].is_wanted if held else None):
-            for each in held:
-                each.give_back()
-            await self._pace.rest(url)
-            for each in held:
-                await each.take()
-
     async def _send(
         self,
         method: str,
@@ -282,7 +272,7 @@ class Fetcher:
             self._guard.check_literal(url)
         uses_tls = url.startswith("https:") or (proxy is not None and proxy.url.startswith("https:"))
         for left in range(self._settings.concurrency, -1, -1):
-            await self._host_turn(url, lane, held)
+            await host_turn(self._pace, url, lane, held)
             exchange = None
             try:
                 if lost := self._pace.given_up(url):

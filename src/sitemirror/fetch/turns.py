@@ -6,7 +6,10 @@ Whoever has to wait because a host asked for it has none meanwhile, so that othe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from sitemirror.fetch.pace import Pace
+from sitemirror.model import Lane
 
 
 class Turn:
@@ -42,3 +45,14 @@ class Leaving(Turn):
 
     def give_back(self) -> None:
         self._turn.give_back()
+
+
+async def host_turn(pace: Pace, url: str, lane: Lane, held: Sequence[Turn]) -> None:
+    """Waits until the host may be asked. Nothing is `held` in a pause that others could use, also where it comes while
+    one is in line already."""
+    while not await pace.turn(url, lane, leave_if=held[0].is_wanted if held else None):
+        for each in held:
+            each.give_back()
+        await pace.rest(url)
+        for each in held:
+            await each.take()
