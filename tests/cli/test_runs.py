@@ -101,6 +101,14 @@ def test_a_sitemap_index_lists_sitemaps(small: Site, run_cli: RunCli) -> None:
     assert [row["urls"] for row in done.json["sitemaps"]] == [0, 3, 0]
 
 
+def test_a_sitemap_is_not_waited_for_in_silence(small: Site, run_cli: RunCli) -> None:
+    """A sitemap that fails for the moment is said to be tried again; once it is read, nothing is left to warn of."""
+    small.fault("/sitemap.xml", faults.status(503), faults.ok())
+    done = run_cli("list", small.url, *FAST)
+    assert f"warning: sitemap {small.url}/sitemap.xml: HTTP 503; will be tried again\n" in done.stderr
+    assert done.json["warnings"] == []
+
+
 def test_every_list_run_writes_an_outline_of_its_own(small: Site, out: Path) -> None:
     """Runs within one second do not overwrite each other's."""
     named = [list_site_sync(small.url, rate_limit=0, output=out).outline for _ in range(4)]

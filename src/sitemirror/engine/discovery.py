@@ -16,7 +16,7 @@ from sitemirror.engine.arrival import MAX_HOPS, Arrival
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import EmptySitemap, NoSitemap
-from sitemirror.events import PageSkipped, SitemapRead
+from sitemirror.events import PageSkipped, SitemapRead, Warned
 from sitemirror.fetch.stream import Stream
 from sitemirror.frontier.scope import DOMAIN_LOCK, EXCLUDED, NOT_INCLUDED, OUTSIDE_START, Scope
 from sitemirror.model import Entry, Failed, Fetched, Lane, NotModified, Problem, Redirect, SitemapRef, Skipped
@@ -120,6 +120,8 @@ class Discovery:
             if not (isinstance(problem, Failed) and problem.transient):
                 break
             if attempt < self._session.settings.max_retries:
+                # Not kept for the report: it may well be read yet.
+                self._session.emit(Warned(printable(f"sitemap {row.url}: {problem.reason}; will be tried again")))
                 self._session.pace.pause(row.url, self._session.backoff.seconds(attempt), problem.reason)
         return problem
 
