@@ -29,6 +29,27 @@ async def test_what_pages_need_is_not_gone(site: Site, run: Mirror, copy: Copy, 
     assert verify(copy.folder).status is RunStatus.OK
 
 
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_links_that_were_not_followed_stay_accounted_for(
+    site: Site, run: Mirror, copy: Copy, format: str
+) -> None:
+    """No sitemap tells of them again; the manifest does, and the saved pages still link to them."""
+    elsewhere = site.url_of("elsewhere.localhost")
+    body = f'<a href="/b">b</a> <a href="mailto:a@example.com">m</a> <img src="{elsewhere}/i.png">'
+    site.html_page("/a", "A", body, etag="1")
+    site.page("/i.png", b"\x89PNG", type="image/png", host="elsewhere.localhost")
+    site.sitemap(urls=["/a"])
+    await run(format=format)
+    before = copy.manifest["skips"]
+    assert [path_of(row["url"]) for row in before] == ["/b", f"{elsewhere}/i.png", "mailto:a@example.com"]
+    (copy.folder / "_state.sqlite3").unlink()
+    for options in ({}, {"update": True}):
+        await run(format=format, **options)
+        assert (copy.manifest["skips"], copy.manifest["gone"]) == (before, [])
+    report = await run(format=format, domain_lock=False)
+    assert (report.successful, report.skipped) == (2, 2)  # What a page needs is fetched where it may be.
+
+
 async def test_links_of_saved_files_are_led_on(site: Site, run: Mirror, copy: Copy) -> None:
     """A page whose state was lost links to another one, which is a file of another name by now."""
     site.html_page("/a", "A", '<a href="/b">b</a> <a href="/c?x=1">c</a>', etag="1")

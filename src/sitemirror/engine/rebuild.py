@@ -173,7 +173,9 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                     with suppress(urls.InvalidUrl):
                         url, depth = urls.normalize(item.url), item.depth if told.by_links else None
                         restorer.failure(url, item.error, item.attempts, item.at, depth)
-                case SkipRow() if crawled or told.by_links:  # else the sitemaps tell again what is out of scope
+                case SkipRow() if (
+                    crawled or told.by_links or told.html
+                ):  # else the sitemaps tell again what is left out
                     restorer.skip(item.url, item.reason, item.content_type, item.size_bytes, item.depth)
                 case GoneRow() if item.path:
                     gone = _remembered(PageRow(url=item.url, path=item.path), home, published=True)

@@ -53,8 +53,13 @@ def read_links(knitter: Knitter, tree: Tree, source_url: str) -> None:
         if not tree.exists(place.path):
             continue
         data, read = tree.read(place.path), _reader(place)
-        for link in read(data, url=place.url).found:
-            knitter.edge(place.id, link.attribute == "src", without_session(link.url))
+        links = read(data, url=place.url)
+        for link in links.found:
+            target = without_session(link.url)
+            knitter.edge(place.id, link.attribute == "src", target)
+            knitter.deepen(target, 0 if link.requisite else 1, 2 if link.kind is LinkKind.ASSET else 1)
+        for refused in links.refused:
+            knitter.edge(place.id, False, refused.text)
         for link in read(data, url=_HERE + quote(place.path)).found:
             if link.url.startswith(_HERE) and (url := urls_by_path.get(unquote(link.url[len(_HERE) :]))):
                 knitter.edge(place.id, link.attribute == "src", url)
