@@ -87,6 +87,23 @@ async def test_a_deleted_file_is_fetched_again(site: Site, run: Mirror, copy: Co
     assert "text" in copy.text("a/index.md")
 
 
+async def test_a_url_is_logged_once_however_often_its_page_changes(site: Site, run: Mirror, copy: Copy) -> None:
+    """`_processed.txt` does not grow with every update: neither by pages, nor by their other names, nor by files that
+    were deleted meanwhile."""
+    site.redirect("/old", "/b")
+    for turn in range(3):
+        for path in ("/a", "/b", "/c"):
+            site.html_page(path, path, f"<p>{path} {turn}</p>")
+        site.sitemap(urls=[(path, f"2999-01-0{turn + 1}") for path in ("/a", "/c", "/old")])
+        await run(update=turn > 0)
+        (copy.folder / "c/index.md").unlink()
+    site.html_page("/d", "D", "<p>d</p>")
+    site.sitemap(urls=["/a", "/c", "/d", "/old"])
+    await run()
+    lines = (copy.folder / "_processed.txt").read_text("utf-8").splitlines()
+    assert sorted(map(path_of, lines)) == ["/a", "/b", "/c", "/d", "/old"]
+
+
 async def test_unlisted_pages_are_gone_but_stay_on_disk(site: Site, run: Mirror, copy: Copy) -> None:
     """A page that no sitemap lists any more is named as gone, its file stays, and it comes back when listed again."""
     paths = site.fill(3)

@@ -231,15 +231,16 @@ class Ledger(Lookup):
 
     def commit(self) -> None:
         """Makes the batch last, then adds its URLs to `_processed.txt`."""
-        if self._lines:
+        lines = self._lines and self._log.not_there(self._lines)
+        if lines:
             self._begin()
-            self._log.announce(self._lines)
+            self._log.announce(lines)
         failpoint.reached("rows-written")
         if self._db.in_transaction:
             self._db.execute("COMMIT")
         failpoint.reached("rows-committed")
-        if self._lines:
-            self._log.append(self._lines)
+        if lines:
+            self._log.append(lines)
             failpoint.reached("lines-appended")
         self._lines.clear()
         self._pending = 0
