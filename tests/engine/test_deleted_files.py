@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sitemirror import crawl, verify
 from sitemirror.publish.report import RunStatus
 from tests.engine.conftest import Copy, Mirror, path_of
@@ -24,6 +26,30 @@ async def test_a_repeated_run_fetches_what_was_deleted(site: Site, run: Mirror, 
     assert (report.status, report.successful, report.new) == ("ok", 6, 0)
     assert report.warnings == ("2 files deleted since the last run; fetched again",)
     assert copy.files == before
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("links", ["absolute", "local"])
+@pytest.mark.parametrize("deleted", ["md", "html"])
+async def test_a_repeated_run_fetches_one_of_two_files(
+    site: Site, run: Mirror, copy: Copy, deleted: str, links: str
+) -> None:
+    """Where each page has two, none may be missing; only that page is asked for."""
+    body = '<p><a href="/page/0001">one</a> <a href="/page/0002">two</a></p>'
+    paths = ["/page/0001", "/page/0002"]
+    for path in paths:
+        site.html_page(path, path, f"<p>{path}</p>{body}")
+    site.sitemap(urls=paths)
+    await run(format="both", links=links)
+    missing = copy.folder / f"page/0002/index.{deleted}"
+    before = missing.read_bytes()
+    missing.unlink()
+    site.clear_log()
+    report = await run(format="both", links=links)
+    assert [site.count(path) for path in paths] == [0, 1]
+    assert (report.status, report.successful, report.new) == ("ok", 2, 0)
+    assert report.warnings == ("1 file deleted since the last run; fetched again",)
+    assert missing.read_bytes() == before
     assert verify(copy.folder).status is RunStatus.OK
 
 

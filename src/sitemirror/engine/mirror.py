@@ -224,13 +224,16 @@ class Mirror:
 
     def _fetch_deleted(self) -> None:
         """No page counts that is not there."""
-        ids = deleted(self._space.state, self._space.tree)
-        for id in ids:
+        lost, halves = deleted(self._space.state, self._space.tree)
+        for id in lost:
             self._ledger.requeue(id)
+        for id in halves:  # What is left of them stays if they cannot be had.
+            self._ledger.fetch_whole(id)
         self._ledger.commit()
-        self._visitor.not_new.update(ids)
-        if ids:
-            self._session.warn(f"{counted(len(ids), 'file')} deleted since the last run; fetched again")
+        self._visitor.not_new.update(lost)
+        self._visitor.to_compare += len(halves)
+        if files := len(lost) + len(halves):
+            self._session.warn(f"{counted(files, 'file')} deleted since the last run; fetched again")
 
     async def _read_sitemaps(self) -> None:
         from sitemirror.engine.discovery import Discovery  # Following links does without its parsers.

@@ -82,7 +82,7 @@ class Rounds:
         """Sets what progress counts up to: all that was listed or linked. What is out of scope is not in it."""
         self._visitor.begin()
         due = Selection.perhaps_linked(self._run) if self._renews and self._plan.follows_links else self._due()
-        left = self._ledger.count(due.listed if self._renews else due)
+        left = self._ledger.count(due.listed if self._renews else due) + self._visitor.to_compare
         total = max(left, self._ledger.count(Selection.wanted()))
         self._tally.total, self._tally.processed, self._tally.started = total, total - left, total - left
         self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside

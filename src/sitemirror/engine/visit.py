@@ -70,7 +70,8 @@ class Visitor:
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
         self.to_compare = 0
-        """Pages to be fetched whole: what was a name of theirs is a page, too, and nobody knows what they say."""
+        """Pages to be fetched whole: what was a name of theirs is a page, too, and nobody knows what they say; or one
+        of their two files was deleted."""
         self.not_new: set[int] = set()
         """Pages that are fetched because their files were deleted."""
         self._leads: dict[int, int] = {}  # where pages lead that redirect now, and are copies until that is there

@@ -285,3 +285,7 @@ class Ledger(Lookup):
         self._set(id, status=Row.QUEUED)
         self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
+
+    def fetch_whole(self, id: int) -> None:
+        """A page's copy does not do, but stays until there is another."""
+        self._set(id, seen=UNREAD)
