@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from hashlib import md5
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Finished, RunCli
+from tests.engine.conftest import Copy, Mirror
 from tests.site import Site, faults
 
 
@@ -198,3 +200,51 @@ def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path,
     assert [row["url"] for row in manifest["skips"]] == [f"{site.url}/a"]
     assert names_in(folder / "_skipped") == {placeholder(f"{site.url}/a")}
     assert run_cli("verify", out).returncode == 0
+
+
+def _redirected_to_nothing(site: Site) -> None:
+    site.redirect("/b", "/nowhere")
+
+
+def _failed(site: Site) -> None:
+    site.fault("/b", faults.status(500))
+
+
+def _no_page(site: Site) -> None:
+    site.page("/b", b"PK", type="application/zip")
+
+
+@pytest.mark.parametrize("then", ["page", "failure", "redirect", "not listed", "out of scope"])
+@pytest.mark.parametrize("state", ["kept", "lost"])
+@pytest.mark.parametrize("first", [_redirected_to_nothing, _failed, _no_page])
+async def test_no_placeholder_outlives_its_reason(
+    site: Site, run: Mirror, copy: Copy, first: Callable[[Site], None], state: str, then: str
+) -> None:
+    """Whatever becomes of a URL that gave no page, and whether or not the state still knows it."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    site.sitemap(urls=["/a", "/b"])
+    first(site)
+    await run()
+    folder = copy.folder
+    assert names_in(folder / "_failed") | names_in(folder / "_skipped") == {placeholder(f"{site.url}/b")}
+    note = folder / "_failed/mine.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("somebody's own")
+    if state == "lost":
+        (folder / "_state.sqlite3").unlink()
+    site.heal("/b")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    if then == "failure":
+        site.remove("/b")
+    elif then == "redirect":
+        site.redirect("/b", "/a")
+    elif then == "not listed":
+        site.sitemap(urls=["/a"])
+
+    await run(update=True, exclude_path=["/b"] if then == "out of scope" else [])
+
+    failed = {f"{site.url}/b"} if then == "failure" else set()
+    assert {row["url"] for row in copy.manifest["failures"]} == failed
+    assert names_in(folder / "_failed") == {"mine.md", *map(placeholder, failed)}
+    assert names_in(folder / "_skipped") <= {placeholder(row["url"]) for row in copy.manifest["skips"]}

@@ -5,11 +5,19 @@ Each is named as the manifest names it: what was listed, and not where its redir
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
+from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
+from sitemirror.store.fingerprints import Fingerprints
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import Row
 from sitemirror.store.survey import Survey
+
+_IS_OURS: Final = re.compile(r".*/[0-9a-f]{16}\.md").fullmatch
 
 
 class Absences:
@@ -50,12 +58,8 @@ class Absences:
         self._tree.remove(self._skipped(url))
 
     def settle(self, survey: Survey, ledger: Ledger) -> None:
-        """When all is known: takes those away that promise another try to what no run will try again, and adds those of
-        redirects to what had failed before anybody knew that they lead there, or that it is linked itself."""
-        for url, status in survey.given_up():
-            self._tree.remove(self._failed(url))
-            if status == Row.GONE:
-                self._tree.remove(self._skipped(url))
+        """When all is known: adds those of redirects to what had failed before anybody knew that they lead there, or
+        that it is linked itself, and takes those away whose URL is something else by now."""
         for id, url, status, reason, attempts, at, content_type, size, final_url in survey.redirected_to_nothing():
             if self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url)):
                 continue
@@ -66,12 +70,27 @@ class Absences:
             if final_url is not None:
                 ledger.tried(id)
         ledger.commit()
+        self._sweep("_failed", survey.failures)
+        self._sweep("_skipped", survey.skips)
+
+    def _sweep(self, folder: str, told: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
+        """Takes those away that `told`, whose rows begin with a URL, has no word of."""
+        found = [path for path, _ in Browser(self._tree.root).walk(f"{self._home}/{folder}") if _IS_OURS(path)]
+        if found:
+            names = Fingerprints(_number(placeholder_name(url)) for url, *_ in told())
+            for path in found:
+                if _number(path.rpartition("/")[2]) not in names:
+                    self._tree.remove(path)
 
     def _failed(self, url: str) -> str:
         return f"{self._home}/_failed/{placeholder_name(url)}"
 
     def _skipped(self, url: str) -> str:
         return f"{self._home}/_skipped/{placeholder_name(url)}"
+
+
+def _number(name: str) -> int:
+    return int(name[:16], 16)
 
 
 def told(reason: str, final_url: str | None) -> str:

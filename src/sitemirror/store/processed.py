@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from sitemirror.store.files import Tree
+from sitemirror.store.fingerprints import Fingerprints
 from sitemirror.store.state import State
 
 
@@ -18,14 +16,15 @@ class ProcessedLog:
         self._state = state
         self._path = tree.root / name
         self._log = tree.log(name)
-        self._before: _Lines | None = None
+        self._before: Fingerprints | None = None
 
     def not_there(self, lines: Sequence[str]) -> list[str]:
         """Those of some lines that no earlier run has written."""
         if self._before is None:
-            self._before = _Lines(self._path)
+            with self._path.open("rb") as file:
+                self._before = Fingerprints(_fingerprint(line.strip()) for line in file)
         before = self._before
-        return [line for line in lines if line.encode() not in before]
+        return [line for line in lines if _fingerprint(line.encode()) not in before]
 
     def announce(self, lines: Sequence[str]) -> None:
         """Notes the lines that are about to be written."""
@@ -64,25 +63,8 @@ class ProcessedLog:
         self._log.close()
 
 
-class _Lines:
-    """The lines of a log by their hashes, sorted: a million take half a second and ten megabytes.
-
-    Two lines with one hash of 64 bits would be one; of a million URLs that is one chance in tens of millions.
-    """
-
-    def __init__(self, path: Path) -> None:
-        parts = [array("q") for _ in range(256)]
-        with path.open("rb") as file:
-            for line in file:
-                digest = hash(line.strip())
-                parts[digest & 255].append(digest)
-        self._parts = [array("q", sorted(part)) for part in parts]  # one by one: a list takes four times as much
-
-    def __contains__(self, line: bytes) -> bool:
-        digest = hash(line)
-        part = self._parts[digest & 255]
-        place = bisect_left(part, digest)
-        return place < len(part) and part[place] == digest
+def _fingerprint(line: bytes) -> int:
+    return hash(line) & 0xFFFF_FFFF_FFFF_FFFF
 
 
 def _bytes(lines: Sequence[str]) -> bytes:

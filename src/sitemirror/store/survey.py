@@ -236,15 +236,6 @@ class Survey:
             """,
         )
 
-    def given_up(self) -> Iterator[tuple[str, int]]:
-        """(url, status) of those that gave no page when they were asked for and are not asked for any more."""
-        yield from self._db.execute(
-            f"""
-            SELECT url, status FROM url WHERE (status = {Row.OUTSIDE} AND attempts > 0)
-              OR (status = {Row.GONE} AND reason IS NOT NULL AND id NOT IN (SELECT id FROM page))
-            """
-        )
-
     def not_reached(self) -> Iterator[str]:
         query = f"""
             SELECT url FROM url WHERE status = {Row.QUEUED} AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
