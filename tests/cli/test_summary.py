@@ -35,6 +35,12 @@ def test_a_run_over_a_mirror_says_what_it_did() -> None:
     assert lines[0] == "ok: 1,200 pages saved (2 new, 31 changed); 1.0 s"
 
 
+def test_files_that_are_no_pages_are_not_called_pages() -> None:
+    """A crawl saves pictures and style sheets as well."""
+    lines = summary(mirror_report(RunStatus.OK, successful=12, assets=11, new=2), TYPED)
+    assert lines[0] == "ok: 1 page and 11 other files saved (2 new, 0 changed); 1.0 s"
+
+
 def test_what_was_not_reached_is_gone_on_with() -> None:
     """After --max-pages the same command takes the rest."""
     lines = summary(mirror_report(RunStatus.PARTIAL, successful=1, not_reached=2), TYPED)

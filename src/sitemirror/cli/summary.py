@@ -65,7 +65,9 @@ def _all_saved(report: SitesReport) -> list[str]:
 
 def _figures(report: MirrorReport | SitesReport) -> str:
     shortfalls = (f"{number:,} {word}" for number, word in _shortfalls(report) if number)
-    saved = f"{counted(report.successful, 'page')} saved"
+    assets = report.assets or 0
+    others = f" and {counted(assets, 'other file')}" if assets else ""
+    saved = f"{counted(report.successful - assets, 'page')}{others} saved"
     if report.new < report.successful:  # Some were there before: what came of this run is the question then.
         saved += f" ({report.new:,} new, {report.changed:,} changed)"
     return ", ".join([saved, *shortfalls])

@@ -290,6 +290,7 @@ class Mirror:
             not_reached=counts.not_reached,
             new=self._ledger.saved_among(self._tally.added),
             changed=self._ledger.saved_among(self._tally.changed),
+            assets=counts.assets or None,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,

@@ -108,7 +108,7 @@ class MirrorReport(Reported):
     """Pages of the site in scope: successful + failed + skipped + not_reached."""
 
     successful: Count
-    """Pages on disk, those of earlier runs included."""
+    """Pages and other files on disk, those of earlier runs included."""
 
     failed: Count
     """Pages that could not be had; the next run tries them again."""
@@ -127,6 +127,9 @@ class MirrorReport(Reported):
 
     changed: Count = 0
     """Of those successful: on disk before, and come with other content in this run."""
+
+    assets: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""
 
     elapsed_sec: Amount
     """Seconds the run took."""
@@ -208,7 +211,7 @@ class SitesReport(Reported):
     """Pages of all sites in scope: successful + failed + skipped + not_reached."""
 
     successful: Count
-    """Pages on disk, those of earlier runs included."""
+    """Pages and other files on disk, those of earlier runs included."""
 
     failed: Count
     """Pages that could not be had; the next run tries them again."""
@@ -227,6 +230,9 @@ class SitesReport(Reported):
 
     changed: Count = 0
     """Of those successful: on disk before, and come with other content in this run."""
+
+    assets: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""
 
     elapsed_sec: Amount
     """Seconds the run took."""

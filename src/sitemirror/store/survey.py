@@ -46,8 +46,11 @@ FROM (
 ) AS e JOIN url AS u ON u.id = e.id JOIN url AS f ON f.id = e.final
 """
 
-# In the order of `Row`. To group by status would be to sort all rows first.
-_BY_STATUS = f"SELECT {', '.join(f'count(*) FILTER (WHERE status = {status})' for status in Row)} FROM url"
+# In the order of `Row`, and the saved files that are no pages. To group by status would be to sort all rows first.
+_BY_STATUS = f"""
+SELECT {", ".join(f"count(*) FILTER (WHERE status = {status})" for status in Row)},
+  count(*) FILTER (WHERE status = {Row.SAVED} AND kind = 2) FROM url
+"""
 
 # By the status of where aliases end: how many of those ends no sitemap lists, how many listed aliases, how many in all.
 _ALIASES = """
@@ -60,6 +63,7 @@ class Counts(NamedTuple):
     """How many of each. `total` = saved + failed + skipped + not_reached."""
 
     saved: int
+    assets: int  # of those: no pages
     failed: int
     skipped: int
     not_reached: int
@@ -86,7 +90,8 @@ class Survey:
 
     def counts(self) -> Counts:
         # Three of these are counted from what `_ENDED` and `not_reached` tell, without going over all rows for each.
-        by_status = dict(zip(Row, self._db.execute(_BY_STATUS).fetchone(), strict=True))
+        *numbers, assets = self._db.execute(_BY_STATUS).fetchone()
+        by_status = dict(zip(Row, numbers, strict=True))
         aliases = {status: rest for status, *rest in self._db.execute(_ALIASES)}
 
         def told(*statuses: Row) -> int:
@@ -97,6 +102,7 @@ class Survey:
         unlisted, _, names = aliases.get(Row.QUEUED, (0, 0, 0))
         return Counts(
             saved=by_status[Row.SAVED],
+            assets=assets,
             failed=told(Row.FAILED),
             skipped=told(Row.SKIPPED, Row.OUTSIDE),
             not_reached=by_status[Row.QUEUED] - unlisted + names,
