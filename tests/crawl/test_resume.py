@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror, verify
+from sitemirror.publish.report import RunStatus
 from tests.conftest import RunCli, StartCli
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site, faults
@@ -114,6 +115,22 @@ async def test_update_tells_what_is_gone(site: Site, run: Crawl, copy: Copy) -> 
     await run(update=True)
     assert copy.manifest["gone"] == []
     assert "/a" in site.paths()
+
+
+async def test_what_never_could_be_a_page_is_not_gone(site: Site, run: Crawl, copy: Copy) -> None:
+    """An address for mail that stood on a page is a skip as long as it stands there, a picture inside a page never."""
+    site.html_page("/", "Home", link("/a", "/b", "mailto:a@example.com", "data:text/plain,a"))
+    site.html_page("/a", "A", "<p>a</p>")
+    await run()
+    assert list(copy.skipped) == ["mailto:a@example.com"]
+    site.html_page("/", "Home", "<p>home</p>")
+    await run(update=True)
+    assert copy.skipped == {}
+    assert copy.accounted() == ["/", "/a", "/b"]
+    assert verify(copy.folder).status is RunStatus.OK
+    site.html_page("/", "Home", link("mailto:a@example.com"))
+    await run(update=True)
+    assert list(copy.skipped) == ["mailto:a@example.com"]
 
 
 async def test_a_plain_second_run_asks_for_nothing_that_is_saved(site: Site, run: Crawl, copy: Copy) -> None:

@@ -141,7 +141,6 @@ def test_links_are_resolved_against_the_sheet_and_kept_once() -> None:
         "https://example.com/base.css", LinkKind.ASSET, requisite=True, attribute="src", nofollow=False
     )
     assert links.refused == (
-        Refused("data:image/png;base64,AAAA", "non-http(s) scheme"),
         Refused("file:///x", "file-scheme"),
         Refused("http://[", "invalid"),
     )

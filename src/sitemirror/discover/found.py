@@ -22,9 +22,9 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):")
 _RELATIVE: Final = re.compile(r"[A-Za-z0-9_~%.\-][^:\\]*+").fullmatch
 _ROOTED: Final = re.compile(r"/(?:[A-Za-z0-9_~%.\-].*+)?+", re.DOTALL).fullmatch
 
-# Bodies and buttons rather than addresses. A page can have thousands, each as long as a picture: one stands for all.
-_BODIES: Final = frozenset(("about", "blob", "data", "javascript", "vbscript"))
-_MAX_BODY_SHOWN: Final = 100
+# Buttons rather than addresses. A page can have thousands, each as long as a script: one stands for all.
+_BUTTONS: Final = frozenset(("about", "blob", "javascript", "vbscript"))
+_MAX_BUTTON_SHOWN: Final = 100
 _MAX_SHOWN: Final = 2_000
 
 
@@ -164,9 +164,11 @@ class Collector:
         return folder + relative
 
     def _refuse(self, text: str, scheme: str) -> None:
-        if scheme in _BODIES:
+        if scheme == "data":
+            return  # It leads nowhere: what it is about is in the page itself.
+        if scheme in _BUTTONS:
             if scheme not in self._refused:
-                self._refused[scheme] = Refused(printable(text[:_MAX_SHOWN], limit=_MAX_BODY_SHOWN), NOT_HTTP)
+                self._refused[scheme] = Refused(printable(text[:_MAX_SHOWN], limit=_MAX_BUTTON_SHOWN), NOT_HTTP)
             return
         shown = _shown(text)
         self._refused.setdefault(shown, Refused(shown, FILE if scheme == "file" else NOT_HTTP))

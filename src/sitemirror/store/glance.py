@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sitemirror.store.schema import VERSION, Row
+from sitemirror.store.schema import NO_PAGE_EVER, VERSION, Row
 
 
 class NoGlance(Exception):
@@ -38,7 +38,8 @@ class Glance:
         What was met on the way of a redirect only is told under the name that led to it, unless it is a page.
         """
         yield from self._db.execute(
-            f"SELECT key, url FROM url WHERE run != 0 OR status IN ({Row.SAVED}, {Row.GONE}) ORDER BY url"
+            f"SELECT key, url FROM url WHERE (run != 0 OR status IN ({Row.SAVED}, {Row.GONE}))"
+            f" AND NOT (status = {Row.GONE} AND {NO_PAGE_EVER}) ORDER BY url"
         )
 
     def passed(self) -> Iterator[bytes]:

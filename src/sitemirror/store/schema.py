@@ -40,6 +40,9 @@ class Row(IntEnum):
 FOR_NOW: Final = "redirects for now to "
 """How the reason begins for which a copy stays that the site has not given up, as far as it says."""
 
+NO_PAGE_EVER: Final = "url.url NOT LIKE 'http://%' AND url.url NOT LIKE 'https://%'"
+"""Addresses for mail, and whatever else stood in a link or a sitemap: told while it is there, and then forgotten."""
+
 LOOP: Final = "redirect loop"
 """Why there is no page of what leads back to itself."""
 

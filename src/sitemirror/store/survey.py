@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row, in_order
+from sitemirror.store.schema import FOR_NOW, LOOP, NO_PAGE_EVER, UNREAD, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -234,7 +234,8 @@ class Survey:
         yield from in_order(
             self._db,
             f"""
-            SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id WHERE url.status = {Row.GONE}
+            SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id
+            WHERE url.status = {Row.GONE} AND NOT ({NO_PAGE_EVER})
             UNION ALL
             SELECT a.url, NULL, f.at FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
             WHERE f.status = {Row.GONE}
