@@ -74,6 +74,7 @@ def test_text_is_markdown_already(run_cli: RunCli, site: Site, tmp_path: Path) -
         ("page", b"\x00\x01\x02\x03 not text", 1, "page is not HTML but binary data"),
         ("sitemap.xml", b"<?xml version='1.0'?><urlset/>", 1, "sitemap.xml is not HTML but text/xml"),
         ("notes", b"no tags here, 1 < 2", 1, "notes is not HTML: there is no tag in it"),
+        ("nothing", b" \n", 1, "nothing is empty"),
     ],
 )
 def test_what_is_no_page(

@@ -80,6 +80,22 @@ def test_an_option_without_its_value_leads_to_the_help_of_its_command(capsys: py
         assert capsys.readouterr().err.endswith(f"hint: see `sitemirror {command} --help`\n")
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--bogus", ""),
+        ("--outptu", " (did you mean --output?)"),
+        ("--rate", " (did you mean --rate-limit?)"),
+        ("--no-domain-lok", " (did you mean --no-domain-lock or --domain-lock?)"),
+    ],
+)
+def test_only_what_may_have_been_meant_is_suggested(capsys: pytest.CaptureFixture[str], typed: str, meant: str) -> None:
+    """An option that looks like none of ours is said not to be there, and no more."""
+    assert run_sitemirror(["mirror", URL, typed]) == 2
+    said = f"sitemirror: error: no such option: {typed}{meant}\nhint: see `sitemirror mirror --help`\n"
+    assert capsys.readouterr().err == said
+
+
 def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever forgets the command is shown the whole line."""
     assert run_sitemirror([URL]) == 2

@@ -67,6 +67,20 @@ def test_outside_the_output_folder_nothing_is_guessed(run_cli: RunCli) -> None:
     assert run_cli("where", "elsewhere/h.example/x/index.md", "-o", "elsewhere").stdout == "https://h.example/x\n"
 
 
+def test_without_a_mirror_it_is_said_what_is_assumed(run_cli: RunCli, tmp_path: Path) -> None:
+    """Nobody knows whether it will be Markdown or HTML; a file that is there answers that."""
+    note = "note: no manifest names it: this is where it would be in Markdown; in HTML it would be output/e.com"
+    for url, markdown, html in (("a", "a/index.md", "a/index.html"), ("i.png", "i.png/index.md", "i.png")):
+        done = run_cli("where", f"https://e.com/{url}")
+        assert (done.stdout, done.stderr) == (f"output/e.com/{markdown}\n", f"{note}/{html}\n")
+    saved = tmp_path / "output/e.com/a/index.html"
+    saved.parent.mkdir(parents=True)
+    saved.write_text("<p>a</p>")
+    done = run_cli("where", "https://e.com/a")
+    assert done.stdout == "output/e.com/a/index.html\n"
+    assert done.stderr == "note: no manifest names it, but this is where it would be, and there is a file\n"
+
+
 def test_the_manifest_tells_what_the_path_does_not(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
     """The scheme of a mirrored host is known, and so is the URL of a page that failed, its query included."""
     site.html_page("/a", "A", "<h1>A</h1>")

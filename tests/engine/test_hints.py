@@ -89,3 +89,11 @@ async def test_a_folder_with_two_slashes_is_looked_for_on_its_own_host(site: Sit
     site.sitemap("//guide/sitemap.xml", urls=[f"{site.url}//guide/a"])
     report = await mirror(f"{site.url}//guide/", output=out, rate_limit=0)
     assert (report.successful, site.count("//guide/a")) == (1, 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
+def test_a_folder_that_cannot_be_made_is_no_fault_of_the_disk(site: Site, run_cli: RunCli) -> None:
+    """Nobody has to check the disk, or to try again, because of a wrong --output."""
+    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", "/proc/x")
+    assert done.json["error"] == "/proc/x cannot be the output folder: no folder can be made there"
+    assert done.json["hint"] == "choose another --output"

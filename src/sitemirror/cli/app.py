@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,6 +24,7 @@ CarryOut = Callable[[Command, CommandLine], int]
 
 _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 _COMMANDS: Final = frozenset(Command)
+_LIKE: Final = 0.7  # a letter or two in ten may be wrong, or in the wrong place
 _WEB_ADDRESS: Final = ("http://", "https://", "www.")
 
 _Url = Annotated[str, typer.Argument(metavar="URL")]
@@ -153,12 +155,21 @@ def _run(app: typer.Typer, program: str, arguments: Sequence[str]) -> int:
 def _usage(error: typer.TyperException, program: str, arguments: Sequence[str]) -> tuple[str, str]:
     """What typer found wrong with the command line, in our words."""
     message = " ".join(error.format_message().split()).rstrip(".")
+    if (unknown := getattr(error, "option_name", None)) and (near := getattr(error, "possibilities", None)) is not None:
+        meant = " or ".join(name for name in near if _is_near(unknown, name))
+        message = f"No such option: {unknown}" + (f" (did you mean {meant}?)" if meant else "")
     context = getattr(error, "ctx", None)  # An option without its value comes without one.
     named = f"{program} {arguments[0]}" if program == SITEMIRROR and arguments[0] in _COMMANDS else program
     hint = f"see `{context.command_path if context is not None else named} --help`"
     if message.startswith("No such command") and arguments[0].startswith(_WEB_ADDRESS):
         hint = f"say what to do with it: {program} mirror {arguments[0]}"
     return message[:1].lower() + message[1:], hint
+
+
+def _is_near(typed: str, name: str) -> bool:
+    """Whether somebody may have meant `name`; typer takes the two dashes for likeness, too."""
+    typed, name = typed.lstrip("-"), name.lstrip("-")
+    return name.startswith(typed) or SequenceMatcher(None, typed, name).ratio() >= _LIKE
 
 
 def _print_version() -> None:

@@ -99,6 +99,8 @@ def read_file(path: Path, *, url: str = "") -> Source:
 
 def of_bytes(body: bytes, name: str, *, url: str = "") -> Source:
     """A page whose bytes are at hand, and that nothing but those bytes says anything of. Raises `NoPage`."""
+    if not body.strip():
+        raise NoPage(f"{name} is empty", hint="give a page in HTML")
     _refuse_other_types(body, name)
     if not _TAG.search(body) and b"\0" not in body:
         raise NoPage(f"{name} is not HTML: there is no tag in it", hint="plain text is Markdown as it is")

@@ -63,7 +63,7 @@ def _file_of(text: str, output: Path, note: Note) -> str:
     manifests = [output / folder / MANIFEST]
     if output.is_dir():  # a page of another subdomain stands in the manifest of the site it was found on
         manifests += sorted(found for found in output.glob(f"*/{MANIFEST}") if found != manifests[0])
-    why = "no manifest names it: this is where it would be"
+    why = ""
     is_html: bool | None = None  # as the first of them that has pages says
     for manifest in manifests:
         found = _Found(url, manifest.parent)
@@ -77,8 +77,18 @@ def _file_of(text: str, output: Path, note: Note) -> str:
             return str(found.file)
         why = found.why or why
         is_html = found.is_html if is_html is None else is_html
+    markdown, html = output / folder / paths.page_path(url), output / folder / _html_path(url)
+    guess, other = (html, markdown) if is_html else (markdown, html)
+    if not guess.is_file() and other.is_file():
+        guess = other
+    if not why:
+        why = "no manifest names it: this is where it would be"
+        if guess.is_file():
+            why = "no manifest names it, but this is where it would be, and there is a file"
+        elif is_html is None:  # Nothing is mirrored there that would tell.
+            why += f" in Markdown; in HTML it would be {html}"
     note(why)
-    return str(output / folder / (_html_path(url) if is_html else paths.page_path(url)))
+    return str(guess)
 
 
 class _Found:

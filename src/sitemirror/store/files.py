@@ -76,6 +76,10 @@ class Tree:
             raise OutputError(
                 f"{self.root} cannot be the output folder: it is or lies under a file", hint="choose another --output"
             ) from None
+        except FileNotFoundError:  # though the folders above it were to be made, too: /proc has its own ideas
+            raise OutputError(
+                f"{self.root} cannot be the output folder: no folder can be made there", hint="choose another --output"
+            ) from None
         except OSError as error:
             raise refusal(error, self.root) from error
         with refusals_of(self.root), self._folders.find(()) as root:
