@@ -98,3 +98,25 @@ async def test_a_repeated_crawl_fetches_deleted_pages_and_assets(site: Site, cop
     assert (report.status, report.successful) == ("ok", first.successful)
     assert {path: path.read_bytes() for path in before} == before
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("update", [False, True])
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_what_comes_back_as_it_was_has_not_changed(
+    site: Site, run: Mirror, copy: Copy, format: str, update: bool
+) -> None:
+    """Of files that were deleted only those count as changed that come with other content."""
+    for name in "abc":
+        site.html_page(f"/{name}", name, f'<p>{name}</p><img src="/{name}.png"><a href="/a">a</a>')
+        site.page(f"/{name}.png", name, type="image/png")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    first = await run(format=format)
+    deleted = [path for path in copy.folder.rglob("*") if path.parent.name in "ab" or path.name in ("a.png", "b.png")]
+    if format == "both":
+        deleted.append(copy.folder / "c/index.html")
+    for path in deleted:
+        path.unlink()
+    site.html_page("/b", "b", "<p>another b</p>")
+    report = await run(format=format, update=update)
+    assert (report.status, report.successful, report.new, report.changed) == ("ok", first.successful, 0, 1)
+    assert all(path.is_file() for path in deleted)

@@ -30,7 +30,7 @@ from sitemirror.store.settle import pair
 
 
 class Kept(NamedTuple):
-    """Where a page is, and whether its bytes are new."""
+    """Where a page is, and whether it says something else than before: a file that was deleted may be as it was."""
 
     path: str
     size: int
@@ -198,7 +198,7 @@ class Keeper:
                 path = self._another_place(known.url, wanted)
                 self._tree.write(path, data)
         self._remember_folder(path)
-        return _OnDisk(path, wanted, fold, len(data), received, received, changed=True)
+        return _OnDisk(path, wanted, fold, len(data), received, received, changed=received != self._before(known))
 
     def _is_intact(self, path: str, digest: str) -> bool:
         """Whether a file is there and says what it said when it was written: somebody may have cut or edited it."""
@@ -230,7 +230,7 @@ class Keeper:
             html_size=self._size(path),
             html_sha256=before if same else received,
             received=file.received + _AND + received,
-            changed=file.changed or not same,
+            changed=file.changed or received != received_before,
             local_at=(known.local_at or "") if same else "",
         )
 

@@ -70,6 +70,7 @@ class Ledger(Lookup):
         self._log = log
         self._lines: list[str] = []
         self._pending = 0
+        self._db.execute("CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received TEXT, sha256 TEXT)")
 
     def find_or_add(self, url: str, source: Known) -> Known:
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
@@ -284,7 +285,13 @@ class Ledger(Lookup):
         """A page's file did not survive: its URL is fetched again, and so are those that were found to be equal."""
         self._set(id, status=Row.QUEUED)
         self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
+        self._db.execute("INSERT OR REPLACE INTO lost SELECT id, received, sha256 FROM page WHERE id = ?", (id,))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
+
+    def with_lost_hashes(self, known: Known) -> Known:
+        """What was requeued in this run, with the hashes that its file had: whoever has it again can compare."""
+        row = self._db.execute("SELECT received, sha256 FROM lost WHERE id = ?", (known.id,)).fetchone()
+        return known if row is None else known._replace(received=row[0], sha256=row[1])
 
     def fetch_whole(self, id: int) -> None:
         """A page's copy does not do, but stays until there is another."""
