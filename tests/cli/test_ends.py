@@ -160,7 +160,10 @@ def test_the_second_signal_ends_the_process_at_once(scripted: type[Scripted], sc
     returncode, out, _ = run.end()
     assert returncode == 130
     assert time.monotonic() - began < 2
-    assert json.loads(out)["status"] == "interrupted"
+    report = json.loads(out)
+    assert out == json.dumps(report, indent=2) + "\n"  # as all reports are laid out
+    assert report.pop("elapsed_sec") > 0.3
+    assert report == {"status": "interrupted", "command": "mirror", "url": "https://example.com/", "warnings": []}
 
 
 @posix_signals
@@ -174,7 +177,7 @@ def test_a_signal_when_the_run_is_over_is_no_error() -> None:
     async def watch() -> None:
         interrupts.watch(Over())
 
-    with Interrupts(reporter(io.StringIO(), Level.QUIET), {}) as interrupts:
+    with Interrupts(reporter(io.StringIO(), Level.QUIET), str) as interrupts:
         asyncio.run(watch())
         signal.raise_signal(signal.SIGTERM)
 

@@ -49,7 +49,7 @@ class Job:
 def run_job(job: Job) -> int:
     """The exit code, after everything has been said."""
     talk = reporter(sys.stderr, level_of(job.settings))
-    interrupts = Interrupts(talk, _interrupted_report(job))
+    interrupts = Interrupts(talk, lambda: "" if job.prints_outline else stdout.object_text(_interrupted_report(job)))
     try:
         with interrupts:
             report = _finish(job, talk, interrupts)
@@ -156,10 +156,20 @@ def _tell_bug(job: Job, error: Exception) -> None:
     complain(message, BUG_HINT, program=job.program)
 
 
-def _interrupted_report(job: Job) -> dict[str, str]:
-    return {"status": RunStatus.INTERRUPTED.value, "command": job.command, "url": printable(job.url)}
+def _interrupted_report(job: Job) -> dict[str, object]:
+    """Where nothing was counted, or there is no time for it."""
+    return {
+        "status": RunStatus.INTERRUPTED.value,
+        "command": job.command,
+        "url": printable(job.url),
+        "elapsed_sec": _elapsed(job),
+        "warnings": [],
+    }
+
+
+def _elapsed(job: Job) -> float:
+    return round(time.monotonic() - job.started, 3)
 
 
 def _bare_report(job: Job, message: str, hint: str) -> ErrorReport:
-    elapsed = round(time.monotonic() - job.started, 3)
-    return ErrorReport(command=job.command, url=job.url, error=message, hint=hint, elapsed_sec=elapsed)
+    return ErrorReport(command=job.command, url=job.url, error=message, hint=hint, elapsed_sec=_elapsed(job))

@@ -6,10 +6,9 @@ Both are safe at any moment, because a page counts only when it is on disk.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -32,7 +31,8 @@ class Stoppable(Protocol):
 class Interrupts:
     """Installed around a run. Plain signal handlers, not the loop's: the second one must work in a busy loop too."""
 
-    def __init__(self, talk: Reporter, report: Mapping[str, str]) -> None:
+    def __init__(self, talk: Reporter, report: Callable[[], str]) -> None:
+        """`report` makes what goes to stdout when there is no time for a real one."""
         self.received: int | None = None
         self._talk = talk
         self._report = report
@@ -84,7 +84,7 @@ class Interrupts:
             self._leaving = True
             _end_children()
             _write(2, self._talk.abandon() + STOPPED_AT_ONCE)
-            _write(1, json.dumps(dict(self._report)).encode() + b"\n")
+            _write(1, self._report().encode())
         os._exit(128 + number)
 
 

@@ -43,8 +43,12 @@ def print_report(report: Report) -> None:
 
 
 def print_object(members: Mapping[str, object]) -> None:
+    _write(object_text(members))
+
+
+def object_text(members: Mapping[str, object]) -> str:
     """A JSON object in ASCII: nothing in it can drive a terminal, and any encoding carries it."""
-    _write(json.dumps(dict(members), indent=2) + "\n")
+    return json.dumps(dict(members), indent=2) + "\n"
 
 
 def print_line(line: str) -> None:
