@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sitemirror.convert.localize import localize_html
 from sitemirror.convert.localize_markdown import relink_markdown
 from sitemirror.urls import InvalidUrl, normalize
 
@@ -14,6 +15,18 @@ SAVED = "https://example.com/"
 def into_the_mirror(url: str) -> str:
     """Whatever is on the site is saved under `../m/`; the rest of the web is not."""
     return "../m/" + url.removeprefix(SAVED) if url.startswith(SAVED) else url
+
+
+def localized(
+    html: str | bytes,
+    *,
+    url: str = PAGE,
+    charset: str | None = "utf-8",
+    target: Callable[[str], str] = into_the_mirror,
+) -> str:
+    """`html` localised, as text."""
+    body = html.encode() if isinstance(html, str) else html
+    return localize_html(body, url=url, charset=charset, target=target).decode()
 
 
 def localize_markdown(markdown: str, *, target: Callable[[str, str], str | None]) -> str:
