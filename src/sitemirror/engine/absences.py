@@ -5,11 +5,16 @@ Each is named as the manifest names it: what was listed, and not where its redir
 
 from __future__ import annotations
 
+from typing import Final
+
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
+from sitemirror.store.browse import Browser, Kind
 from sitemirror.store.files import Tree
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import Row
 from sitemirror.store.survey import Survey
+
+_FOLDERS: Final = ("_failed", "_skipped")
 
 
 class Absences:
@@ -48,6 +53,15 @@ class Absences:
         """It is no failure and no file of another kind any more."""
         self._tree.remove(self._failed(url))
         self._tree.remove(self._skipped(url))
+
+    def mend(self, ledger: Ledger) -> None:
+        """After a kill: takes those away that the state knows nothing of, as they were written before their rows."""
+        look = Browser(self._tree.root)
+        there = [path for folder in _FOLDERS for path, kind in look.walk(f"{self._home}/{folder}") if kind is Kind.FILE]
+        names = {placeholder_name(url) for url in ledger.without_page()} if there else set()
+        for path in there:
+            if path.rpartition("/")[2] not in names:
+                self._tree.remove(path)
 
     def settle(self, survey: Survey, ledger: Ledger) -> None:
         """When all is known: takes those away that promise another try to what no run will try again, and adds those of

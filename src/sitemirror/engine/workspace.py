@@ -213,6 +213,10 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
             log.cut_back()
         _trust(space, log.mend())
     ledger = Ledger(space.state, run, log)
+    if space.stayed_up or space.in_doubt:
+        from sitemirror.engine.absences import Absences  # Most runs come to their end.
+
+        Absences(space.tree, space.home).mend(ledger)
     lost, missing, there = set[int](), set[int](), set[int]()
     files = list(ledger.not_yet_durable())
     for id, path, digest in files:

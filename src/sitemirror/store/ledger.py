@@ -284,3 +284,12 @@ class Ledger(Lookup):
         self._set(id, status=Row.QUEUED)
         self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
+
+    def without_page(self) -> Iterator[str]:
+        """URLs that gave no page when they, or where they lead, were asked for: a placeholder may stand for each."""
+        query = f"""
+            SELECT url FROM url WHERE status != {Row.SAVED}
+              AND (status IN ({Row.FAILED}, {Row.SKIPPED}) OR attempts > 0 OR size IS NOT NULL OR leads_to IS NOT NULL)
+        """
+        for row in self._db.execute(query):
+            yield row[0]
