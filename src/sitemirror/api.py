@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -314,7 +314,7 @@ async def convert_url(url: str, *, settings: Settings | None = None, **arguments
 
 def convert_url_sync(url: str, **arguments: Any) -> Page:
     """`convert_url` for programs without an event loop."""
-    return asyncio.run(convert_url(url, **arguments))
+    return _to_its_end(convert_url(url, **arguments))
 
 
 def finish(start: Callable[[], Run[R]]) -> R:
@@ -323,7 +323,14 @@ def finish(start: Callable[[], Run[R]]) -> R:
     async def whole() -> R:
         return await start()
 
-    return asyncio.run(whole())
+    return _to_its_end(whole())
+
+
+def _to_its_end(work: Coroutine[Any, Any, R]) -> R:
+    try:
+        return asyncio.run(work)
+    finally:
+        work.close()  # It has not begun where there is an event loop: Python would warn of that, beside the error.
 
 
 def _run(

@@ -22,6 +22,7 @@ __all__ = ["MEGABYTE", "PROJECT_URL", "Content", "Format", "Links", "OnError", "
 
 PROJECT_URL: Final = "https://github.com/sitemirror/sitemirror"
 MEGABYTE: Final = 1024 * 1024
+_MOST_BYTES: Final = 2**62  # More than any disk has, and what the state can still hold.
 
 
 def _finite(value: float) -> float:
@@ -32,7 +33,12 @@ def _finite(value: float) -> float:
 
 def _has_controls(text: str) -> bool:
     """Whether it cannot be part of a request: a line end in it would begin another header."""
-    return any((character < " " and character != "\t") or character == "\x7f" for character in text)
+    return any((character < " " and character != "\t") or character == "\x7f" for character in text) or _is_torn(text)
+
+
+def _is_torn(text: str) -> bool:
+    """Whether it was given in bytes that are no UTF-8, of which Python makes halves of characters."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _in_one_line(value: str) -> str:
@@ -60,6 +66,8 @@ def _not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
 def _with_colon(value: str) -> str:
     if ":" not in value:
         raise ValueError("give it as USER:PASSWORD")
+    if _is_torn(value):
+        raise ValueError("USER:PASSWORD must be UTF-8")
     return value
 
 
@@ -231,11 +239,11 @@ class Settings:
 
     @property
     def max_file_bytes(self) -> int:
-        return int(self.max_file_size * MEGABYTE)
+        return int(min(self.max_file_size * MEGABYTE, _MOST_BYTES))
 
     @property
     def max_sitemap_bytes(self) -> int:
-        return int(self.max_sitemap_size * MEGABYTE)
+        return int(min(self.max_sitemap_size * MEGABYTE, _MOST_BYTES))
 
     def with_changes(self, **changes: Any) -> Self:
         """The same settings but for `changes`, judged again."""

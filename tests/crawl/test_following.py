@@ -166,6 +166,19 @@ async def test_meta_robots_nofollow(site: Site, run: Crawl, copy: Copy) -> None:
     assert "/x" in asked(site)
 
 
+async def test_nofollow_outlives_the_depth(site: Site, run: Crawl, copy: Copy) -> None:
+    """A link that is not to be followed stays so when runs that go no deeper are followed by one that does."""
+    site.page("/", '<meta name="robots" content="nofollow"><a href="/x">x</a><p>home</p>')
+    site.html_page("/x", "X", "<p>x</p>")
+    await run(link_depth=0)
+    first = copy.skipped["/x"]
+    await run(link_depth=0)
+    assert copy.skipped["/x"] == first
+    await run()
+    assert "/x" not in asked(site)
+    assert "nofollow" in (copy.skipped["/x"][1] or "")
+
+
 # --- robots.txt
 
 

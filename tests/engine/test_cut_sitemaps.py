@@ -71,6 +71,24 @@ def test_a_cut_sitemap_is_not_whole(
         assert len(manifest["pages"]) == PAGES
 
 
+@pytest.mark.parametrize("step", ["lines-appended:1", "file-renamed:2"])
+def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_cli: RunCli, step: str) -> None:
+    """The run that read the sitemap was killed; the one that goes on is partial for the same reason, and tells it."""
+    for number in range(PAGES):
+        site.html_page(f"/p{number}", f"P{number}", f"<h1>P{number}</h1>")
+    body = _listing(site)
+    site.page("/cut.xml", _in_a_loc(body), type="application/xml")
+    site.page("/whole.xml", body, type="application/xml")
+    site.sitemap_index("/sitemap.xml", ["/cut.xml", "/whole.xml"])
+    arguments = ("mirror", site.url, "--rate-limit", 0, "--output", out)
+    assert run_cli(*arguments, env={"SITEMIRROR_FAILPOINT": step}).returncode < 0
+    done = run_cli(*arguments)
+    assert site.count("/cut.xml") == 1
+    assert (done.json["status"], done.json["successful"]) == ("partial", PAGES)
+    [warning] = done.json["warnings"]
+    assert f"{site.url}/cut.xml" in warning
+
+
 def test_a_broken_but_whole_sitemap(site: Site, out: Path, run_cli: RunCli) -> None:
     """An ampersand that is not escaped costs nothing: all entries were read."""
     site.html_page("/p0?a&b", "P0", "<h1>P0</h1>")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Finished, RunCli
 from tests.crawl.conftest import Copy, link, timeless
-from tests.site import Site
+from tests.site import Site, faults
 
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="kills with signals"), pytest.mark.timeout(200)]
 
@@ -181,3 +181,26 @@ def test_markdown_that_was_edited_after_a_kill_among_links_is_not_taken_for_the_
     assert [Path(problem["where"]).parent.name for problem in done.json["problems"]] == ["1"]
     for page in {"/p/0", "/p/3", "/p/5"}:
         assert "](../2/index.md)" in copy.text(f"{page[1:]}/index.md")
+
+
+@pytest.mark.parametrize("kind", ["_failed", "_skipped"])
+def test_a_reason_that_was_written_before_its_row_goes_with_the_kill(
+    site: Site, run_cli: RunCli, out: Path, kind: str
+) -> None:
+    """Killed between a placeholder and the row that it stands for; then the page is there: nothing says it is not."""
+    fault = faults.status(500) if kind == "_failed" else faults.raw(b"HTTP/1.1 204 Nothing\r\n\r\n")
+    site.html_page("/", "Home", "<p>home</p>")
+    for path in ("/a", "/b"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.page("/c.pdf", b"%PDF-1.4", type="application/pdf")
+    site.sitemap(urls=["/c.pdf", "/", "/a", "/b"])
+    _run(run_cli, site, out, "mirror", "--max-pages", "1")  # which leaves a reason that stays true, and is kept
+    site.fault("/a", fault)
+    folder = out / f"127.0.0.1_{site.port}"
+    [stays] = folder.glob("_*/*.md")
+    _run(run_cli, site, out, "mirror", die_at="file-renamed:2")  # The first is the checkpoint.
+    assert len([path for path in folder.glob(f"{kind}/*.md") if path != stays]) == 1
+    site.heal("/a")
+    _run(run_cli, site, out, "mirror")
+    assert list(folder.glob("_*/*.md")) == [stays]
+    _sound(run_cli, out)

@@ -32,6 +32,17 @@ def test_skip_oversized_page(site: Site, out: Path, run_cli: RunCli) -> None:
     assert site.count("/huge") == 1
 
 
+def test_a_limit_that_no_file_reaches(site: Site, out: Path, run_cli: RunCli) -> None:
+    """However large a number somebody writes for "no limit", it is one."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.sitemap()
+    for most in ("1e300", "1e308"):
+        done = run_cli(
+            "crawl", site.url + "/a", *FAST, "--max-file-size", most, "--max-sitemap-size", most, "--output", out
+        )
+        assert done.json["status"] == "ok"
+
+
 def test_skip_oversized_page_that_does_not_say_so(site: Site, out: Path, run_cli: RunCli) -> None:
     """Skip oversized page: without a length, without an end or packed small, it is found out on the way."""
     hidden = {

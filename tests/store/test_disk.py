@@ -151,6 +151,20 @@ def test_an_output_that_is_a_file_is_a_clear_error(out: Path) -> None:
         assert "--output" in caught.value.hint
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not remove a folder that somebody works in")
+def test_an_output_in_a_working_folder_that_is_gone_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has removed the folder that the program was started in: there is no place below it."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(OutputError, match="cannot write output: No such file") as caught:
+        Tree(Path("output"), min_free_mb=0)
+    assert "--output" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("number", "match"),
     [(errno.EACCES, "permission denied"), (errno.EROFS, "read-only"), (errno.ENOSPC, "Insufficient")],

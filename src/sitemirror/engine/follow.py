@@ -94,12 +94,13 @@ class Follow:
             return reason
         if outside := self._scope.reason(waiting.url):
             return outside
-        if -1 < self._settings.link_depth < waiting.depth:
-            return TOO_DEEP
+        # Before the depth, as when the page was read: what stands here is all that is known of its nofollow.
         if reason == NOFOLLOW_PAGE and self._plan.respect_robots:
             return reason
         if reason == NOFOLLOW_LINK and self._settings.honor_nofollow:
             return reason
+        if -1 < self._settings.link_depth < waiting.depth:
+            return TOO_DEEP
         return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_out else ""
 
     def links(self, known: Known, links: PageLinks) -> int:

@@ -38,7 +38,7 @@ from sitemirror.store.reopening import reopen_names
 from sitemirror.store.restore import TO_RECALL
 from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
-from sitemirror.text import counted
+from sitemirror.text import counted, printable
 
 
 async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorReport:
@@ -209,6 +209,8 @@ class Mirror:
                 await self._read_sitemaps()
             self._run = replace(self._run, discovered=True)
             self._space.state.save_run(self._run)
+        if self._resumed:
+            self._warn_again()
         for url in self._follow.judge_again():
             self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
         if not (self._settings.update or self._settings.re_download_all):  # which look at every file themselves
@@ -234,6 +236,13 @@ class Mirror:
         self._visitor.to_compare += len(halves)
         if files := len(lost) + len(halves):
             self._session.warn(f"{counted(files, 'file')} deleted since the last run; fetched again")
+
+    def _warn_again(self) -> None:
+        """What was wrong with sitemaps that were read before an interruption is what the run's result still lacks."""
+        for row in self._listing.sitemaps():
+            warning = f"sitemap {row.url}: {row.error}"
+            if row.error and printable(warning) not in self._session.warnings:
+                self._session.warn(warning)
 
     async def _read_sitemaps(self) -> None:
         from sitemirror.engine.discovery import Discovery  # Following links does without its parsers.

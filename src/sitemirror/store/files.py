@@ -64,7 +64,8 @@ class Tree:
         self.root = root
         self._below = f"{root}{os.sep}"
         self._guard = DiskGuard(self._below, min_free_mb, measure)
-        self._folders = reach(os.path.realpath(root))
+        with refusals_of(root):  # which may be below a working folder that is gone
+            self._folders = reach(os.path.realpath(root))
         self._token = secrets.token_hex(4)
         self._numbers = count()
 
