@@ -198,7 +198,7 @@ def _judge(reading: Reading, said: Hints) -> list[float]:
     """For each block the logarithm of the odds that it is content."""
     learnt = model()
     features = Features(reading, Parts(reading), learnt.lexicon, said)
-    return learnt.odds(features.columns, len(reading.texts))
+    return learnt.odds(features.columns, features.page, len(reading.texts))
 
 
 def _has_swallowed_the_page(element: Element) -> bool:
