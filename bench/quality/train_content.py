@@ -187,9 +187,11 @@ class Table:
         self.names: list[str] = []
         rows = []
         for page in pages:
-            columns = Features(page.reading, Parts(page.reading), lexicons[page.fold], page.hinted).columns
-            self.names = list(columns)
-            rows.append(numpy.stack([numpy.frombuffer(one, dtype=numpy.uint8) for one in columns.values()], 1))
+            found = Features(page.reading, Parts(page.reading), lexicons[page.fold], page.hinted)
+            self.names = [*found.columns, *found.page]
+            columns = [numpy.frombuffer(one, dtype=numpy.uint8) for one in found.columns.values()]
+            columns += [numpy.full(len(page.blocks), one, dtype=numpy.uint8) for one in found.page.values()]
+            rows.append(numpy.stack(columns, 1))
         self.rows = numpy.concatenate(rows)
         self.folds = numpy.repeat([page.fold for page in pages], [len(page.blocks) for page in pages])
         self.wanted = numpy.concatenate([page.wanted for page in pages]).astype(int)

@@ -11,18 +11,19 @@ from sitemirror.convert.lexicon import Lexicon
 from sitemirror.convert.questions import Tree
 
 COLUMNS = ("one", "two", "three")
+OF_PAGE = ("page_one", "hint_two")
 
 
-def made(random: Random, trees: int, depth: int) -> Model:
+def made(random: Random, trees: int, depth: int, most: int) -> Model:
     """A model with questions and leaves at random."""
-    questions = tuple((random.choice(COLUMNS), random.randrange(255)) for _ in range(20))
+    questions = tuple((random.choice(COLUMNS + OF_PAGE), random.randrange(255)) for _ in range(30))
     return Model(
         lexicon=Lexicon(),
         questions=questions,
         trees=tuple(
             Tree(
                 tuple(random.sample(range(len(questions)), depth)),
-                bytes(random.randrange(256) for _ in range(1 << depth)).ljust(256, b"\0"),
+                bytes(random.randrange(1, most + 1) for _ in range(1 << depth)).ljust(256, b"\0"),
             )
             for _ in range(trees)
         ),
@@ -31,13 +32,8 @@ def made(random: Random, trees: int, depth: int) -> Model:
     )
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 3, 50, 257])
-@pytest.mark.parametrize("depth", [1, 6, 8])
-def test_a_page_at_once_is_the_same_as_block_by_block(blocks: int, depth: int) -> None:
-    """Each block gets the sum of the leaves that its own answers lead to, however many blocks there are."""
-    random = Random(blocks * 100 + depth)
-    judge = made(random, trees=40, depth=depth)
-    columns = {name: random.randbytes(blocks) for name in COLUMNS}
+def one_by_one(judge: Model, columns: dict[str, bytes], page: dict[str, int], blocks: int) -> list[float]:
+    """What each block's own answers lead to in each tree, added up."""
     expected = []
     for block in range(blocks):
         total = 0
@@ -45,10 +41,32 @@ def test_a_page_at_once_is_the_same_as_block_by_block(blocks: int, depth: int) -
             leaf = 0
             for bit, question in enumerate(tree.questions):
                 name, number = judge.questions[question]
-                leaf |= (columns[name][block] > number) << bit
+                leaf |= ((page[name] if name in page else columns[name][block]) > number) << bit
             total += tree.leaves[leaf]
         expected.append(judge.start + judge.step * total)
-    assert judge.odds(columns, blocks) == pytest.approx(expected)
+    return expected
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 50, 257])
+@pytest.mark.parametrize("depth", [1, 3, 6, 8])
+@pytest.mark.parametrize("most", [20, 255])
+def test_a_page_at_once_is_the_same_as_block_by_block(blocks: int, depth: int, most: int) -> None:
+    """Each block gets the sum of the leaves that its own answers lead to, however many blocks there are."""
+    random = Random(blocks * 100 + depth)
+    judge = made(random, trees=40, depth=depth, most=most)
+    columns = {name: random.randbytes(blocks) for name in COLUMNS}
+    page = {name: random.randrange(256) for name in OF_PAGE}
+    assert judge.odds(columns, page, blocks) == pytest.approx(one_by_one(judge, columns, page, blocks))
+
+
+def test_each_page_is_judged_by_what_is_known_of_it() -> None:
+    """Nothing is left of the pages before, however many there were, and no number is over itself."""
+    random = Random(7)
+    judge = made(random, trees=20, depth=6, most=100)
+    columns = {name: random.randbytes(5) for name in COLUMNS}
+    for number in [*range(256), *range(0, 256, 3)]:
+        page = {OF_PAGE[0]: number, OF_PAGE[1]: number * 7 % 256}
+        assert judge.odds(columns, page, 5) == pytest.approx(one_by_one(judge, columns, page, 5))
 
 
 def test_probabilities_grow_with_the_odds() -> None:

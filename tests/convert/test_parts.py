@@ -34,12 +34,20 @@ def test_a_part_of_several_blocks_has_them_and_what_it_stands_in() -> None:
     assert parts.names == ["", "", "x"]
     assert parts.alone == ["", "", "", ""]
     assert parts.above == [0, 1, 2, 2]
+    assert parts.loose == []
+
+
+def test_a_block_that_has_no_part_of_its_own_is_what_the_part_around_it_is() -> None:
+    """It has no name, and is in whatever that is in."""
+    parts = Parts(read("<main class=x>One<p class=y>Two</main>Three"))
+    assert (parts.alone, parts.loose) == (["", "y", ""], [0, 2])
+    assert parts.own_flags == [1, 1, 0]
 
 
 def test_a_page_of_one_block_has_no_other_part() -> None:
     """Nothing stands alone in a part where there is nothing else."""
     parts = Parts(read("<div class=x><p>One</p></div>"))
-    assert (parts.names, parts.alone, parts.above) == ([" x"], [None], [0])
+    assert (parts.names, parts.alone, parts.loose, parts.above) == ([" x"], [""], [0], [0])
 
 
 @pytest.mark.parametrize("lists", [1, 100, 255, 256, 400])
@@ -49,6 +57,18 @@ def test_each_block_gets_what_the_part_above_it_has(lists: int) -> None:
     values = [number % 251 for number in range(len(parts.starts))]
     assert parts.of_blocks(values) == bytes(values[part] for part in parts.above)
     assert len(parts.starts) == lists + 1
+
+
+@pytest.mark.parametrize("lists", [1, 300])
+def test_each_block_gets_what_the_parts_farther_above_have(lists: int) -> None:
+    """Above the page there is the page."""
+    part = "<div><p>One</p><div><p>Two</p><div><p>Three</p><ul><li>Four<li>Five</ul></div></div></div>"
+    parts = Parts(read("<p>Zero</p>" + part * lists))
+    values = [number % 251 for number in range(len(parts.starts))]
+    above = parts.above
+    for column in parts.above_blocks(values, 4):
+        assert column == bytes(values[part] for part in above)
+        above = [parts.parents[part] for part in above]
 
 
 def test_names_are_worth_what_all_of_their_words_are() -> None:

@@ -149,14 +149,12 @@ def _open_noscript(body: Element, found: Sequence[Element]) -> None:
 
 def _cut_chrome(elements: Iterable[Element], cut: list[Cut]) -> None:
     for element in elements:
-        if (reason := _chrome(element)) is not None:
+        tag, role = element.tag, element.attr("role")
+        if (role is not None or tag in _BESIDE) and (reason := _chrome(element, tag, role)) is not None:
             _cut(element, reason, cut)
 
 
-def _chrome(element: Element) -> Reason | None:
-    tag, role = element.tag, element.attr("role")
-    if role is None and tag not in _BESIDE:
-        return None
+def _chrome(element: Element, tag: str, role: str | None) -> Reason | None:
     if tag == "aside" or role == "complementary":
         # One that was never closed holds the page.
         return None if _is_content_aside(element) or element.select_one(_LANDMARKS) is not None else Reason.ASIDE
@@ -198,7 +196,7 @@ def _judge(reading: Reading, said: Hints) -> list[float]:
     """For each block the logarithm of the odds that it is content."""
     learnt = model()
     features = Features(reading, Parts(reading), learnt.lexicon, said)
-    return learnt.odds(features.columns, len(reading.texts))
+    return learnt.odds(features.columns, features.page, len(reading.texts))
 
 
 def _has_swallowed_the_page(element: Element) -> bool:

@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import Final
 
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.hints import Hints
-from sitemirror.convert.lexicon import NOTHING, Lexicon
+from sitemirror.convert.lexicon import NOTHING, TOLD, Lexicon
 from sitemirror.convert.parts import Parts
 
 _KINDS: Final = {
@@ -25,6 +25,8 @@ _KINDS: Final = {
     "main": 24, "nav": 34, "aside": 26, "form": 29, "address": 25, "body": 35,
 }  # fmt: skip
 _HEADING: Final = re.compile(rb"[\x03-\x08]")  # among kinds
+_TITLE: Final = re.compile(rb"[\x03-\x05]")
+_FIRST: Final = b"\x03"
 _ENDS: Final = frozenset('.!?…。”’"')
 _BITS: Final = tuple(bytes(value >> bit & 1 for value in range(256)) for bit in range(6))
 _SIZES: Final = bytes(
@@ -59,16 +61,17 @@ def _far(count: int) -> bytes:
 
 
 class Features:
-    """The columns of one page, by name."""
+    """What is said of each block of a page, as columns, and of the page itself, by name."""
 
-    __slots__ = ("_count", "_lengths", "_lexicon", "_parts", "_prose", "_reading", "_tags", "columns")
+    __slots__ = ("_count", "_lengths", "_lexicon", "_parts", "_prose", "_reading", "_tags", "columns", "page")
 
     def __init__(self, reading: Reading, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
         self.columns: dict[str, bytes] = {}
+        self.page: dict[str, int] = {}
         self._reading, self._parts, self._lexicon = reading, parts, lexicon
         self._count = len(reading.texts)
         self._lengths = list(map(len, reading.texts))
-        self._tags = [reading.tags[owner] for owner in reading.owners]
+        self._tags = list(map(reading.tags.__getitem__, reading.owners))
         self._prose = [
             n if n >= _PROSE and part * 3 < n else 0 for n, part in zip(self._lengths, reading.linked, strict=True)
         ]
@@ -84,11 +87,12 @@ class Features:
         texts = reading.texts
         sizes = _SIZES
         columns["chars"] = bytes([sizes[n] if n < _LARGEST else 255 for n in lengths])
-        columns["link"] = bytes([part * 255 // n for part, n in zip(reading.linked, lengths, strict=True)])
+        columns["link"] = bytes([part and part * 255 // n for part, n in zip(reading.linked, lengths, strict=True)])
         columns["kind"] = bytes(map(_NUMBERS.__getitem__, self._tags))
         columns["ends"] = bytes(map(_ENDS.__contains__, map(itemgetter(-1), texts)))
         same = Counter(texts)
-        columns["says"] = bytes(map(self._lexicon.judged_texts.__getitem__, texts))
+        says = self._lexicon.judged_texts
+        columns["says"] = bytes([says[text] if n < TOLD else NOTHING for text, n in zip(texts, lengths, strict=True)])
         names = self._lexicon.judged_names
         columns["inline"] = bytes(
             [NOTHING if element is None else names[element.attr("class") or ""] for element in reading.first]
@@ -115,51 +119,45 @@ class Features:
         """What the parts around each block are called, and how often there are others like them."""
         parts, columns = self._parts, self.columns
         judged, spread, alone, above = self._lexicon.judged_names, parts.of_blocks, parts.alone, parts.above
-        alike = Counter([*parts.names, *[name for name in alone if name is not None]])
+        alike = Counter(parts.names)
+        alike.update(alone)
+        if parts.loose:
+            alike[""] -= len(parts.loose)
         sizes = {name: size(count) for name, count in alike.items()}
         own = [judged[name] for name in parts.names]
         repeats = [sizes[name] for name in parts.names]
-        low: list[int] = []
-        total: list[int] = []
-        often: list[int] = []
-        for score, same, name, parent, start, end in zip(
-            own, repeats, parts.names, parts.parents, parts.starts, parts.ends, strict=True
-        ):
-            if not name or end - start > _FEW:
-                same = 0
-            if low:
-                low.append(min(score, low[parent]))
-                total.append(total[parent] + score - NOTHING)
-                often.append(max(same, often[parent]))
-            else:
-                low.append(score)
-                total.append(score - NOTHING)
-                often.append(same)
+        low, total = [own[0]], [own[0] - 2 * NOTHING]
+        often = [repeats[0] if parts.names[0] and self._count <= _FEW else 0]
+        around = zip(own, repeats, parts.names, parts.parents, parts.starts, parts.ends, strict=True)
+        next(around)
+        for score, same, name, parent, start, end in around:
+            least, most = low[parent], often[parent]
+            low.append(score if score < least else least)
+            total.append(total[parent] + score - NOTHING)
+            often.append(same if same > most and name and end - start <= _FEW else most)
         # A block that stands alone in a part adds what that is called.
-        column = [own[part] if name is None else judged[name] for part, name in zip(above, alone, strict=True)]
-        columns["own"] = bytes(column)
-        columns["low"] = bytes([a if a < b else b for a, b in zip(column, spread(low), strict=True)])
-        sums = [
-            total[part] if name is None else total[part] + score - NOTHING
-            for part, name, score in zip(above, alone, column, strict=True)
-        ]
+        scores = list(map(judged.__getitem__, alone))
+        sums = map(add, map(total.__getitem__, above), scores)
         columns["sum"] = bytes([0 if n < -256 else 255 if n > 254 else (n >> 1) + NOTHING for n in sums])
-        column = [repeats[part] if name is None else sizes[name] for part, name in zip(above, alone, strict=True)]
-        columns["repeats"] = bytes(column)
+        sames = list(map(sizes.__getitem__, alone))
         columns["often"] = bytes(
-            [a if name and a > b else b for name, a, b in zip(alone, column, spread(often), strict=True)]
+            [a if a > b and name else b for name, a, b in zip(alone, sames, spread(often), strict=True)]
         )
-        flags = bytes([a or b for a, b in zip(parts.own_flags, spread(parts.flags), strict=True)])
+        for block in parts.loose:
+            scores[block], sames[block] = own[above[block]], repeats[above[block]]
+        columns["own"] = bytes(scores)
+        columns["low"] = bytes([a if a < b else b for a, b in zip(scores, spread(low), strict=True)])
+        columns["repeats"] = bytes(sames)
+        flags = bytes(parts.own_flags)
         for bit, table in enumerate(_BITS):
             columns[f"in{bit}"] = flags.translate(table)
-        columns["up1_own"] = spread(own)
+        columns["up1_own"], columns["up2_own"] = parts.above_blocks(own, 2)
         columns["up1_repeats"] = spread(repeats)
-        columns["up2_own"] = spread([own[parent] for parent in parts.parents])
-        columns["page_repeats"] = bytes((size(max(alike.values())),)) * self._count
+        self.page["page_repeats"] = size(max(alike.values()))
 
     def _sizes(self, hints: Hints) -> None:
         """How much text there is before each block, in the parts around it and in the page, and of which kind."""
-        parts, columns, spread = self._parts, self.columns, self._parts.of_blocks
+        parts, columns, spread, above = self._parts, self.columns, self._parts.of_blocks, self._parts.above_blocks
         chars = [0, *accumulate(self._lengths)]
         links = [0, *accumulate(self._reading.linked)]
         prose = [0, *accumulate(self._prose)]
@@ -176,24 +174,18 @@ class Features:
         half: list[int] = []
         for part, parent in zip(proses, parts.parents, strict=True):
             half.append(half[parent] + 1 if half and part * 2 < total_prose else 0)
-        columns["half"] = bytes(
-            [
-                n if name is None else n + 1 if part * 2 < total_prose else 0
-                for n, name, part in zip(spread(half), parts.alone, self._prose, strict=True)
-            ]
-        )
-        columns["up1_share"] = spread(share)
+        column = bytearray(spread([n + 1 for n in half]))
+        if max(self._prose) * 2 >= total_prose:
+            for block, n in enumerate(self._prose):
+                if n * 2 >= total_prose:
+                    column[block] = 0
+        for block in parts.loose:
+            column[block] = half[parts.above[block]]
+        columns["half"] = bytes(column)
         columns["up1_many"] = spread([size(end - start) for start, end in spans])
-        columns["up1_prose"] = spread(long)
-        columns["up1_link"] = spread(link)
-        up = parts.parents
-        columns["up2_share"] = spread([share[part] for part in up])
-        columns["up2_prose"] = spread([long[part] for part in up])
-        columns["up2_link"] = spread([link[part] for part in up])
-        up = [up[part] for part in up]
-        columns["up3_share"] = spread([share[part] for part in up])
-        columns["up3_link"] = spread([link[part] for part in up])
-        columns["up4_share"] = spread([share[parts.parents[part]] for part in up])
+        columns["up1_share"], columns["up2_share"], columns["up3_share"], columns["up4_share"] = above(share, 4)
+        columns["up1_prose"], columns["up2_prose"] = above(long, 2)
+        columns["up1_link"], columns["up2_link"], columns["up3_link"] = above(link, 3)
         self._page(total, links[-1], prose[-1], hints)
         self._top(prose)
         self._title(hints.titles)
@@ -211,11 +203,11 @@ class Features:
         at = top
         while at:
             at = parts.parents[at]
-            levels[at] = len(levels)
+            levels[at] = min(len(levels), 255)
         up: list[int] = []
         for part, parent in enumerate(parts.parents):
             up.append(levels[part] if part in levels else up[parent])
-        columns["top_up"] = parts.of_blocks([min(n, 255) for n in up])
+        columns["top_up"] = parts.of_blocks(up)
         columns["rival"] = parts.of_blocks([n * 255 // (most or 1) for n in direct])
         # From its first prose to its last.
         start, end = parts.starts[top], parts.ends[top]
@@ -224,32 +216,32 @@ class Features:
         columns["top_gap"] = _far(start)[::-1] + bytes(end - start) + _far(count - end)
         columns["top_side"] = b"\0" * start + b"\1" * (end - start) + b"\2" * (count - end)
         total = prose[-1] or 1
-        columns["page_top"] = bytes((most * 255 // total,)) * count
-        columns["page_after"] = bytes(((prose[-1] - prose[end]) * 255 // total,)) * count
+        self.page["page_top"] = most * 255 // total
+        self.page["page_after"] = (prose[-1] - prose[end]) * 255 // total
 
     def _title(self, titles: str) -> None:
         """Where each block stands towards the heading that says what the page is called."""
         columns, count, texts = self.columns, self._count, self._reading.texts
         found, kind = -1, 0
-        for at, tag in enumerate(self._tags):
-            if tag in TITLES:
-                text = texts[at]
-                if len(text) > _NAMELESS and " ".join(text.lower().split()) in titles:
-                    found, kind = at, 2
-                    break
-                if found < 0 and tag == "h1":
-                    found, kind = at, 1
+        for heading in _TITLE.finditer(columns["kind"]):
+            at = heading.start()
+            text = texts[at]
+            if len(text) > _NAMELESS and " ".join(text.lower().split()) in titles:
+                found, kind = at, 2
+                break
+            if found < 0 and heading[0] == _FIRST:
+                found, kind = at, 1
         if found < 0:
             columns["title_gap"] = b"\xff" * count
         else:
             columns["title_gap"] = _far(found)[::-1] + b"\0" + _far(count - found - 1)
-        columns["page_title"] = bytes((kind,)) * count
+        self.page["page_title"] = kind
 
     def _page(self, total: int, linked: int, prose: int, hints: Hints) -> None:
         """What is the same for all blocks: what kind of page it is."""
         columns, count, tags = self.columns, self._count, self._reading.tags
         kinds = columns["kind"]
-        page = {
+        self.page |= {
             "page_chars": size(total >> 4),
             "page_blocks": size(count),
             "page_link": linked * 255 // total,
@@ -266,8 +258,6 @@ class Features:
             "hint1": hints.has_article,
             "hint2": hints.has_product,
         }
-        for name, value in page.items():
-            columns[name] = bytes((value,)) * count
 
     def _neighbours(self) -> None:
         """What stands before and after each block."""

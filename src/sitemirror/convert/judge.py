@@ -1,8 +1,8 @@
 """Judges all blocks of a page at once by a small model: boosted trees that ask the same question of every block.
 
-Each tree asks a few questions (is this column over that number?) and the answers of one block, as bits of a number,
-name its leaf. Python's integers and `bytes.translate` then work on a whole column at a time, which is what makes
-hundreds of trees affordable without a library: the cost hardly grows with the number of blocks.
+Each tree asks a few questions (is this column over that number?) of a block or of its page, and the answers, as bits of
+a number, name its leaf. Python's integers and `bytes.translate` then work on a whole column at a time, which is what
+makes hundreds of trees affordable without a library: the cost hardly grows with the number of blocks.
 
 `content_model.json` is made by `bench/quality/train_content.py` from WCXB (Murrough Foley, 2026, CC-BY-4.0) and the
 article-extraction-benchmark (Zyte, MIT).
@@ -44,21 +44,19 @@ class Model:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_layout", Layout(self.questions, self.trees))
 
-    def odds(self, columns: Mapping[str, bytes], count: int) -> list[float]:
+    def odds(self, columns: Mapping[str, bytes], page: Mapping[str, int], count: int) -> list[float]:
         """For each block the logarithm of the odds that it is content."""
         from_bytes = int.from_bytes
         answers = self._answers(columns, count)
+        known = self._layout.known(page)
         every_other = from_bytes(b"\xff\0" * (count // 2 + 1), "little")
-        even = odd = 0  # sums of two bytes each, of every other block
-        for group in self._layout.groups:
-            worth = 0
-            for pick, leaves in group:
-                leaf = 0
-                for answer in pick(answers):
-                    leaf |= answer
-                worth += from_bytes(leaf.to_bytes(count, "little").translate(leaves), "little")
+        even = both = 0  # sums that take two bytes of every other block; of all blocks, which lie over each other
+        for asked, pick, leaves in self._layout.groups:
+            leaf = sum(pick(answers)).to_bytes(count, "little")
+            worth = from_bytes(leaf.translate(leaves[known & asked]), "little")
+            both += worth
             even += worth & every_other
-            odd += worth >> 8 & every_other
+        odd = both - even >> 8
         half = count // 2 + 1
         sums = [0] * (half * 2)
         sums[::2] = unpack(f"<{half}H", even.to_bytes(half * 2, "little"))
@@ -68,17 +66,14 @@ class Model:
 
     def _answers(self, columns: Mapping[str, bytes], count: int) -> list[int]:
         """What all blocks answer to each question, in the order of the layout: a byte a block, with one bit of it."""
-        ones = int.from_bytes(b"\1" * count, "little")
+        from_bytes = int.from_bytes
+        ones = from_bytes(b"\1" * count, "little")
         masks = [ones << bit for bit in range(8)]
-        answers = []
+        answers = [0]
         for name, packs in self._layout.columns:
             column = columns[name]
-            is_same = not column.lstrip(column[:1])  # as all are that are about the page
             for asked in packs:
-                if is_same:
-                    packed = ones * asked.table[column[0]]
-                else:
-                    packed = int.from_bytes(column.translate(asked.table), "little")
+                packed = from_bytes(column.translate(asked.table), "little")
                 for bit in asked.bits:
                     answers.append(packed & masks[bit])  # noqa: PERF401 - they are few, and a list of their own is dearer
         return answers

@@ -13,7 +13,7 @@ NOTHING: Final = 128  # what a word says that says nothing; more speaks for cont
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+")
 _SMALL: Final = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz" else 32 for sign in range(256))
 _REMEMBERED: Final = 10_000  # names, or texts
-_TOLD: Final = 120  # characters of a block that is told by what it begins with, and of what is remembered
+TOLD: Final = 120  # characters of a block that is told by what it begins with, and of what is remembered
 _BEGINNING: Final = 40  # characters of that
 
 
@@ -26,7 +26,7 @@ class _Judged(dict[str, int]):
 
     def __missing__(self, text: str) -> int:
         found = self._judge(text)
-        if len(text) < _TOLD:
+        if len(text) < TOLD:
             if len(self) >= _REMEMBERED:
                 self.clear()
             self[text] = found
@@ -56,7 +56,7 @@ class Lexicon:
 
     def _text(self, text: str) -> int:
         total, get = NOTHING, self.words.get
-        if len(text) < _TOLD:
+        if len(text) < TOLD:
             for word in first_words(text):
                 total += get(word, 0)
         return _byte(total)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
-from typing import Final
+from typing import Final, cast
 
 from sitemirror.convert.blocks import Reading
 
@@ -43,6 +42,7 @@ _ROLES: Final = {
     "list": _FLAGS["ul"],
 }
 _BYTE: Final = 256
+_LEVELS: Final = 4  # around a block that are looked at
 
 
 class Parts:
@@ -51,7 +51,7 @@ class Parts:
     Those that hold several blocks are in lists of their own; the others are what single blocks stand alone in.
     """
 
-    __slots__ = ("_above", "above", "alone", "ends", "flags", "names", "own_flags", "parents", "starts")
+    __slots__ = ("_levels", "above", "alone", "ends", "flags", "loose", "names", "own_flags", "parents", "starts")
 
     def __init__(self, reading: Reading) -> None:
         count = len(reading.texts)
@@ -62,17 +62,22 @@ class Parts:
         # elements are called, and what they and all around them are.
         self.starts, self.ends, self.parents = [0], [count], [0]
         self.names, self.flags = [reading.names[0]], [own[0] or 0]
-        # Of each block what the part is called, and is, that holds nothing else; None and 0 where there is none.
-        self.alone: list[str | None] = [None] * count
+        # Of each block what the part is called that holds nothing else, and what it is in; few blocks have none.
         self.own_flags = [0] * count
-        part_of = self._read(reading, own)
+        alone: list[str | None] = [None] * count
+        part_of = self._read(reading, own, alone)
         self.above = [part_of[owner] for owner in reading.owners]  # of each block the part that holds more than it
-        self._above = bytes(self.above) if len(self.starts) <= _BYTE else None
+        self.loose = [block for block, name in enumerate(alone) if name is None] if None in alone else []
+        for block in self.loose:
+            alone[block] = ""
+            self.own_flags[block] = self.flags[self.above[block]]
+        self.alone = cast("list[str]", alone)
+        self._levels = _levels(bytes(self.above), self.parents) if len(self.starts) <= _BYTE else []
 
-    def _read(self, reading: Reading, own: Sequence[int | None]) -> list[int]:
+    def _read(self, reading: Reading, own: Sequence[int | None], alone: list[str | None]) -> list[int]:
         """Fills the lists, and tells which part with several blocks each element is in."""
         starts, ends, parents, names, flags = self.starts, self.ends, self.parents, self.names, self.flags
-        alone, own_flags = self.alone, self.own_flags
+        own_flags = self.own_flags
         one = 1 if len(alone) > 1 else 0  # A page of one block has no other part.
         part_of = [0]
         elements = zip(own, reading.names, reading.parents, reading.starts, reading.ends, strict=True)
@@ -109,7 +114,25 @@ class Parts:
 
     def of_blocks(self, values: Sequence[int]) -> bytes:
         """For each block what the part above it has. Values are bytes."""
-        if self._above is not None:
-            return self._above.translate(bytes(values).ljust(_BYTE))
+        return self.above_blocks(values, 1)[0]
+
+    def above_blocks(self, values: Sequence[int], levels: int) -> list[bytes]:
+        """For each block what the part above it has, what the one above that has, and so on, up to four."""
+        if self._levels:
+            table = bytes(values).ljust(_BYTE)
+            return [above.translate(table) for above in self._levels[:levels]]
+        found = []
         above = self.above
-        return bytes(itemgetter(*above, 0)(values)[: len(above)])
+        for _ in range(levels):
+            found.append(bytes([values[part] for part in above]))
+            above = [self.parents[part] for part in above]
+        return found
+
+
+def _levels(above: bytes, parents: Sequence[int]) -> list[bytes]:
+    """For each block the part above it, the one above that, and so on."""
+    table = bytes(parents).ljust(_BYTE)
+    levels = [above]
+    for _ in range(_LEVELS - 1):
+        levels.append(levels[-1].translate(table))
+    return levels
