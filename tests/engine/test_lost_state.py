@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from sitemirror import verify
@@ -204,4 +207,19 @@ async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, r
         log.write(f"{site.url}/d/\n")
     assert (await run(index=True)).successful == 1
     assert copy.pages["/d"]["path"] == "d/index.md"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("table", ["page", "edge", "sitemap"])
+async def test_a_state_that_lacks_a_part_is_made_anew(site: Site, run: Mirror, copy: Copy, table: str) -> None:
+    """It is put aside as a damaged one is, and nothing is fetched twice."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.sitemap(urls=["/a"])
+    await run()
+    with closing(sqlite3.connect(copy.folder / "_state.sqlite3")) as db:
+        db.execute(f"DROP TABLE {table}")
+    asked = len(site.requests_for("/a"))
+    report = await run()
+    assert (report.status, report.successful) == (RunStatus.OK, 1)
+    assert len(site.requests_for("/a")) == asked
     assert verify(copy.folder).status is RunStatus.OK

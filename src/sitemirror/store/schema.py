@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from enum import IntEnum
 from typing import Final
@@ -186,3 +187,5 @@ CREATE TABLE sitemap (
 );
 CREATE INDEX sitemap_pending ON sitemap (id) WHERE status = 'pending';
 """
+
+TABLES: Final = tuple(re.findall(r"CREATE TABLE (\w+)", SCHEMA))

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.store.intake import settle
-from sitemirror.store.schema import CACHE, SCHEMA, VERSION
+from sitemirror.store.schema import CACHE, SCHEMA, TABLES, VERSION
 
 
 class StateUnusable(Exception):
@@ -97,6 +97,7 @@ class State:
             elif version != VERSION:
                 raise StateUnusable(f"made by another version of sitemirror (state version {version})")
             db.execute("PRAGMA synchronous=NORMAL")
+            db.execute(f"SELECT 1 FROM {', '.join(TABLES)} LIMIT 0")  # All are there.
             db.execute("SELECT count(*) FROM meta").fetchone()
             db.execute("SELECT max(id) FROM url").fetchone()
             settle(db)
