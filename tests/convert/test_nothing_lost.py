@@ -69,6 +69,12 @@ def test_code_that_can_be_tried_out_is_a_listing(field: str, expected: str) -> N
     assert markdown(f"<p>Text.</p><div>{field}</div>") == f"Text.\n\n{expected}".rstrip("\n") + "\n"
 
 
+def test_a_button_around_a_link_is_the_link() -> None:
+    """MyST's show more of what they lead to, to who points at them."""
+    html = '<p>See <button><a href="#fig">Figure 1</a></button>, or</p><p><button><a href="/b">B</a></button></p>'
+    assert markdown(html) == "See [Figure 1](#fig), or\n\n[B](https://example.com/b)\n"
+
+
 @pytest.mark.parametrize(
     "html",
     [

@@ -249,3 +249,24 @@ def test_what_a_line_cannot_hold_is_no_fraction(name: str, above: str, below: st
     """Powers, links, several columns, and names that only sound like it."""
     table = f"<table><tr><td>{above}</td></tr><tr><td>{below}</td></tr></table>"
     assert not re.search(r"\w/\w|\)/", markdown(f"<div class={name}>{table}</div>").replace("example.com/", ""))
+
+
+def test_boxes_that_are_called_a_table_are_one() -> None:
+    """What a screen reader is told to be a table is read as one."""
+    html = (
+        '<div role="table"><div role="rowgroup"><div role="row"><span role="columnheader">A</span>'
+        '<span role="columnheader">B</span></div></div><div><div role="row"><div role="cell"><p>1</p></div>'
+        '<div role="cell"><ul><li>x</li><li>y</li></ul></div></div></div></div>'
+    )
+    assert markdown(html) == "| A | B |\n| --- | --- |\n| 1 | - x<br>- y |\n"
+
+
+def test_boxes_with_more_than_cells_are_no_table() -> None:
+    """A word beside the cells would be lost."""
+    row = '<div role="row"><div role="cell">1</div><div role="cell">2</div></div>'
+    assert markdown(f'<div role="table"><p>Word</p>{row}{row}</div>') == "Word\n\n1\n\n2\n\n1\n\n2\n"
+
+
+def test_org_names_the_side_of_a_column() -> None:
+    """By a class of its own."""
+    assert markdown('<table><tr><th class="org-right">A<th>B<tr><td>1<td>2</table>').splitlines()[1] == "| ---: | --- |"

@@ -12,6 +12,7 @@ from turbohtml import Element, Text
 from sitemirror.convert.headings import HEADINGS
 
 FIELDS: Final = ("input", "select", "datalist", "textarea", "canvas", "dialog")
+_TICKED: Final = ("checkbox", "switch")
 _IN_NO_BUTTON: Final = (*HEADINGS, "pre", "table", "ul", "ol", "blockquote")
 _MADE_OF_BUTTONS: Final = (*HEADINGS, "summary", "dt")
 _OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordion-target", "data-collapse-toggle")
@@ -51,11 +52,15 @@ def shape_button(button: Element, named: Callable[[str], Element | None]) -> Non
     parent = button.parent
     if isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS:
         button.unwrap()
-    elif button.attr("role") == "tab":
+    elif (role := button.attr("role")) == "tab":
         button.tag = "p"
+    elif role in _TICKED and (item := button.closest("li")) is not None:
+        is_done = button.attr("aria-checked") == "true"
+        button.decompose()
+        item.insert(0, Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"}))
     elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
-    elif _is_in_sentence(button):
+    elif _is_in_sentence(button) or _holds_link(button):
         button.unwrap()
     elif _holds_prose(button):
         button.tag = "div"
@@ -89,7 +94,9 @@ def _is_wrapper(button: Element) -> bool:
     is_part = isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS
     if is_part or button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         return True
-    return _is_in_sentence(button) or _holds_prose(button) or _CALL.match(button.text.strip()) is not None
+    if _is_in_sentence(button) or _holds_link(button):
+        return True
+    return _holds_prose(button) or _CALL.match(button.text.strip()) is not None
 
 
 def _is_in_sentence(button: Element) -> bool:
@@ -100,6 +107,12 @@ def _is_in_sentence(button: Element) -> bool:
     if _GOES_ON.match(after.data) is None:
         return False
     return len(before.data.split()) + len(after.data.split()) >= _SENTENCE
+
+
+def _holds_link(button: Element) -> bool:
+    """Whether it is there to show more of what its link leads to, to who points at it."""
+    link = button.find("a", href=True)
+    return link is not None and bool(link.text.strip())
 
 
 def _holds_prose(button: Element) -> bool:

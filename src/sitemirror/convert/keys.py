@@ -70,7 +70,9 @@ def shape_above(element: Element) -> bool:
 
 
 def set_apart(element: Element) -> bool:
-    """Puts a blank after a word that only a style sheet keeps away from the next one."""
+    """Puts blanks around a word that only a style sheet keeps away from the next one."""
+    if isinstance(element.previous_sibling, Element):
+        element.insert_before(Text(" "))
     element.insert_after(Text(" "))
     return True
 

@@ -14,8 +14,8 @@ from sitemirror.convert.code_lines import CHANGED, REMOVED, drop_counted, part_l
 from sitemirror.convert.languages import language_of
 
 _LINE_NUMBERS: Final = (
-    "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln, .source-line-no, "
-    ".sourceLineNo, span.line-numbers, td.line-numbers)"
+    "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln, .linenr, "
+    ".source-line-no, .sourceLineNo, span.line-numbers, td.line-numbers)"
 )
 _NOT_COPIED: Final = "span[style*=user-select]"  # Hugo's numbers, where it writes styles and no classes
 _MORE_THAN_TEXT: Final = ":not(code)"
@@ -68,8 +68,11 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             _drop_numbers(pre)
         if "\n" not in text:
             part_lines(pre)
-        for button in list(pre.iter_elements(_BUTTONS)):
-            button.decompose()
+        for part in list(pre.iter_elements((*_BUTTONS, "details"))):
+            if part.tag == "details":
+                _unfold(part)
+            else:
+                part.decompose()
     language = language_of(code, names) if code is not None else None
     here: Node | None = pre
     # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
@@ -87,6 +90,14 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     for part in (pre,) if code is None else (pre, code):
         if language is not None:
             part.attrs["class"] = f"language-{language}" if language else ""
+
+
+def _unfold(lines: Element) -> None:
+    """Shows lines of code that were folded away; Expressive Code tells above them how many there are."""
+    summary = lines.find("summary")
+    if summary is not None and "ec-section" in (lines.attr("class") or ""):
+        summary.decompose()
+    lines.tag = "div"
 
 
 def _drop_label(pre: Element, language: str) -> None:

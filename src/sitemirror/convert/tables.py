@@ -34,9 +34,9 @@ _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
 _SIDES: Final = {"right": "r", "end": "r", "center": "c", "middle": "c"}
 _ALIGNED_BY_STYLE: Final = re.compile(r"text-align\s*:\s*(\w+)", re.I)
-# Bootstrap's and MyST's, Asciidoctor's, WordPress's, Doxygen's.
+# Bootstrap's and MyST's, Asciidoctor's, WordPress's, Org's, Doxygen's.
 _ALIGNED_BY_CLASS: Final = re.compile(
-    r"(?<![\w:-])(?:text-|halign-|has-text-align-|markdownTable(?:Head|Body))(right|center|end)(?![\w-])", re.I
+    r"(?<![\w:-])(?:text-|halign-|has-text-align-|org-|markdownTable(?:Head|Body))(right|center|end)(?![\w-])", re.I
 )
 _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
 _IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
