@@ -164,3 +164,20 @@ def test_org_numbers_lines_with_a_colon() -> None:
 def test_more_ways_to_name_a_language(attributes: str, language: str) -> None:
     """MDN's, of code that is not checked, and DocC's."""
     assert markdown(f"<pre {attributes}>x</pre>") == f"```{language}\nx\n```\n"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<div class="syntaxhighlighter php"><table><tr><td class="gutter"><div>1</div><div>2</div>'
+        '</td><td class="code"><div class="container"><div class="line"><code>a</code></div><div class="line">'
+        "<code>&nbsp;&nbsp;</code><code>b</code></div></div></td></tr></table></div>",
+        '<div class="enlighter"><div class=""><div><span>a</span></div></div><div class=""><div>  b</div></div></div>',
+        '<table class="crayon-table"><tr><td><div class="crayon-pre"><div class="crayon-line">a</div>'
+        '<div class="crayon-line">  b</div></div></td></tr></table>',
+    ],
+    ids=["SyntaxHighlighter", "Enlighter", "Crayon"],
+)
+def test_code_that_plug_ins_have_drawn_is_code(html: str) -> None:
+    """A box for each line, with or without its number, is one block of code."""
+    assert markdown(html) == "```\na\n  b\n```\n"

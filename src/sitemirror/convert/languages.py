@@ -48,7 +48,12 @@ _ARRANGES: Final = re.compile(
     r"select|selector|switch|switcher|tabs?|title|toggle|toolbar|view|viewer|wrap|wrapper)$",
     re.I,
 )
-_OTHER_NAMES: Final = {"html-basic": "html", "html-erb": "erb", "xml-svg": "svg"}  # GitHub's, for what others shorten
+_OTHER_NAMES: Final = {
+    "html-basic": "html",
+    "html-erb": "erb",
+    "xml-svg": "svg",
+    "jscript": "javascript",
+}  # GitHub's and SyntaxHighlighter's
 _SHORT_NAMES: Final = frozenset(("c", "r", "js", "ts", "go", "py", "rb", "rs", "cs", "sh", "kt", "hs", "md"))
 
 

@@ -24,6 +24,7 @@ _MORE_THAN_COLOUR: Final = (
     ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
 )
 _POPUPS: Final = ".twoslash-popup-container"  # the type of a name, for who points at it
+_LINES_BESIDE: Final = "td.code > .container > .line"  # SyntaxHighlighter's, beside their numbers
 _IN_A_WRAPPER: Final = 5  # elements and texts, at most
 _COLOURING: Final = re.compile(r"</?(?:font|span|b|strong|i|em|u|a)(?: [^<>]*)?>")
 _BREAK: Final = re.compile(r"<br ?/?>")
@@ -157,7 +158,7 @@ def shape_lines(element: Element) -> None:
     """Makes a code block of an element that draws one: a line of code in each of its own elements, or rows."""
     for row in element.select("tr + tr"):
         row.insert(0, Text("\n"))
-    lines = [child for child in element if isinstance(child, Element)]
+    lines = element.select(_LINES_BESIDE) or [child for child in element if isinstance(child, Element)]
     text = "\n".join(line.text.rstrip("\n") for line in lines) if lines else element.text
     element.clear()
     element.tag = "pre"
