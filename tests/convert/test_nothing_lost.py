@@ -245,3 +245,19 @@ def test_text_for_readers_without_scripts_in_many_pieces() -> None:
     pieces = "".join(f"<noscript><p>Piece {number} of what there is to read.</p></noscript>" for number in range(40))
     text = markdown(f"<div id=app></div>{pieces}")
     assert all(f"Piece {number} of" in text for number in range(40))
+
+
+def test_what_a_response_is_called_stays() -> None:
+    """Redoc has each in a button, with its status and what that means."""
+    html = "<h3>Responses</h3><div><button><strong>200 </strong><div><p>OK</p></div></button></div><button>Try</button>"
+    assert markdown(html) == "### Responses\n\n**200**\n\nOK\n"
+
+
+def test_what_yard_says_of_a_parameter_stands_beside_it() -> None:
+    """A box that is in the line by its style; one with several paragraphs or a list stays below."""
+    page = (
+        '<div id="content"><h1>C</h1><div class="box_info"><dl><dt>In:</dt></dl></div><ul><li><span>x</span> — '
+        '<div class="inline">{}</div></li></ul></div>'
+    )
+    assert "* x — the *x*\n" in markdown(page.format("<p>the <em>x</em></p>"))
+    assert "* x —\n\n  a\n\n  b\n" in markdown(page.format("<p>a</p><p>b</p>"))

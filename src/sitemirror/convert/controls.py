@@ -19,6 +19,7 @@ _OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordi
 _OPENING: Final = re.compile("accordion|collaps|disclosure|spoiler", re.I)
 # What a call of an API is named by, in references that unfold it.
 _CALL: Final = re.compile(r"(?:get|post|put|patch|delete|head|options|trace)\s*/", re.I)
+_STATUS: Final = re.compile(r"[1-5](?:\d\d|XX)(?!\d)")  # of a response
 _GOES_ON: Final = re.compile(r"\s*[\w.,;:!?)(]")
 _SENTENCE: Final = 3  # words around a button that are more than its label
 _PROSE: Final = 4  # words in a button that are more than its name
@@ -117,7 +118,9 @@ def _holds_link(button: Element) -> bool:
 
 def _holds_prose(button: Element) -> bool:
     """Whether it says something with weight and something else besides: what a response means, not what to press."""
-    if next(button.iter_elements(("p", "strong")), None) is None or len(button.text.split()) < _PROSE:
+    if next(button.iter_elements(("p", "strong")), None) is None:
+        return False
+    if len(button.text.split()) < _PROSE and _STATUS.match(button.text.strip()) is None:
         return False
     return len(list(islice(button.stripped_strings, 2))) > 1
 

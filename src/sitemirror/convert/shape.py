@@ -45,6 +45,7 @@ from sitemirror.convert.keys import (
     shape_raised,
     shape_reading,
     shape_step,
+    shape_within,
 )
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import (
@@ -363,6 +364,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "raised": _alone(shape_above),
     "unsaid": _alone(leave_out),
     "apart": _alone(set_apart),
+    "within": _alone(shape_within),
     "headline": _headline,
     "listing": _lines,
     "source": _source,
