@@ -247,6 +247,15 @@ def test_text_for_readers_without_scripts_in_many_pieces() -> None:
     assert all(f"Piece {number} of" in text for number in range(40))
 
 
+def test_a_call_that_is_a_link_is_one_line() -> None:
+    """Swagger UI's, which unfold what can be asked and answered."""
+    html = (
+        '<button aria-expanded="true"><span>POST</span><div><span><a href="#/pet"><span>/pet</span></a></span>'
+        "<div>Add a pet</div></div></button><p>x</p>"
+    )
+    assert markdown(html) == "**POST [/pet](#/pet) Add a pet**\n\nx\n"
+
+
 def test_what_a_response_is_called_stays() -> None:
     """Redoc has each in a button, with its status and what that means."""
     html = "<h3>Responses</h3><div><button><strong>200 </strong><div><p>OK</p></div></button></div><button>Try</button>"

@@ -61,17 +61,20 @@ def shape_button(button: Element, named: Callable[[str], Element | None]) -> Non
         item.insert(0, Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"}))
     elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
-    elif _is_in_sentence(button) or _holds_link(button):
+    elif _is_in_sentence(button):
         button.unwrap()
     elif _holds_prose(button):
         button.tag = "div"
     elif (is_call := _CALL.match(button.text.strip()) is not None) or _opens_content(button, named):
-        for part in button.select(":scope > * + *") if is_call else ():
-            part.insert_before(Text(" "))  # They stand apart by nothing but their style.
+        for part in button.select(":scope > * + *, div, p") if is_call else ():
+            part.insert_before(Text(" "))  # They stand apart by nothing but their style, on one line.
+            part.tag = "span" if part.tag in ("div", "p") else part.tag
         for part in list(button.iter_elements(("b", "strong"))):
             part.unwrap()  # Twice as strong is no stronger.
         button.wrap_children(Element("strong"))
         button.tag = "p"
+    elif _holds_link(button):
+        button.unwrap()
     else:
         button.decompose()
 
