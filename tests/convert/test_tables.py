@@ -270,3 +270,22 @@ def test_boxes_with_more_than_cells_are_no_table() -> None:
 def test_org_names_the_side_of_a_column() -> None:
     """By a class of its own."""
     assert markdown('<table><tr><th class="org-right">A<th>B<tr><td>1<td>2</table>').splitlines()[1] == "| ---: | --- |"
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("<h4>H</h4>t", "H<br>t"),
+        ("<details><summary>S</summary>t</details>", "S<br>t"),
+        ("<figure><img src=/i alt=I><figcaption>C</figcaption></figure>", "![I](https://example.com/i)<br>C"),
+    ],
+)
+def test_what_has_a_line_of_its_own_has_it_in_a_cell(cell: str, said: str) -> None:
+    """Headings, what a fold is called, and captions."""
+    assert markdown(f"<table><tr><th>A<th>B<tr><td>{cell}<td>x</table>").splitlines()[-1] == f"| {said} | x |"
+
+
+def test_a_caption_of_several_lines_stands_above_its_table() -> None:
+    """Its headings and paragraphs are no cells."""
+    html = "<table><caption><h3>H</h3><p>a<br>b</p></caption><tr><th>A<th>B<tr><td>1<td>2</table>"
+    assert markdown(html) == "### H\n\na\\\nb\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n"

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from turbohtml import Element, Node
 
 from sitemirror.convert.admonitions import shape_admonition, shape_undrawn
+from sitemirror.convert.boxed_tables import shape_grid, shape_spoken_table
 from sitemirror.convert.cards import shape_card
 from sitemirror.convert.code_spans import shape_code, shape_output, shape_typed
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
@@ -57,8 +58,7 @@ from sitemirror.convert.listings import (
 )
 from sitemirror.convert.marks import end_of_details, folded, pins, unfolded
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
-from sitemirror.convert.spoken_tables import shape_spoken_table
-from sitemirror.convert.tables import flatten, shape_grid, shape_menu, shape_quote, shape_table
+from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_table
 from sitemirror.convert.tabs import SHOELACE, shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.titles import line_of

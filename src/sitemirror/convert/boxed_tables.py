@@ -1,4 +1,4 @@
-"""Tables whose rows and cells are boxes, which only their roles tell to a screen reader."""
+"""Tables whose rows and cells are boxes: by what a screen reader is told of them, or by a style sheet alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sitemirror.convert.tables import shape_table
 _INNER: Final = "[role=table], table"
 _ROWS: Final = "[role=row]"
 _CELLS: Final = "[role=cell], [role=gridcell], [role=columnheader], [role=rowheader]"
+_MAX_COLUMNS: Final = 100  # Wider ones are mistakes.
 _HEADERS: Final = ("columnheader", "rowheader")
 
 
@@ -40,6 +41,26 @@ def shape_spoken_table(box: Element) -> bool:
         cell.tag = "th" if cell.attr("role") in _HEADERS else "td"
     box.tag = "table"
     shape_table(box)
+    return True
+
+
+def shape_grid(grid: Element) -> bool:
+    """Makes a table of boxes that a style sheet arranges as one, with its header's boxes in front."""
+    boxes = [child for child in grid if isinstance(child, Element)]
+    width = sum(1 for box in boxes if "header" in (box.attr("class") or ""))
+    if not 0 < width <= _MAX_COLUMNS:
+        return False
+    between = [child for child in grid if not isinstance(child, Element)]
+    for start in range(0, len(boxes), width):
+        row = Element("tr")
+        grid.append(row)  # Before anything is put into it: what moves within one tree is not copied.
+        row.extend(boxes[start : start + width])
+    for box in boxes:
+        box.tag = "td"
+    for node in between:
+        node.extract()
+    grid.tag = "table"
+    shape_table(grid)
     return True
 
 
