@@ -106,7 +106,7 @@ def shape_signature(element: Element) -> None:
         link.extract()
     for line in list(element.iter_elements(_LINES)):
         line.insert_before(Text(_NEW_LINE))
-        if line.tag != "br":
+        if line.tag != "br" and line.next_sibling is not None:
             line.insert_after(Text(_NEW_LINE))
     text = _on_one_line(element.text.replace("\u200b", "").replace("\xa0", " "))
     if not text:
@@ -122,6 +122,8 @@ def shape_signature(element: Element) -> None:
 
 def _on_one_line(text: str) -> str:
     """The lines of a signature in one, without blanks where that joins a bracket and what is in it."""
+    if _NEW_LINE not in text:
+        return " ".join(text.split())
     first, *others = [" ".join(line.split()) for line in text.split(_NEW_LINE)]
     joined, last, has_opened = [first], first, False
     for line in filter(None, others):
