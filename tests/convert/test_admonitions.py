@@ -55,6 +55,44 @@ NOTES = {
         '<div class="hint-container tip"><p class="hint-container-title">Tips</p><p>B</p></div>',
         "> [!TIP]\n> B\n",
     ),
+    "GitBook": (
+        '<meta name="generator" content="GitBook"><div class="hint rounded-md bg-danger"><p>B</p></div>',
+        "> [!CAUTION]\n> B\n",
+    ),
+    "gitbook-cli": (
+        '<meta name="generator" content="GitBook"><blockquote class="hint hint-warning"><p>B</p></blockquote>',
+        "> [!WARNING]\n> B\n",
+    ),
+    "Sphinx": (
+        '<div class="admonition hint"><p class="admonition-title">Hint</p><p>B</p></div>',
+        "> [!TIP]\n> **Hint**\n>\n> B\n",
+    ),
+    "ReadMe with a sign": (
+        '<blockquote class="callout callout_info"><h3 class="callout-heading"><span class="callout-icon">📘</span>'
+        "<p>Mind</p></h3><p>B</p></blockquote>",
+        "> [!NOTE]\n> **Mind**\n>\n> B\n",
+    ),
+    "ReadMe with nothing else": (
+        '<blockquote class="callout callout_warn"><h3 class="callout-heading"><span class="callout-icon">🚧</span>'
+        "</h3><p>B</p></blockquote>",
+        "> [!WARNING]\n> B\n",
+    ),
+    "GitLab": (
+        '<div class="gl-alert gl-alert-danger"><div class="gl-alert-content"><h2 class="gl-alert-title">T</h2>'
+        '<div class="gl-alert-body"><p>B</p></div></div></div>',
+        "> [!CAUTION]\n> **T**\n>\n> B\n",
+    ),
+    "Docusaurus 2": (
+        '<div class="admonition admonition-tip alert alert--success"><div class="admonition-heading"><h5>'
+        '<span class="admonition-icon"><svg></svg></span>T</h5></div><div class="admonition-content"><p>B</p></div>'
+        "</div>",
+        "> [!TIP]\n> **T**\n>\n> B\n",
+    ),
+    "MDN": (
+        '<div class="notecard deprecated"><p><strong>Deprecated:</strong> B</p></div>',
+        "> [!WARNING]\n> **Deprecated:** B\n",
+    ),
+    "bookdown": ('<div class="rmdcaution"><p>B</p></div>', "> [!CAUTION]\n> B\n"),
     "by hand": ('<div class="note"><p><b>Important:</b></p><p>B</p></div>', "> [!IMPORTANT]\n> B\n"),
 }
 

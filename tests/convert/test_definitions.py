@@ -70,3 +70,23 @@ def test_what_old_versions_of_sphinx_declare_is_code(tag: str) -> None:
         f'<{tag} class="descname">f</{tag}><span>(</span><em>a</em>, <em>b=1</em><span>)</span></dt><dd>B</dd></dl>'
     )
     assert "- `class m.f(a, b=1)`\n\n  B\n" in markdown(html)
+
+
+def test_boxes_in_a_term_are_words_of_their_own() -> None:
+    """They stood on lines of their own."""
+    assert markdown("<dl><dt><a href=/a>A</a><div>12</div></dt><dd>B</dd></dl>").startswith(
+        "- **[A](https://example.com/a) 12**"
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "said"),
+    [
+        ("f(<dl><dd>a,</dd><dd>b,</dd></dl>)", "f(a, b,)"),
+        ("<div>@Old</div>f(<ol><li>a</li></ol>)", "@Old f(a)"),
+        ("<div>f ( a</div><div> )</div>", "f ( a )"),
+    ],
+)
+def test_a_signature_on_many_lines_is_one(html: str, said: str) -> None:
+    """With a blank for each end of a line, but for those at a bracket."""
+    assert markdown(f'<div class="sig-object">{html}</div>') == f"`{said}`\n"

@@ -76,3 +76,22 @@ def test_the_rule_above_a_box_of_notes_goes() -> None:
         "</ol></section>"
     )
     assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"
+
+
+def test_mdbook_lists_its_notes() -> None:
+    """Its newer releases number them in a list."""
+    html = (
+        '<link rel="stylesheet" href="css/chrome.css"><p>Text<sup class="footnote-reference" id="fr-1-1">'
+        '<a href="#footnote-1">1</a></sup>.</p><hr><ol class="footnote-definition"><li id="footnote-1">'
+        '<p>The note. <a href="#fr-1-1">↩</a></p></li></ol>'
+    )
+    assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"
+
+
+def test_the_rule_above_notes_that_begin_with_a_number_goes() -> None:
+    """As bookdown writes it, whose chapters go on counting."""
+    html = (
+        '<p>Text<a href="#fn3" id="fnref3"><sup>3</sup></a>.</p><div class="footnotes"><hr><ol start="3"><li id="fn3">'
+        '<p>The note.<a href="#fnref3" class="footnote-back">↩︎</a></p></li></ol></div>'
+    )
+    assert markdown(html) == "Text[^3].\n\n[^3]: The note.\n"

@@ -140,3 +140,44 @@ def test_what_stands_above_code_and_is_not_its_language_stays() -> None:
 def test_a_word_of_a_sentence_is_no_label(html: str) -> None:
     """It says the same as the code block, but the sentence needs it."""
     assert "Python" in markdown(html)
+
+
+def test_lines_that_are_folded_away_are_code() -> None:
+    """Expressive Code says how many there are, which is no line."""
+    html = (
+        '<pre data-language="js"><code><div class="ec-line"><div class="code">a</div></div>'
+        '<details class="ec-section github"><summary><div class="code">1 collapsed line</div></summary>'
+        '<div class="ec-line"><div class="code">b</div></div></details></code></pre>'
+    )
+    assert markdown(html) == "```js\na\nb\n```\n"
+
+
+def test_org_numbers_lines_with_a_colon() -> None:
+    """They are no part of the code."""
+    html = '<pre class="src src-sh"><span class="linenr">1: </span>a\n<span class="linenr">2: </span>b\n</pre>'
+    assert markdown(html) == "```sh\na\nb\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "language"), [('class="brush: js-nolint"', "js"), ('data-syntax="swift"', "swift")]
+)
+def test_more_ways_to_name_a_language(attributes: str, language: str) -> None:
+    """MDN's, of code that is not checked, and DocC's."""
+    assert markdown(f"<pre {attributes}>x</pre>") == f"```{language}\nx\n```\n"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<div class="syntaxhighlighter php"><table><tr><td class="gutter"><div>1</div><div>2</div>'
+        '</td><td class="code"><div class="container"><div class="line"><code>a</code></div><div class="line">'
+        "<code>&nbsp;&nbsp;</code><code>b</code></div></div></td></tr></table></div>",
+        '<div class="enlighter"><div class=""><div><span>a</span></div></div><div class=""><div>  b</div></div></div>',
+        '<table class="crayon-table"><tr><td><div class="crayon-pre"><div class="crayon-line">a</div>'
+        '<div class="crayon-line">  b</div></div></td></tr></table>',
+    ],
+    ids=["SyntaxHighlighter", "Enlighter", "Crayon"],
+)
+def test_code_that_plug_ins_have_drawn_is_code(html: str) -> None:
+    """A box for each line, with or without its number, is one block of code."""
+    assert markdown(html) == "```\na\n  b\n```\n"

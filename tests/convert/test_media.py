@@ -191,3 +191,47 @@ def test_words_of_a_picture_that_is_not_shown_stand_apart(html: str, expected: s
     """Nobody can follow a data: address, so its words are said; they run together with none beside them."""
     picture = '<img src="data:image/png;base64,AAAA" alt="Save">'
     assert markdown(f"<p>{html.format(picture)}</p>") == f"{expected}\n"
+
+
+@pytest.mark.parametrize(
+    ("light", "dark"),
+    [
+        ('class="block dark:hidden"', 'class="hidden dark:block"'),
+        ('class="themedComponent_a1 themedComponent--light_b2"', 'class="themedComponent_a1 themedComponent--dark_c3"'),
+        ('class="only-light"', 'class="only-dark"'),
+        ('class="dark:sl-hidden"', 'class="light:sl-hidden"'),
+    ],
+)
+def test_a_picture_for_each_ground_is_one_picture(light: str, dark: str) -> None:
+    """A page shows one of the two, by its colours; alone, the one for dark ones is all there is."""
+    assert (
+        markdown(f'<p><img {light} src="/l" alt="L"><img {dark} src="/d" alt="D"></p>')
+        == "![L](https://example.com/l)\n"
+    )
+    assert markdown(f'<p><img {dark} src="/d" alt="D"></p>') == "![D](https://example.com/d)\n"
+
+
+def test_github_names_the_ground_in_the_address() -> None:
+    """In links of their own, as it makes of all pictures."""
+    html = (
+        '<p><a href="/l#gh-light-mode-only"><img src="/l#gh-light-mode-only" alt="L"></a>'
+        '<a href="/d#gh-dark-mode-only"><img src="/d#gh-dark-mode-only" alt="D"></a></p>'
+    )
+    assert "D" not in markdown(html)
+
+
+def test_numbers_of_remarks_stay_in_the_code() -> None:
+    """DocBook draws them; the remarks below the code count the same way."""
+    html = '<pre>a <img src="/1.png" alt="1">\nb <span><img src="/2.png" alt="(2)"></span></pre>'
+    assert markdown(html) == "```\na (1)\nb (2)\n```\n"
+
+
+def test_a_smile_is_a_character() -> None:
+    """WordPress draws them."""
+    assert markdown('<p>a <img src="/s.png" alt="😀" class="wp-smiley"> b</p>') == "a 😀 b\n"
+
+
+def test_a_picture_without_words_that_is_nowhere_else_says_nothing() -> None:
+    """nbconvert has words for every picture that nobody has described."""
+    alt = "No description has been provided for this image"
+    assert markdown(f'<p>a</p><img alt="{alt}" src="data:image/png;base64,AA==">') == "a\n"

@@ -178,6 +178,7 @@ def test_a_link_beside_the_trail_is_no_step() -> None:
         ('<meta name="DCTERMS.creator" content="D">', "author", "D"),
         ('<meta property="og:description" content="O"><meta name="description" content="M">', "description", "M"),
         ('<meta name="dc.description" content="D"><meta property="og:description" content="O">', "description", "O"),
+        ('<meta name="dcterms.date" content="2026-01-02">', "published", "2026-01-02"),
         ('<meta name="dcterms.modified" content="2026-01-02">', "modified", "2026-01-02"),
         ('<meta http-equiv="Content-Language" content="fr">', "language", "fr"),
         ('<meta name="dc.language" content="it"><meta property="og:locale" content="fr">', "language", "fr"),

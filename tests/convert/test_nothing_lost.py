@@ -69,6 +69,12 @@ def test_code_that_can_be_tried_out_is_a_listing(field: str, expected: str) -> N
     assert markdown(f"<p>Text.</p><div>{field}</div>") == f"Text.\n\n{expected}".rstrip("\n") + "\n"
 
 
+def test_a_button_around_a_link_is_the_link() -> None:
+    """MyST's show more of what they lead to, to who points at them."""
+    html = '<p>See <button><a href="#fig">Figure 1</a></button>, or</p><p><button><a href="/b">B</a></button></p>'
+    assert markdown(html) == "See [Figure 1](#fig), or\n\n[B](https://example.com/b)\n"
+
+
 @pytest.mark.parametrize(
     "html",
     [
@@ -239,3 +245,28 @@ def test_text_for_readers_without_scripts_in_many_pieces() -> None:
     pieces = "".join(f"<noscript><p>Piece {number} of what there is to read.</p></noscript>" for number in range(40))
     text = markdown(f"<div id=app></div>{pieces}")
     assert all(f"Piece {number} of" in text for number in range(40))
+
+
+def test_a_call_that_is_a_link_is_one_line() -> None:
+    """Swagger UI's, which unfold what can be asked and answered."""
+    html = (
+        '<button aria-expanded="true"><span>POST</span><div><span><a href="#/pet"><span>/pet</span></a></span>'
+        "<div>Add a pet</div></div></button><p>x</p>"
+    )
+    assert markdown(html) == "**POST [/pet](#/pet) Add a pet**\n\nx\n"
+
+
+def test_what_a_response_is_called_stays() -> None:
+    """Redoc has each in a button, with its status and what that means."""
+    html = "<h3>Responses</h3><div><button><strong>200 </strong><div><p>OK</p></div></button></div><button>Try</button>"
+    assert markdown(html) == "### Responses\n\n**200**\n\nOK\n"
+
+
+def test_what_yard_says_of_a_parameter_stands_beside_it() -> None:
+    """A box that is in the line by its style; one with several paragraphs or a list stays below."""
+    page = (
+        '<div id="content"><h1>C</h1><div class="box_info"><dl><dt>In:</dt></dl></div><ul><li><span>x</span> — '
+        '<div class="inline">{}</div></li></ul></div>'
+    )
+    assert "* x — the *x*\n" in markdown(page.format("<p>the <em>x</em></p>"))
+    assert "* x —\n\n  a\n\n  b\n" in markdown(page.format("<p>a</p><p>b</p>"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.convert.pages import markdown
 
@@ -84,3 +85,22 @@ def test_a_drawn_emoji_is_its_character() -> None:
     """Material and others draw emoji as pictures; the character says the same without another site's help."""
     picture = '<img alt="✅" class="twemoji" src="https://cdn.example.com/2705.svg" title=":white_check_mark:">'
     assert markdown(f"<table><tr><th>a<tr><td>{picture}</table>") == "| a |\n| --- |\n| ✅ |\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p><em>1</em><strong>1</strong><br></p>", "*1*__1__"),
+        ("<p><em>1</em><strong>1</strong><br> </p><p>x</p>", "*1*__1__\n\nx"),
+        ("<p><strong><br>a</strong></p>", "**a**"),
+        ("<p><em><br><br>a</em> b</p>", "*a* b"),
+        ("<p><em>a<strong>b<em>c</em></strong></em></p>", "*a<strong>bc</strong>*"),
+        ("<p><strong>a<em>b<strong>c</strong></em></strong></p>", "**a<em>bc</em>**"),
+        ("<table><tr><th>h<tr><td><b>a<br></b>b</table>", "| h |\n| --- |\n| **a**<br>b |"),
+        ("<table><tr><th>h<tr><td>a<i><br>b</i></table>", "| h |\n| --- |\n| a<br>*b* |"),
+    ],
+)
+def test_breaks_and_emphasis_come_back(html: str, expected: str) -> None:
+    """Line breaks at the ends of emphasis, and emphasis in emphasis of its own kind, are read as they were written."""
+    assert markdown(html) == expected + "\n"
+    assert markdown(MarkdownIt().enable("table").render(expected)) == expected + "\n"

@@ -126,6 +126,15 @@ def test_a_heading_in_a_box_of_its_own_stays_with_the_text_beside_the_box() -> N
     assert kept(html, {"text": 5.0}) == "a text"
 
 
+def test_a_caption_stays_with_what_it_is_the_caption_of() -> None:
+    """Of a table that is kept, and of code, which always is; not of a picture, which goes with the text around it."""
+    table = "<table><tr><th>a<th>b<tr><td>c<td>d</table>"
+    assert kept(f"<figure>{table}<figcaption>e</figcaption></figure>", {"d": 5.0}) == "a b c d e"
+    assert kept("<figure><pre>x</pre><figcaption>e</figcaption></figure>", {}) == "x e"
+    html = "<p>text</p><div><figure><img src=x><figcaption>no</figcaption></figure></div><p>no</p>"
+    assert kept(html, {"text": 5.0}) == "text"
+
+
 def test_a_table_is_kept_whole() -> None:
     """One cell that is content makes the table content, unless it is a table for layout."""
     cells = "<tr><{0}>a<td>b<tr><td>c<td>d"

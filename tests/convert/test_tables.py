@@ -249,3 +249,43 @@ def test_what_a_line_cannot_hold_is_no_fraction(name: str, above: str, below: st
     """Powers, links, several columns, and names that only sound like it."""
     table = f"<table><tr><td>{above}</td></tr><tr><td>{below}</td></tr></table>"
     assert not re.search(r"\w/\w|\)/", markdown(f"<div class={name}>{table}</div>").replace("example.com/", ""))
+
+
+def test_boxes_that_are_called_a_table_are_one() -> None:
+    """What a screen reader is told to be a table is read as one."""
+    html = (
+        '<div role="table"><div role="rowgroup"><div role="row"><span role="columnheader">A</span>'
+        '<span role="columnheader">B</span></div></div><div><div role="row"><div role="cell"><p>1</p></div>'
+        '<div role="cell"><ul><li>x</li><li>y</li></ul></div></div></div></div>'
+    )
+    assert markdown(html) == "| A | B |\n| --- | --- |\n| 1 | - x<br>- y |\n"
+
+
+def test_boxes_with_more_than_cells_are_no_table() -> None:
+    """A word beside the cells would be lost."""
+    row = '<div role="row"><div role="cell">1</div><div role="cell">2</div></div>'
+    assert markdown(f'<div role="table"><p>Word</p>{row}{row}</div>') == "Word\n\n1\n\n2\n\n1\n\n2\n"
+
+
+def test_org_names_the_side_of_a_column() -> None:
+    """By a class of its own."""
+    assert markdown('<table><tr><th class="org-right">A<th>B<tr><td>1<td>2</table>').splitlines()[1] == "| ---: | --- |"
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("<h4>H</h4>t", "H<br>t"),
+        ("<details><summary>S</summary>t</details>", "S<br>t"),
+        ("<figure><img src=/i alt=I><figcaption>C</figcaption></figure>", "![I](https://example.com/i)<br>C"),
+    ],
+)
+def test_what_has_a_line_of_its_own_has_it_in_a_cell(cell: str, said: str) -> None:
+    """Headings, what a fold is called, and captions."""
+    assert markdown(f"<table><tr><th>A<th>B<tr><td>{cell}<td>x</table>").splitlines()[-1] == f"| {said} | x |"
+
+
+def test_a_caption_of_several_lines_stands_above_its_table() -> None:
+    """Its headings and paragraphs are no cells."""
+    html = "<table><caption><h3>H</h3><p>a<br>b</p></caption><tr><th>A<th>B<tr><td>1<td>2</table>"
+    assert markdown(html) == "### H\n\na\\\nb\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n"

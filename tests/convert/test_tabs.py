@@ -91,3 +91,12 @@ def test_two_sets_beside_each_other_stay_apart() -> None:
     )
     each = "## {0}\n\n- **One**\n\n  {0} one\n\n- **Two**\n\n  {0} two\n"
     assert markdown(f"<main>{sets}</main>") == each.format("Left") + "\n" + each.format("Right")
+
+
+def test_tabs_that_hold_their_panels_keep_their_names() -> None:
+    """Whatever the name stands in: a button, a word."""
+    html = (
+        '<ul role="tablist"><li role="tab"><button>One</button><div role="tabpanel"><p>A</p></div></li>'
+        '<li role="tab">Two<div><div role="tabpanel"><p>B</p></div></div></li></ul>'
+    )
+    assert markdown(html) == "- **One**\n\n  A\n\n- **Two**\n\n  B\n"

@@ -14,8 +14,13 @@ from tests.convert.pages import markdown
         '<li data-inline-task-id="2"><span>Oil</span></li></ul>',
         '<ul class="to-do-list"><li><div class="checkbox checkbox-on"></div> <span>Buy</span></li>'
         '<li><div class="checkbox checkbox-off"></div> <span>Oil</span></li></ul>',
+        '<ul class="org-ul"><li class="on"><code>[X]</code> Buy</li><li class="off"><code>[ ]</code> Oil</li></ul>',
+        '<meta name="generator" content="Doxygen 1.12.0"><ul class="check"><li class="checked">Buy</li>'
+        '<li class="unchecked">Oil</li></ul>',
+        '<ul><li><div><button role="checkbox" aria-checked="true"></button></div><label><p>Buy</p></label></li>'
+        '<li><div><button role="checkbox" aria-checked="false"></button></div><label><p>Oil</p></label></li></ul>',
     ],
-    ids=["Confluence", "Notion"],
+    ids=["Confluence", "Notion", "Org", "Doxygen", "GitBook"],
 )
 def test_drawn_boxes_are_boxes(html: str) -> None:
     """What a style sheet draws says whether a task is done."""

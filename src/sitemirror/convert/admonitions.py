@@ -23,6 +23,7 @@ _BOLD: Final = ("b", "strong")
 _LINES: Final = ("p", "h3", "h4", "h5", "h6")
 _DEEPEST: Final = 10  # boxes within each other that are looked into
 _MARK: Final = re.compile(r"\s*\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*", re.I)
+_BOX: Final = "hint"  # a kind, and what several makers call all of their boxes
 _MAX_KIND: Final = 40  # characters
 _END_OF_TITLE: Final = ":!：. "
 
@@ -37,6 +38,8 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
     if any(found is not title for found in box.iter_elements(_TOO_MUCH)):
         return False
     drawn = _take_icon(box, names)
+    if title is not None:
+        _take_sign(title)
     said = " ".join(title.text.split()) if title is not None else ""
     kind = _kind(box, names) or drawn or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
     if (spoken := said.rstrip(_END_OF_TITLE).upper()) in _KINDS:
@@ -115,15 +118,20 @@ def _take_icon(box: Element, names: Vocabulary) -> str | None:
     return kind
 
 
+def _take_sign(title: Element) -> None:
+    """Takes out the sign in an element of its own that a title begins with."""
+    first = next(filter(_is_seen, title), None)
+    if isinstance(first, Element) and (sign := first.text.strip()) and not any(map(str.isalnum, sign)):
+        first.decompose()
+
+
 def _kind(box: Element, names: Vocabulary) -> str | None:
     """The alert that a box's class names or attributes call for."""
     words = (box.attr("class") or "").lower().split()
     words += [value.lower() for name in _KIND_ATTRIBUTES if (value := box.attr(name))]
-    # The last of several is the closest: `hint` alone is a kind, and in `hint warning` the box.
-    for word in (*reversed(words), *(word.rpartition("-")[2] for word in words)):
-        if word in names.alerts:
-            return names.alerts[word]
-    return None
+    # The last of several is the closest: `hint` alone is a kind, and in `hint warning` and `hint hint-warning` the box.
+    called = [word for word in (*reversed(words), *(word.rpartition("-")[2] for word in words)) if word in names.alerts]
+    return names.alerts[next((word for word in called if word != _BOX), called[0])] if called else None
 
 
 def _title(box: Element, names: Vocabulary) -> Element | None:

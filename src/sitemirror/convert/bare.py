@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
@@ -18,6 +20,9 @@ _BLOCKS: Final = frozenset(
         "table", "td", "th", "ul",
     )
 )  # fmt: skip
+_Step = Callable[[Node], Node | None]
+_BEFORE: Final[_Step] = attrgetter("previous_sibling")
+_AFTER: Final[_Step] = attrgetter("next_sibling")
 _DEEPEST: Final = 20  # elements around a line break
 
 
@@ -43,16 +48,34 @@ def drop_first_breaks(element: Element) -> int:
     return len(found)
 
 
+def drop_last_breaks(element: Element) -> int:
+    """Takes out line breaks with nothing below them in their paragraph. Their number."""
+    known: dict[Element, bool] = {}
+    found = [br for br in reversed(list(element.iter_elements("br"))) if _is_at_end(br, known, _AFTER)]
+    for br in found:
+        br.decompose()
+    return len(found)
+
+
 def free_break(br: Element) -> None:
-    """Takes marks away that hold a line break and nothing else: there is nothing to mark."""
+    """Takes marks away that hold a line break and nothing else, and it out of others that begin or end with it."""
     for _level in range(_DEEPEST):
         around = br.parent
         if not isinstance(around, Element) or around.tag not in _MARKS:
             return
         # Not by all of its text, which may be long and have many lines.
-        if next(around.stripped_strings, None) is not None or next(around.iter_elements(_SHOWN), None) is not None:
+        if next(around.stripped_strings, None) is None and next(around.iter_elements(_SHOWN), None) is None:
+            around.unwrap()
+        elif not any(map(_is_in_line, br.next_siblings)):
+            around.insert_after(br)
+        elif not any(map(_is_in_line, br.previous_siblings)):
+            around.insert_before(br)
+        else:
             return
-        around.unwrap()
+
+
+def _is_in_line(node: Node) -> bool:
+    return bool(node.data.strip()) if isinstance(node, Text) else isinstance(node, Element) and node.tag != "br"
 
 
 def _is_meant(one: Element) -> bool:
@@ -69,24 +92,28 @@ def _shows(element: Element) -> bool:
 
 def _is_first(one: Element, known: dict[Element, bool] | None = None) -> bool:
     """Whether nothing is seen above it in its paragraph. `known`: of those above it in the page, asked before."""
+    return _is_at_end(one, known, _BEFORE)
+
+
+def _is_at_end(one: Element, known: dict[Element, bool] | None, step: _Step) -> bool:
     way: list[Element] = []
-    first = _judge(one, way, known if known is not None else {})
+    is_end = _judge(one, way, known if known is not None else {}, step)
     if known is not None:
-        known.update(dict.fromkeys(way, first))
-    return first
+        known.update(dict.fromkeys(way, is_end))
+    return is_end
 
 
-def _judge(one: Element, way: list[Element], known: dict[Element, bool]) -> bool:
+def _judge(one: Element, way: list[Element], known: dict[Element, bool], step: _Step) -> bool:
     here = one
     for _level in range(_DEEPEST):
         way.append(here)
-        before = here.previous_sibling  # one by one: a parent may have very many
-        while before is not None and not _is_seen(before):
-            if isinstance(before, Element) and before in known:
-                return known[before]
-            before = before.previous_sibling
-        if before is not None:
-            return isinstance(before, Element) and before.tag in _BLOCKS
+        beside = step(here)  # one by one: a parent may have very many
+        while beside is not None and not _is_seen(beside):
+            if isinstance(beside, Element) and beside in known:
+                return known[beside]
+            beside = step(beside)
+        if beside is not None:
+            return isinstance(beside, Element) and beside.tag in _BLOCKS
         parent = here.parent
         if not isinstance(parent, Element) or parent.tag in ("pre", "code"):
             return False

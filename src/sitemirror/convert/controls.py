@@ -12,12 +12,14 @@ from turbohtml import Element, Text
 from sitemirror.convert.headings import HEADINGS
 
 FIELDS: Final = ("input", "select", "datalist", "textarea", "canvas", "dialog")
+_TICKED: Final = ("checkbox", "switch")
 _IN_NO_BUTTON: Final = (*HEADINGS, "pre", "table", "ul", "ol", "blockquote")
 _MADE_OF_BUTTONS: Final = (*HEADINGS, "summary", "dt")
 _OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordion-target", "data-collapse-toggle")
 _OPENING: Final = re.compile("accordion|collaps|disclosure|spoiler", re.I)
 # What a call of an API is named by, in references that unfold it.
 _CALL: Final = re.compile(r"(?:get|post|put|patch|delete|head|options|trace)\s*/", re.I)
+_STATUS: Final = re.compile(r"[1-5](?:\d\d|XX)(?!\d)")  # of a response
 _GOES_ON: Final = re.compile(r"\s*[\w.,;:!?)(]")
 _SENTENCE: Final = 3  # words around a button that are more than its label
 _PROSE: Final = 4  # words in a button that are more than its name
@@ -51,8 +53,12 @@ def shape_button(button: Element, named: Callable[[str], Element | None]) -> Non
     parent = button.parent
     if isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS:
         button.unwrap()
-    elif button.attr("role") == "tab":
+    elif (role := button.attr("role")) == "tab":
         button.tag = "p"
+    elif role in _TICKED and (item := button.closest("li")) is not None:
+        is_done = button.attr("aria-checked") == "true"
+        button.decompose()
+        item.insert(0, Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"}))
     elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
     elif _is_in_sentence(button):
@@ -60,12 +66,15 @@ def shape_button(button: Element, named: Callable[[str], Element | None]) -> Non
     elif _holds_prose(button):
         button.tag = "div"
     elif (is_call := _CALL.match(button.text.strip()) is not None) or _opens_content(button, named):
-        for part in button.select(":scope > * + *") if is_call else ():
-            part.insert_before(Text(" "))  # They stand apart by nothing but their style.
+        for part in button.select(":scope > * + *, div, p") if is_call else ():
+            part.insert_before(Text(" "))  # They stand apart by nothing but their style, on one line.
+            part.tag = "span" if part.tag in ("div", "p") else part.tag
         for part in list(button.iter_elements(("b", "strong"))):
             part.unwrap()  # Twice as strong is no stronger.
         button.wrap_children(Element("strong"))
         button.tag = "p"
+    elif _holds_link(button):
+        button.unwrap()
     else:
         button.decompose()
 
@@ -89,7 +98,9 @@ def _is_wrapper(button: Element) -> bool:
     is_part = isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS
     if is_part or button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         return True
-    return _is_in_sentence(button) or _holds_prose(button) or _CALL.match(button.text.strip()) is not None
+    if _is_in_sentence(button) or _holds_link(button):
+        return True
+    return _holds_prose(button) or _CALL.match(button.text.strip()) is not None
 
 
 def _is_in_sentence(button: Element) -> bool:
@@ -102,9 +113,17 @@ def _is_in_sentence(button: Element) -> bool:
     return len(before.data.split()) + len(after.data.split()) >= _SENTENCE
 
 
+def _holds_link(button: Element) -> bool:
+    """Whether it is there to show more of what its link leads to, to who points at it."""
+    link = button.find("a", href=True)
+    return link is not None and bool(link.text.strip())
+
+
 def _holds_prose(button: Element) -> bool:
     """Whether it says something with weight and something else besides: what a response means, not what to press."""
-    if next(button.iter_elements(("p", "strong")), None) is None or len(button.text.split()) < _PROSE:
+    if next(button.iter_elements(("p", "strong")), None) is None:
+        return False
+    if len(button.text.split()) < _PROSE and _STATUS.match(button.text.strip()) is None:
         return False
     return len(list(islice(button.stripped_strings, 2))) > 1
 

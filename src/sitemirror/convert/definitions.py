@@ -24,6 +24,8 @@ _NOT_IN_A_LIST: Final = "td, th, a"
 _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _TEMPLATE: Final = ":scope > td.memTemplParams"
+_NEW_LINE: Final = "\v"
+_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 _AFTER_NAME: Final = frozenset("(<:=")
 
 
@@ -103,8 +105,10 @@ def shape_signature(element: Element) -> None:
     for link in links:
         link.extract()
     for line in list(element.iter_elements(_LINES)):
-        line.insert_before(Text(" "))
-    text = " ".join(element.text.replace("\u200b", "").replace("\xa0", " ").split())
+        line.insert_before(Text(_NEW_LINE))
+        if line.tag != "br" and line.next_sibling is not None:
+            line.insert_after(Text(_NEW_LINE))
+    text = _on_one_line(element.text.replace("\u200b", "").replace("\xa0", " "))
     if not text:
         return
     kept = pins(element.children)
@@ -114,6 +118,22 @@ def shape_signature(element: Element) -> None:
         element.insert(0, pin)
     for link in links:
         element.extend((Text(" "), link))
+
+
+def _on_one_line(text: str) -> str:
+    """The lines of a signature in one, without blanks where that joins a bracket and what is in it."""
+    if _NEW_LINE not in text:
+        return " ".join(text.split())
+    first, *others = [" ".join(line.split()) for line in text.split(_NEW_LINE)]
+    joined, last, has_opened = [first], first, False
+    for line in filter(None, others):
+        if last.endswith(_OPENING):
+            has_opened = True
+        elif last and not (has_opened and line.startswith(_CLOSING)):
+            joined.append(" ")
+        joined.append(line)
+        last = line
+    return "".join(joined)
 
 
 def shape_synopsis(box: Element) -> bool:
@@ -222,6 +242,8 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
             return
         if block.tag in ("pre", "table", "ul", "ol"):
             return
+        if block.previous_sibling is not None:
+            block.insert_before(Text(" "))  # It stood on a line of its own.
         block.unwrap()
     classifiers = _take_classifiers(term)
     text = term.text.strip()

@@ -83,10 +83,22 @@ def _emphasis_around(br: Element) -> Element | None:
 
 def unnest(element: Element) -> int:
     """Takes emphasis out that is the third around its text, and shows no more than the first does. The number."""
-    inner = [part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)]
-    for part in inner:
+    return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)])
+
+
+def untangle(element: Element) -> int:
+    """The same where the second is of the other kind: beside a tag, signs would close what is around it. The number."""
+    return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and _is_other(part)])
+
+
+def _unwrap(parts: list[Element]) -> int:
+    for part in parts:
         part.unwrap()
-    return len(inner)
+    return len(parts)
+
+
+def _is_other(part: Element) -> bool:
+    return isinstance(part.parent, Element) and (part.parent.tag in _SLANTED) != (part.tag in _SLANTED)
 
 
 def _bare(element: Element) -> int:

@@ -163,7 +163,7 @@ def _list_notes(notes: Sequence[Element]) -> None:
         if not isinstance(parent, Element):
             continue
         if parent.tag == "ol":
-            if "start" not in parent.attrs:
+            if parent.attr("start") != FIRST_NOTE:
                 _take_rule(parent)
             parent.attrs["start"] = FIRST_NOTE
             continue

@@ -116,11 +116,11 @@ def _middle(odds: Sequence[float], likely: Sequence[float], lengths: Sequence[in
 
 
 def _complete(reading: Reading, kept: list[bool]) -> None:
-    """Keeps code, tables and headings that a choice of single blocks would tear out of the content.
+    """Keeps code, tables, captions and headings that a choice of single blocks would tear out of the content.
 
-    Code is content wherever it stands, a table is kept whole or not at all, and a heading is kept with anything of
-    what it is the heading of, and with headings of its rank beside it unless it heads links alone; in the part that
-    the page marks as its main one, tables and headings always are.
+    Code is content wherever it stands, a table is kept whole or not at all, a caption with its table or code, and a
+    heading with anything of what it is the heading of, and with headings of its rank beside it unless it heads links
+    alone; in the part that the page marks as its main one, tables and headings always are.
     """
     tags, owners, parents = reading.tags, reading.owners, reading.parents
     cells = [place for place, tag in enumerate(tags) if tag == "th"] if "th" in tags else []
@@ -144,6 +144,11 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
     for block in missing:
         place = owners[block]
         kept[block] = (parents[place], tags[place]) in ranks and not _heads_links(reading, block)
+    for caption in [place for place, tag in enumerate(tags) if tag == "figcaption"] if "figcaption" in tags else ():
+        figure = parents[caption]
+        if tags[figure] == "figure" and any(kept[reading.starts[figure] : reading.ends[figure]]):
+            start, end = reading.starts[caption], reading.ends[caption]
+            kept[start:end] = [True] * (end - start)
 
 
 def _keep_title(reading: Reading, kept: list[bool], hints: Hints) -> None:

@@ -8,6 +8,7 @@ from turbohtml import Element, Text
 
 from sitemirror.convert.marks import LINE_BREAK, MARKS
 
+_OWN_LINES: Final = ("p", "div", "ul", "ol", "dl", "pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_KEY: Final = 20  # characters
 
 
@@ -70,8 +71,24 @@ def shape_above(element: Element) -> bool:
 
 
 def set_apart(element: Element) -> bool:
-    """Puts a blank after a word that only a style sheet keeps away from the next one."""
+    """Puts blanks around a word that only a style sheet keeps away from the next one."""
+    if isinstance(element.previous_sibling, Element):
+        element.insert_before(Text(" "))
     element.insert_after(Text(" "))
+    return True
+
+
+def shape_within(box: Element) -> bool:
+    """Leaves a box behind a text in its line, where its style puts it, unless it has more than one paragraph."""
+    before = box.previous_sibling
+    if not isinstance(before, Text) or not before.data.strip():
+        return False
+    inside = [child for child in box if isinstance(child, Element)]
+    if any(child.tag in _OWN_LINES for child in inside[1:]) or (inside and inside[0].tag in _OWN_LINES[1:]):
+        return False
+    if inside and inside[0].tag == "p":
+        inside[0].unwrap()
+    box.tag = "span"
     return True
 
 

@@ -14,6 +14,7 @@ _LANGUAGE_CLASS: Final = re.compile(
 )
 _LANGUAGE_ATTRIBUTES: Final = (
     "data-lang", "data-language", "language", "data-enlighter-language", "data-code-lang", "syntax",
+    "data-syntax",
 )  # fmt: skip
 _SETTINGS: Final = "data-syntaxhighlighter-params"  # `brush: java; gutter: false`
 _BESIDE_LANGUAGE: Final = frozenset(("hljs", "sourceCode", "programlisting", "prettyprint", "highlight"))
@@ -47,7 +48,12 @@ _ARRANGES: Final = re.compile(
     r"select|selector|switch|switcher|tabs?|title|toggle|toolbar|view|viewer|wrap|wrapper)$",
     re.I,
 )
-_OTHER_NAMES: Final = {"html-basic": "html", "html-erb": "erb", "xml-svg": "svg"}  # GitHub's, for what others shorten
+_OTHER_NAMES: Final = {
+    "html-basic": "html",
+    "html-erb": "erb",
+    "xml-svg": "svg",
+    "jscript": "javascript",
+}  # GitHub's and SyntaxHighlighter's
 _SHORT_NAMES: Final = frozenset(("c", "r", "js", "ts", "go", "py", "rb", "rs", "cs", "sh", "kt", "hs", "md"))
 
 
@@ -70,7 +76,7 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
     if not named:
         return None
     named = named.strip().lower()
-    named = _OTHER_NAMES.get(named, named)
+    named = _OTHER_NAMES.get(named, named).removesuffix("-nolint")  # MDN's, of code that is not checked
     if named in _NO_LANGUAGE:
         return ""
     return named if _LANGUAGE.fullmatch(named) else None

@@ -14,8 +14,8 @@ from sitemirror.convert.code_lines import CHANGED, REMOVED, drop_counted, part_l
 from sitemirror.convert.languages import language_of
 
 _LINE_NUMBERS: Final = (
-    "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln, .source-line-no, "
-    ".sourceLineNo, span.line-numbers, td.line-numbers)"
+    "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln, .linenr, "
+    ".source-line-no, .sourceLineNo, span.line-numbers, td.line-numbers)"
 )
 _NOT_COPIED: Final = "span[style*=user-select]"  # Hugo's numbers, where it writes styles and no classes
 _MORE_THAN_TEXT: Final = ":not(code)"
@@ -24,6 +24,7 @@ _MORE_THAN_COLOUR: Final = (
     ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
 )
 _POPUPS: Final = ".twoslash-popup-container"  # the type of a name, for who points at it
+_LINES_BESIDE: Final = "td.code > .container > .line"  # SyntaxHighlighter's, beside their numbers
 _IN_A_WRAPPER: Final = 5  # elements and texts, at most
 _COLOURING: Final = re.compile(r"</?(?:font|span|b|strong|i|em|u|a)(?: [^<>]*)?>")
 _BREAK: Final = re.compile(r"<br ?/?>")
@@ -68,8 +69,11 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             _drop_numbers(pre)
         if "\n" not in text:
             part_lines(pre)
-        for button in list(pre.iter_elements(_BUTTONS)):
-            button.decompose()
+        for part in list(pre.iter_elements((*_BUTTONS, "details"))):
+            if part.tag == "details":
+                _unfold(part)
+            else:
+                part.decompose()
     language = language_of(code, names) if code is not None else None
     here: Node | None = pre
     # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
@@ -87,6 +91,14 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     for part in (pre,) if code is None else (pre, code):
         if language is not None:
             part.attrs["class"] = f"language-{language}" if language else ""
+
+
+def _unfold(lines: Element) -> None:
+    """Shows lines of code that were folded away; Expressive Code tells above them how many there are."""
+    summary = lines.find("summary")
+    if summary is not None and "ec-section" in (lines.attr("class") or ""):
+        summary.decompose()
+    lines.tag = "div"
 
 
 def _drop_label(pre: Element, language: str) -> None:
@@ -146,7 +158,7 @@ def shape_lines(element: Element) -> None:
     """Makes a code block of an element that draws one: a line of code in each of its own elements, or rows."""
     for row in element.select("tr + tr"):
         row.insert(0, Text("\n"))
-    lines = [child for child in element if isinstance(child, Element)]
+    lines = element.select(_LINES_BESIDE) or [child for child in element if isinstance(child, Element)]
     text = "\n".join(line.text.rstrip("\n") for line in lines) if lines else element.text
     element.clear()
     element.tag = "pre"

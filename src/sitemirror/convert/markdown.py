@@ -9,9 +9,9 @@ from typing import Final
 from turbohtml import Element, Markdown
 
 from sitemirror.convert.apart import drop_spacing, set_apart
-from sitemirror.convert.bare import drop_bare, drop_first_breaks
+from sitemirror.convert.bare import drop_bare, drop_first_breaks, drop_last_breaks
 from sitemirror.convert.characters import has_controls, without_controls
-from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, spell_out_code, unnest
+from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, spell_out_code, unnest, untangle
 from sitemirror.convert.links import drop_empty_links, strip_targets
 from sitemirror.convert.markdown_code import outside_code, with_plain_spaces, without_blank_lines
 from sitemirror.convert.markdown_escapes import unescaped
@@ -98,13 +98,16 @@ def render(elements: Sequence[Element]) -> str:
     # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be mended.
     mends: list[Callable[[Element], int]] = []
     if "<" in raw and "<br>" in raw:
-        mends.append(end_lines)
+        mends += (end_lines, drop_first_breaks)
     if "<" in text:  # One character is found ten times faster than several, and most pages do not have it.
         if _POINTED_TARGET(text):
             mends.append(strip_targets)
         tags = set(_TAGS(text))
         mends += [mend for tag, mend in _MENDS.items() if tag in tags]
-    if has_breaks:
+    if mend_emphasis in mends:
+        # Last line breaks show nothing, but the renderer takes them for what comes next.
+        mends = [drop_last_breaks, untangle, *mends]
+    if has_breaks and drop_first_breaks not in mends:
         mends.append(drop_first_breaks)
     if has_definitions:
         mends.append(spell_out_code)

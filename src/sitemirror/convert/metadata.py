@@ -24,8 +24,8 @@ _DESCRIPTION: Final = ("description", "og:description", "twitter:description", "
 _TITLE: Final = ("og:title", "twitter:title", "dc.title", "dcterms.title")
 _AUTHOR: Final = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author")
 _PUBLISHED: Final = (
-    "article:published_time", "date", "dc.date", "dcterms.created", "dcterms.issued", "datepublished", "pubdate",
-    "citation_publication_date",
+    "article:published_time", "date", "dc.date", "dcterms.date", "dcterms.created", "dcterms.issued", "datepublished",
+    "pubdate", "citation_publication_date",
 )  # fmt: skip
 _MODIFIED: Final = ("article:modified_time", "og:updated_time", "last-modified", "dcterms.modified", "datemodified")
 _LANGUAGES: Final = ("content-language", "og:locale", "dc.language", "dcterms.language")

@@ -14,6 +14,10 @@ from sitemirror.srcset import candidates
 _DRAWINGS: Final = (".svg", ".png", ".gif", ".jpg", ".jpeg", ".webp")
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
 _NO_WORDS: Final = "No description has been provided for this image"  # says nbconvert of every picture
+# How pages say that a picture is for their dark colours only: Docusaurus, Tailwind, PyData and Furo, Starlight; GitHub.
+_DARK_NAMES: Final = frozenset(("only-dark", "dark-only", "light:sl-hidden"))
+_DARK_NAME: Final = "themedComponent--dark"  # with a few letters behind it
+_DARK_ADDRESSES: Final = ("#only-dark", "#gh-dark-mode-only")
 _ON_LINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "kbd", "picture", "small", "span", "strong", "u"))
 _AROUND: Final = 5  # elements around a picture in a line
 _BEFORE, _AFTER = (operator.attrgetter(f"{side}_sibling") for side in ("previous", "next"))
@@ -26,22 +30,42 @@ def shape_image(image: Element, urls: Resolver) -> None:
     if _is_pixel(image):
         _take_out(image)
         return
-    if "emoji" in (image.attr("class") or "") and (sign := (image.attr("alt") or "").strip()):
+    classes, source = image.attr("class") or "", image.attr("src") or ""
+    if ("emoji" in classes or "smiley" in classes) and (sign := (image.attr("alt") or "").strip()):
         image.replace_with(Text(sign))  # a character, drawn by the page so that it looks the same everywhere
         return
-    source = image.attr("src") or ""
+    if (source.endswith(_DARK_ADDRESSES) or _is_for_the_dark(classes)) and _has_twin(image):
+        _take_out(image)
+        return
+    if image.attr("alt") == _NO_WORDS:
+        image.attrs["alt"] = ""
     if not source or source.startswith(_NO_PICTURE):
         source = _lazy_source(image, urls)
         if not source:
             _say(image, image.attr("alt") or "")
             return
         image.attrs["src"] = source
-    if image.attr("alt") == _NO_WORDS:
-        image.attrs["alt"] = ""
     _out_of_code(image)
     for name in ("alt", "title"):
         if (text := image.attr(name)) and "\n" in text:
             image.attrs[name] = " ".join(text.split())
+
+
+def _is_for_the_dark(classes: str) -> bool:
+    """Whether a page shows it only to those who prefer light letters on a dark ground."""
+    if "dark" not in classes and "light" not in classes:
+        return False
+    words = classes.split()
+    is_shown_then = "hidden" in words and any(word.startswith("dark:") and word != "dark:hidden" for word in words)
+    return is_shown_then or _DARK_NAME in classes or not _DARK_NAMES.isdisjoint(words)
+
+
+def _has_twin(image: Element) -> bool:
+    """Whether another picture stands beside it, or beside the link that it stands in."""
+    around = image.parent
+    if isinstance(around, Element) and around.tag == "a" and next(around.stripped_strings, None) is None:
+        around = around.parent
+    return isinstance(around, Element) and len(around.find_all("img", limit=2)) > 1
 
 
 def _out_of_code(image: Element) -> None:
@@ -50,7 +74,9 @@ def _out_of_code(image: Element) -> None:
     if code is None or code.parent is None:
         return
     block = code.closest("pre") or code
-    if block.text.strip():
+    if (number := (image.attr("alt") or "").strip("()")).isdecimal() and block.tag == "pre":
+        image.replace_with(Text(f"({number})"))  # DocBook's, of a remark below the code
+    elif block.text.strip():
         block.insert_after(image.extract())
     elif block.tag != "pre":
         block.unwrap()

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from turbohtml import Element, Node
 
 from sitemirror.convert.admonitions import shape_admonition, shape_undrawn
+from sitemirror.convert.boxed_tables import shape_grid, shape_spoken_table
 from sitemirror.convert.cards import shape_card
 from sitemirror.convert.code_spans import shape_code, shape_output, shape_typed
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
@@ -45,6 +46,7 @@ from sitemirror.convert.keys import (
     shape_raised,
     shape_reading,
     shape_step,
+    shape_within,
 )
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.listings import (
@@ -56,7 +58,7 @@ from sitemirror.convert.listings import (
 )
 from sitemirror.convert.marks import end_of_details, folded, pins, unfolded
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
-from sitemirror.convert.tables import flatten, shape_grid, shape_menu, shape_quote, shape_table
+from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_table
 from sitemirror.convert.tabs import SHOELACE, shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.titles import line_of
@@ -111,7 +113,7 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
-        rule = _RULES.get(found.tag) or (_TAB_LIST if found.matches("[role=tablist]") else None)
+        rule = _RULES.get(found.tag) or ((aria := found.attr("role")) and _SPOKEN.get(aria)) or None
         if (role is None and rule is None) or (found.parent is None and found is not element):
             continue
         try:
@@ -146,6 +148,8 @@ def _tab_set(box: Element, page: _Page) -> bool:
 def _footnote(element: Element, page: _Page) -> bool:
     if element.tag in ("sup", "a", "span"):
         return False  # the mark that refers to one
+    if element.tag == "ol":
+        return _footnotes(element, page)
     if element.tag == "dl":
         page.notes.extend(split_list(element))
     elif notes := split_headed(element):
@@ -232,6 +236,8 @@ def _signature(element: Element, _: _Page) -> bool:
     if element.tag == "pre":
         return False
     shape_signature(element)
+    if element.tag == "table":
+        element.tag = "p"
     return True
 
 
@@ -331,7 +337,11 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "legend": _block,
     **dict.fromkeys(HEADINGS, _alone(shape_heading)),
 }
-_TAB_LIST: Final = _alone(shape_tab_list)
+# What an element is to a screen reader, where its tag says nothing.
+_SPOKEN: Final[dict[str, Callable[[Element, _Page], object]]] = {
+    "tablist": _alone(shape_tab_list),
+    "table": _alone(shape_spoken_table),
+}
 _BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else
 _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
@@ -354,6 +364,7 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "raised": _alone(shape_above),
     "unsaid": _alone(leave_out),
     "apart": _alone(set_apart),
+    "within": _alone(shape_within),
     "headline": _headline,
     "listing": _lines,
     "source": _source,

@@ -23,7 +23,10 @@ _IN_CELLS: Final = frozenset(("pre", "ul", "ol", "blockquote"))  # what a table 
 _MAX_NAME: Final = 60  # characters, of what a row tells of
 _MAX_CELL: Final = 1500  # characters; more are a page or a listing beside something
 _GUTTERS: Final = "td:is(.linenos, .rouge-gutter, .gutter, .hljs-ln-numbers, .lntd:first-child:not(:only-child))"
-_CELL_PARTS: Final = ("br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd")
+_CELL_PARTS: Final = (
+    "br", "p", "div", "ul", "ol", "li", "pre", "blockquote", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "summary",
+    "figcaption",
+)  # fmt: skip
 _CELLS: Final = ("td", "th")
 _BETWEEN_CELLS: Final = " | "  # of a row of a table in a cell, which has but lines
 _BEFORE: Final = attrgetter("previous_sibling")
@@ -34,9 +37,9 @@ _MAX_COLUMNS: Final = 100
 _MAX_PADDING: Final = 50_000  # cells
 _SIDES: Final = {"right": "r", "end": "r", "center": "c", "middle": "c"}
 _ALIGNED_BY_STYLE: Final = re.compile(r"text-align\s*:\s*(\w+)", re.I)
-# Bootstrap's and MyST's, Asciidoctor's, WordPress's, Doxygen's.
+# Bootstrap's and MyST's, Asciidoctor's, WordPress's, Org's, Doxygen's.
 _ALIGNED_BY_CLASS: Final = re.compile(
-    r"(?<![\w:-])(?:text-|halign-|has-text-align-|markdownTable(?:Head|Body))(right|center|end)(?![\w-])", re.I
+    r"(?<![\w:-])(?:text-|halign-|has-text-align-|org-|markdownTable(?:Head|Body))(right|center|end)(?![\w-])", re.I
 )
 _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
 _IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
@@ -51,6 +54,7 @@ def shape_table(table: Element) -> None:
             flatten(table)
         return
     _put_foot_last(table)
+    _put_caption_above(table)
     for inner in table.find_all("table") if has_blocks else ():
         _put_in_lines(inner)
     for part in list(table.iter_elements(_CELL_PARTS)):
@@ -63,26 +67,6 @@ def shape_table(table: Element) -> None:
     _tell_columns(table)
     if table.select_one("[colspan], [rowspan]") is not None:
         square(table)
-
-
-def shape_grid(grid: Element) -> bool:
-    """Makes a table of boxes that a style sheet arranges as one, with its header's boxes in front."""
-    boxes = [child for child in grid if isinstance(child, Element)]
-    width = sum(1 for box in boxes if "header" in (box.attr("class") or ""))
-    if not 0 < width <= _MAX_COLUMNS:
-        return False
-    between = [child for child in grid if not isinstance(child, Element)]
-    for start in range(0, len(boxes), width):
-        row = Element("tr")
-        grid.append(row)  # Before anything is put into it: what moves within one tree is not copied.
-        row.extend(boxes[start : start + width])
-    for box in boxes:
-        box.tag = "td"
-    for node in between:
-        node.extract()
-    grid.tag = "table"
-    shape_table(grid)
-    return True
 
 
 def shape_quote(table: Element) -> bool:
@@ -170,6 +154,14 @@ def _put_foot_last(table: Element) -> None:
     for foot in [child for child in table if isinstance(child, Element) and child.tag == "tfoot"]:
         if foot is not table[-1]:
             table.append(foot)
+
+
+def _put_caption_above(table: Element) -> None:
+    """Takes a caption of more than a line out of the table, where there is but one line for anything."""
+    caption = next((child for child in table if isinstance(child, Element)), None)
+    if caption is not None and caption.tag == "caption" and next(caption.iter_elements(_CELL_PARTS), None) is not None:
+        table.insert_before(caption)
+        caption.tag = "div"
 
 
 def _put_in_lines(table: Element) -> None:

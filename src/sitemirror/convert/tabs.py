@@ -51,11 +51,33 @@ def _group_of(row: Element, labels: Sequence[Element], panes: str) -> bool:
     around = holder.closest(panes)
     panels = [panel for panel in panels if _is_of(panel, around, panes)]
     holds_all = bool(panels) and all(row in panel.ancestors for panel in panels)
+    if holds_all and (own := _before_panels(labels, panels)) is not None:
+        labels = own
     if not _group(labels, panels, row if holds_all else None):
         return False
     if holds_all and not row.text.strip():
         row.decompose()
     return True
+
+
+def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list[Element] | None:
+    """What stands before the panel in each tab, where every tab holds its own."""
+    if len(labels) != len(panels):
+        return None
+    before: list[list[Node]] = []
+    for label, panel in zip(labels, panels, strict=True):
+        around = frozenset((panel, *panel.ancestors))
+        children = label.children
+        before.append(list(children[: next((place for place, node in enumerate(children) if node in around), 0)]))
+        if label not in around or not any(node.text.strip() for node in before[-1]):
+            return None
+    found: list[Element] = []
+    for label, nodes in zip(labels, before, strict=True):
+        name = Element("span", {"id": label.attr("id") or "", "aria-controls": label.attr("aria-controls") or ""})
+        label.insert(0, name)
+        name.extend(nodes)
+        found.append(name)
+    return found
 
 
 def _is_of(panel: Element, around: Element | None, panes: str) -> bool:

@@ -9,6 +9,9 @@ from turbohtml import Element, Node, Text
 
 _ICON: Final = re.compile(r"(?:^|\s)fa-(check-square|square-check)?(?:square)?(?:-o)?(?=\s|$)")
 _SIGN: Final = re.compile(r"\s*([\u2713\u2714\u2611\u2705]|[\u274f\u2610])\s+")
+_DONE: Final = ("on", "checked")
+_WRITTEN: Final = ("on", "off")
+_STATES: Final = (*_WRITTEN, "checked", "unchecked")  # of an item, in Org and Doxygen
 _OPEN: Final = "\u274f\u2610"
 
 
@@ -27,6 +30,11 @@ def _shape_item(item: Element) -> None:
         return
     if item.attr("data-inline-task-id") is not None:
         item.insert(0, _box("checked" in (item.attr("class") or "").split()))  # Confluence
+        return
+    if (state := next((name for name in (item.attr("class") or "").split() if name in _STATES), None)) is not None:
+        if state in _WRITTEN and drawn is not None and drawn.tag == "code":
+            drawn.decompose()  # Org, which writes the box as well
+        item.insert(0, _box(state in _DONE))
         return
     first = _first(item)
     if isinstance(first, Text):
