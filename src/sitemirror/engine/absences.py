@@ -27,6 +27,7 @@ class Absences:
         self.log(url, told(reason, final_url), at)
         content = failed_placeholder(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
         self._tree.write(self._failed(url), content)
+        self._tree.remove(self._skipped(url))
 
     def skipped(
         self,
@@ -50,13 +51,16 @@ class Absences:
         self._tree.remove(self._skipped(url))
 
     def settle(self, survey: Survey, ledger: Ledger) -> None:
-        """When all is known: takes those away that promise another try to what no run will try again, and adds those of
-        redirects to what had failed before anybody knew that they lead there, or that it is linked itself."""
-        for url, status in survey.given_up():
+        """When all is known: takes those away that promise another try to what no run will try again, and adds what is
+        missing. A redirect may lead to what had failed before anybody knew, and what only redirects led to may be
+        listed or linked itself by now."""
+        given_up = [*survey.given_up()]
+        for _, url, status in given_up:
             self._tree.remove(self._failed(url))
-            if status == Row.GONE:
+            if status != Row.OUTSIDE:
                 self._tree.remove(self._skipped(url))
-        for id, url, status, reason, attempts, at, content_type, size, final_url in survey.redirected_to_nothing():
+        ledger.untried(id for id, _, status in given_up if status in (Row.SAVED, Row.REDIRECT, Row.TWIN))
+        for id, url, status, reason, attempts, at, content_type, size, final_url in survey.without_page():
             if self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url)):
                 continue
             if status == Row.FAILED:

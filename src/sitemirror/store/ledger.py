@@ -206,6 +206,11 @@ class Ledger(Lookup):
         self._begin()
         self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + ? WHERE id = ?", (tries, id))
 
+    def untried(self, ids: Iterable[int]) -> None:
+        """Nothing stands on disk for them any more: they are pages, or names of some."""
+        self._begin()
+        self._db.executemany("UPDATE url SET attempts = NULL WHERE id = ?", ((id,) for id in ids))
+
     def skipped(self, id: int, skip: Skipped, at: str) -> None:
         self._set(
             id,

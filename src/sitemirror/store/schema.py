@@ -43,6 +43,12 @@ FOR_NOW: Final = "redirects for now to "
 LOOP: Final = "redirect loop"
 """Why there is no page of what leads back to itself."""
 
+ON_THE_WAY: Final = (
+    "url.run = 0 AND url.sitemap = 0 AND url.source != 0 AND url.kind IS NULL"
+    " AND NOT EXISTS (SELECT 1 FROM page WHERE page.id = url.id)"
+)
+"""Of a URL that only redirects ever led to, and that gave no page: it is told under what led there, or not at all."""
+
 UNREAD: Final = -1
 """Stands in `seen` for a page that was saved without its links: a crawl has met it, and has yet to read it."""
 
@@ -65,8 +71,9 @@ KEY_INDEX: Final = "CREATE UNIQUE INDEX url_key ON url (key);"
 SCHEMA: Final = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- One row a URL, in the order of discovery. `run` is the run that listed it last (0: found through a redirect),
--- `source` the start URL it was listed for, `seen` the run that last decided about it.
+-- One row a URL, in the order of discovery. `run` is the run that listed or linked it last (0: only redirects lead
+-- there, or it is only another name of a page), `source` the start URL it was listed for, `seen` the run that last
+-- decided about it.
 CREATE TABLE url (
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row, in_order
+from sitemirror.store.schema import FOR_NOW, LOOP, ON_THE_WAY, UNREAD, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -205,11 +205,9 @@ class Survey:
         """
         return [row[0] for row in self._db.execute(query)]
 
-    def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
-        """(id, url, status, reason, attempts, at, content_type, size, final_url) of names that gave no page: those
-        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed;
-        those of circles, which may be seen only when the run ends; and what only redirects led to that lead elsewhere
-        by now."""
+    def without_page(self) -> list[tuple[Any, ...]]:
+        """(id, url, status, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no
+        page, by the names it is told under: those that redirect there, and its own."""
         told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
         query = f"""
             SELECT a.id, a.url, {told}, f.url
@@ -217,8 +215,7 @@ class Survey:
             WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
             UNION ALL
             SELECT f.id, f.url, {told}, NULL FROM url AS f
-            WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND CASE f.id IN (SELECT final FROM resolved)
-              WHEN 1 THEN f.run != 0 ELSE f.run = 0 OR f.reason = '{LOOP}' END
+            WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND (f.run != 0 OR f.id NOT IN (SELECT final FROM resolved))
             ORDER BY 1
         """
         return self._db.execute(query).fetchall()
@@ -228,7 +225,8 @@ class Survey:
         yield from in_order(
             self._db,
             f"""
-            SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id WHERE url.status = {Row.GONE}
+            SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id
+            WHERE url.status = {Row.GONE} AND NOT ({ON_THE_WAY})
             UNION ALL
             SELECT a.url, NULL, f.at FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
             WHERE f.status = {Row.GONE}
@@ -236,12 +234,17 @@ class Survey:
             """,
         )
 
-    def given_up(self) -> Iterator[tuple[str, int]]:
-        """(url, status) of those that gave no page when they were asked for and are not asked for any more."""
+    def given_up(self) -> Iterator[tuple[int, str, int]]:
+        """(id, url, status) of what gave no page once, and is not asked for any more, or told under another name, or
+        has become a page or the name of one."""
         yield from self._db.execute(
             f"""
-            SELECT url, status FROM url WHERE (status = {Row.OUTSIDE} AND attempts > 0)
-              OR (status = {Row.GONE} AND reason IS NOT NULL AND id NOT IN (SELECT id FROM page))
+            SELECT id, url, status FROM url WHERE (status = {Row.OUTSIDE} AND attempts > 0)
+              OR (status = {Row.GONE} AND (reason IS NOT NULL OR attempts > 0) AND id NOT IN (SELECT id FROM page))
+              OR (status IN ({Row.FAILED}, {Row.SKIPPED}) AND run = 0 AND id IN (SELECT final FROM resolved))
+              OR (attempts > 0 AND (status IN ({Row.SAVED}, {Row.TWIN}) OR (status = {Row.REDIRECT} AND EXISTS (
+                SELECT 1 FROM resolved JOIN url AS f ON f.id = final
+                WHERE resolved.id = url.id AND f.status = {Row.SAVED}))))
             """
         )
 
