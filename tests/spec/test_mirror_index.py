@@ -75,7 +75,6 @@ def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Run
         f"{site.url}/b": ("fetch", "redirects: HTTP 404"),
         f"{site.url}/c": ("fetch", "connection closed without an answer"),
         f"{site.url}/i.png": ("asset-download", "HTTP 410"),
-        f"{site.url}/nowhere": ("fetch", "HTTP 404"),
     }
     files = {item["source_url"]: item for item in index["items"] if item["type"] == "file"}
     statuses = {path: index["urls"][site.url + path]["http_status"] for path in ("/", "/a", "/b", "/c", "/i.png")}

@@ -35,6 +35,7 @@ class Absences:
         self.log(url, told(reason, final_url), at)
         content = failed_placeholder(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
         self._tree.write(self._failed(url), content)
+        self._tree.remove(self._skipped(url))
 
     def skipped(
         self,
@@ -58,9 +59,9 @@ class Absences:
         self._tree.remove(self._skipped(url))
 
     def settle(self, survey: Survey, ledger: Ledger) -> None:
-        """When all is known: adds those of redirects to what had failed before anybody knew that they lead there, or
-        that it is linked itself, and takes those away whose URL is something else by now."""
-        for id, url, status, reason, attempts, at, content_type, size, final_url in survey.redirected_to_nothing():
+        """When all is known: adds what is missing, as a redirect may lead to what had failed before anybody knew, and
+        what only redirects led to may be listed itself by now; and takes those away whose URL is something else."""
+        for id, url, status, reason, attempts, at, content_type, size, final_url in survey.without_page():
             if self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url)):
                 continue
             if status == Row.FAILED:

@@ -73,7 +73,8 @@ async def publish(
 
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if complete:  # Before that, a page yet to come could change the outcome.
-        if plan.follows_links and (session.settings.update or session.settings.re_download_all):
+        renews = session.settings.update or session.settings.re_download_all
+        if renews if plan.follows_links else not listing.unsound_sitemaps:
             listing.mark_gone(session.now())
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)

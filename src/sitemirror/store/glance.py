@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from sitemirror.store.schema import NO_PAGE_EVER, VERSION, Row
+from sitemirror.store.schema import UNTOLD_ONCE_GONE, VERSION, Row
+
+_TOLD: Final = f"CASE status WHEN {Row.GONE} THEN NOT ({UNTOLD_ONCE_GONE}) ELSE run != 0 OR status = {Row.SAVED} END"
 
 
 class NoGlance(Exception):
@@ -37,14 +40,11 @@ class Glance:
 
         What was met on the way of a redirect only is told under the name that led to it, unless it is a page.
         """
-        yield from self._db.execute(
-            f"SELECT key, url FROM url WHERE (run != 0 OR status IN ({Row.SAVED}, {Row.GONE}))"
-            f" AND NOT (status = {Row.GONE} AND {NO_PAGE_EVER}) ORDER BY url"
-        )
+        yield from self._db.execute(f"SELECT key, url FROM url WHERE {_TOLD} ORDER BY url")
 
     def passed(self) -> Iterator[bytes]:
         """Keys of the others."""
-        for row in self._db.execute(f"SELECT key FROM url WHERE run = 0 AND status NOT IN ({Row.SAVED}, {Row.GONE})"):
+        for row in self._db.execute(f"SELECT key FROM url WHERE NOT ({_TOLD})"):
             yield row[0]
 
     def html_files(self) -> Iterator[HtmlFile]:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.intake import Intake, Listed
+from sitemirror.store.reach import let_go
 from sitemirror.store.schema import Row
 from sitemirror.store.state import RunInfo, State
 
@@ -248,44 +249,23 @@ class Listing:
         with self._state.transaction() as db:
             db.execute(
                 f"""
-                WITH RECURSIVE kept (id) AS (
-                  SELECT id FROM url WHERE run = :run AND status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN})
+                WITH RECURSIVE kept (id, linked) AS (
+                  SELECT id, 1 FROM url WHERE run = :run AND status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN})
                   UNION
-                  SELECT url.id FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
+                  SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
                   WHERE url.run != :run AND (url.sitemap = 0 OR url.kind = 2)
                   UNION
-                  SELECT url.leads_to FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
+                  SELECT url.leads_to, 0 FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
                 )
-                UPDATE url SET run = CASE run WHEN 0 THEN 0 ELSE :run END, status = CASE
+                UPDATE url SET run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE run END,
+                  status = CASE
                   WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
                   ELSE status END
-                WHERE run != :run AND id IN kept
+                WHERE run != :run AND id IN (SELECT id FROM kept)
                 """,
                 {"run": self._run.number},
             )
 
     def mark_gone(self, at: str) -> int:
         """URLs that this start URL listed once and no longer does. Their files stay. Returns how many are new."""
-        with self._state.transaction() as db:
-            cursor = db.execute(
-                """
-                UPDATE url SET status = :gone, at = :at
-                WHERE run != :run AND NOT (run = 0 AND seen = :run) AND status NOT IN (:gone, :redirect, :twin)
-                  AND (source = :source OR run = 0)
-                  AND NOT EXISTS (
-                    WITH RECURSIVE names (id, run, n) AS (
-                      SELECT id, run, 1 FROM url AS other WHERE other.leads_to = url.id
-                      UNION SELECT other.id, other.run, n + 1 FROM url AS other
-                        JOIN names ON other.leads_to = names.id WHERE n < 20
-                    ) SELECT 1 FROM names WHERE run = :run)
-                """,
-                {
-                    "gone": Row.GONE,
-                    "redirect": Row.REDIRECT,
-                    "twin": Row.TWIN,
-                    "at": at,
-                    "run": self._run.number,
-                    "source": self._run.source,
-                },
-            )
-        return cursor.rowcount
+        return let_go(self._state, self._run, at)

@@ -41,11 +41,17 @@ class Row(IntEnum):
 FOR_NOW: Final = "redirects for now to "
 """How the reason begins for which a copy stays that the site has not given up, as far as it says."""
 
-NO_PAGE_EVER: Final = "url.url NOT LIKE 'http://%' AND url.url NOT LIKE 'https://%'"
-"""Addresses for mail, and whatever else stood in a link or a sitemap: told while it is there, and then forgotten."""
-
 LOOP: Final = "redirect loop"
 """Why there is no page of what leads back to itself."""
+
+_NO_PAGE_EVER: Final = "(url.url NOT LIKE 'http://%' AND url.url NOT LIKE 'https://%')"
+_ON_THE_WAY: Final = (
+    "(url.run = 0 AND url.sitemap = 0 AND url.source != 0 AND url.kind IS NULL"
+    " AND NOT EXISTS (SELECT 1 FROM page WHERE page.id = url.id))"
+)
+UNTOLD_ONCE_GONE: Final = f"{_NO_PAGE_EVER} OR {_ON_THE_WAY}"
+"""Of an address for mail or the like, which no page could ever be; and of a URL that only redirects ever led to, and
+that gave no page, which is told under what led there. Both are told while they are there, and then forgotten."""
 
 UNREAD: Final = -1
 """Stands in `seen` for a page that was saved without its links: a crawl has met it, and has yet to read it."""
@@ -69,8 +75,9 @@ KEY_INDEX: Final = "CREATE UNIQUE INDEX url_key ON url (key);"
 SCHEMA: Final = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- One row a URL, in the order of discovery. `run` is the run that listed it last (0: found through a redirect),
--- `source` the start URL it was listed for, `seen` the run that last decided about it.
+-- One row a URL, in the order of discovery. `run` is the run that listed or linked it last (0: only redirects lead
+-- there, or it is only another name of a page), `source` the start URL it was listed for, `seen` the run that last
+-- decided about it.
 CREATE TABLE url (
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL,

@@ -9,6 +9,7 @@ from sitemirror.store.schema import UNREAD, Row
 from sitemirror.store.state import RunInfo
 
 _SETTLED: Final = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
+_LEADS_HERE: Final = "SELECT 1 FROM url AS name WHERE name.leads_to = url.id"
 
 
 class Selection(NamedTuple):
@@ -63,7 +64,7 @@ class Selection(NamedTuple):
     @classmethod
     def old_level(cls, depth: int, run: RunInfo) -> Selection:
         """What this run has found linked and not looked at, or what such links lead to, at one depth of links."""
-        led_to = "url.run = 0 AND EXISTS (SELECT 1 FROM url AS name WHERE name.leads_to = url.id AND name.run = ?)"
+        led_to = f"url.run = 0 AND EXISTS ({_LEADS_HERE} AND name.run = ?)"
         return cls(
             f"url.depth <= ? AND url.seen < ? AND (url.status = {Row.QUEUED}"
             f" OR (url.status IN ({_SETTLED}) AND (url.run = ? OR {led_to})))",
@@ -72,10 +73,12 @@ class Selection(NamedTuple):
 
     @classmethod
     def outdated(cls, run: RunInfo) -> Selection:
-        """Everything that this run has not looked at, to be brought up to date."""
+        """Everything that this run has not looked at, to be brought up to date. What was listed once, and is only
+        another name of a page by now, nobody asks for."""
+        led_to = f"url.status NOT IN ({Row.REDIRECT}, {Row.TWIN}) OR EXISTS ({_LEADS_HERE})"
         return cls(
             f"url.status IN ({Row.QUEUED}, {Row.FAILED})"
-            f" OR (url.seen < ? AND url.status IN ({_SETTLED}) AND url.run IN (?, 0))",
+            f" OR (url.seen < ? AND url.status IN ({_SETTLED}) AND (url.run = ? OR (url.run = 0 AND ({led_to}))))",
             (run.number, run.number),
         )
 

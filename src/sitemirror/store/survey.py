@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import FOR_NOW, LOOP, NO_PAGE_EVER, UNREAD, Row, in_order
+from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, UNTOLD_ONCE_GONE, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -211,11 +211,9 @@ class Survey:
         """
         return [row[0] for row in self._db.execute(query)]
 
-    def redirected_to_nothing(self) -> list[tuple[Any, ...]]:
-        """(id, url, status, reason, attempts, at, content_type, size, final_url) of names that gave no page: those
-        that redirect, and where they lead to, if that was listed or linked itself, perhaps after it had failed;
-        those of circles, which may be seen only when the run ends; and what only redirects led to that lead elsewhere
-        by now."""
+    def without_page(self) -> list[tuple[Any, ...]]:
+        """(id, url, status, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no
+        page, by the names it is told under: those that redirect there, and its own."""
         told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
         query = f"""
             SELECT a.id, a.url, {told}, f.url
@@ -223,8 +221,7 @@ class Survey:
             WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
             UNION ALL
             SELECT f.id, f.url, {told}, NULL FROM url AS f
-            WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND CASE f.id IN (SELECT final FROM resolved)
-              WHEN 1 THEN f.run != 0 ELSE f.run = 0 OR f.reason = '{LOOP}' END
+            WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND (f.run != 0 OR f.id NOT IN (SELECT final FROM resolved))
             ORDER BY 1
         """
         return self._db.execute(query).fetchall()
@@ -235,7 +232,7 @@ class Survey:
             self._db,
             f"""
             SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id
-            WHERE url.status = {Row.GONE} AND NOT ({NO_PAGE_EVER})
+            WHERE url.status = {Row.GONE} AND NOT ({UNTOLD_ONCE_GONE})
             UNION ALL
             SELECT a.url, NULL, f.at FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
             WHERE f.status = {Row.GONE}

@@ -1,0 +1,74 @@
+"""Which URLs are still there, once a run knows all that is listed or linked: those, and where they lead.
+
+The others are gone. It is decided in one place, so that what stands behind a redirect goes with the redirect.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from sitemirror import urls
+from sitemirror.store.schema import FOR_NOW, Row
+from sitemirror.store.state import RunInfo, State
+
+# By this run; or for another start URL, which this one has no say in.
+_NAMED: Final = "(url.run != 0 AND (url.run = :run OR url.source != :source))"
+
+_LEAD_ON: Final = "UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id) WHERE url.leads_to IS NOT NULL"
+
+_LED_TO: Final = f"""
+INSERT INTO temp.led_to
+WITH RECURSIVE way (id) AS (SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND {_NAMED} {_LEAD_ON})
+SELECT id FROM way
+"""
+
+# A copy that stays, as the site has not given up its page, tells itself why. Where it leads counts only as a page.
+_COPIES: Final = f"""
+SELECT page.error FROM page JOIN url USING (id)
+WHERE page.error IS NOT NULL AND page.error LIKE '{FOR_NOW}%' AND url.status = {Row.SAVED}
+  AND ({_NAMED} OR url.id IN temp.led_to)
+"""
+_LED_TO_FOR_NOW: Final = f"""
+INSERT OR IGNORE INTO temp.led_to
+WITH RECURSIVE way (id) AS (SELECT id FROM url WHERE key = ? {_LEAD_ON})
+SELECT id FROM way CROSS JOIN url USING (id) WHERE url.status = {Row.SAVED}
+"""
+
+# Other names of a page stay its names, or are gone with it.
+_NAMES_A_PAGE: Final = f"""
+status = {Row.REDIRECT} AND EXISTS (
+  WITH RECURSIVE way (id) AS (
+    SELECT url.leads_to
+    UNION SELECT next.leads_to FROM way CROSS JOIN url AS next USING (id) WHERE next.leads_to IS NOT NULL)
+  SELECT 1 FROM way CROSS JOIN page USING (id))
+"""
+_GONE: Final = f"""
+UPDATE url SET status = {Row.GONE}, at = :at, leads_to = NULL
+WHERE NOT {_NAMED} AND status NOT IN ({Row.GONE}, {Row.TWIN}) AND id NOT IN temp.led_to AND NOT ({_NAMES_A_PAGE})
+"""
+
+# It is there because something leads to it, and nobody gives a date for it any more.
+_UNLISTED: Final = f"UPDATE url SET run = 0, lastmod = NULL WHERE run != 0 AND status != {Row.GONE} AND NOT {_NAMED}"
+
+
+def let_go(state: State, run: RunInfo, at: str) -> int:
+    """Marks as gone what nobody names or leads to any more; files stay. Gives the number of those that were not yet."""
+    values = {"run": run.number, "source": run.source, "at": at}
+    with state.transaction() as db:
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
+        db.execute("DELETE FROM temp.led_to")
+        db.execute(_LED_TO, values)
+        while _lead_on_for_now(db, values):
+            pass
+        gone = db.execute(_GONE, values).rowcount
+        db.execute(_UNLISTED, values)
+    return gone
+
+
+def _lead_on_for_now(db: sqlite3.Connection, values: dict[str, object]) -> int:
+    """Adds where copies lead that are there themselves; says how many are new, since one of them may lead on."""
+    before = db.total_changes
+    found = [error.removeprefix(FOR_NOW).partition("; ")[0] for (error,) in db.execute(_COPIES, values)]
+    db.executemany(_LED_TO_FOR_NOW, ((urls.key(url),) for url in found))
+    return db.total_changes - before
