@@ -146,7 +146,7 @@ class Settings:
     discover: Source | None = None
     """Where URLs come from: the site's sitemaps (mirror's way) or the links on its pages (crawl's way)."""
 
-    link_depth: Annotated[int, Bounds(ge=-1)] = -1
+    link_depth: Annotated[int, Bounds(ge=-1, le=100_000)] = -1
     """How many links deep to follow: 0 = the start page with its assets, 1 = also the pages it links to.
     -1 = no limit."""
 

@@ -131,6 +131,7 @@ def test_a_louder_wish_nearer_to_the_person_replaces_a_quieter_one(folder: Path)
         ("rate-limit = true", "sitemirror.toml: rate-limit must be a number, got true"),
         ("update = 'sure'", "sitemirror.toml: update must be true or false, got sure"),
         ("[mirror]\nconcurrency = 0", "sitemirror.toml: mirror.concurrency must be 1 or more, got 0"),
+        ("link-depth = 123456", "sitemirror.toml: link-depth must be 100000 or less, got 123456"),
         ("on_error = 'shrug'", "sitemirror.toml: on-error must be one of skip, retry, abort, got shrug"),
         ("output = 3", "sitemirror.toml: output must be text, got 3"),
         ("rate-limit = 1\nrate_limit = 2", "sitemirror.toml: rate_limit is given twice"),

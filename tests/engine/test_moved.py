@@ -172,7 +172,7 @@ async def test_pages_that_have_moved_to_what_cannot_be_had_all_say_so(
     site.latency = 0.05
     assert (await run(update=True, concurrency=concurrency)).status == "partial"
     errors = [page["refresh_error"] for page in copy.manifest["pages"]]
-    assert errors == ["redirects: HTTP 404", "redirects: HTTP 404"]
+    assert errors == [f"redirects to {site.url}/new: HTTP 404"] * 2
 
 
 async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mirror, copy: Copy) -> None:
@@ -280,7 +280,7 @@ async def test_a_page_that_moves_into_a_request_under_way_waits_for_its_end(
     site.fault("/t", slow(0.4, status(500)))
     await run(update=True, concurrency=4)
     assert copy.pages.keys() == {"/b", "/p"}
-    assert copy.pages["/b"]["refresh_error"] == "redirects: HTTP 500"
+    assert copy.pages["/b"]["refresh_error"] == f"redirects to {site.url}/t: HTTP 500"
     assert verify(copy.folder).status is RunStatus.OK
 
 
@@ -302,7 +302,7 @@ async def test_a_page_that_moves_to_what_is_not_wanted_keeps_its_copy(
     await run(update=True, concurrency=1)
     assert copy.files == kept
     assert copy.pages["/p"]["aliases"] == []
-    assert copy.pages["/b"]["refresh_error"].startswith("redirects: ")
+    assert copy.pages["/b"]["refresh_error"].startswith(f"redirects to {site.url}/t: ")
 
 
 async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: Mirror, copy: Copy) -> None:
@@ -340,7 +340,7 @@ async def test_what_moves_to_a_twin_shares_the_fate_of_the_twin(
         assert copy.pages["/a/"]["aliases"] == [f"{site.url}/c"]
         assert copy.pages["/a"]["aliases"] == []
     elif then == "fails":
-        assert copy.pages["/c"]["refresh_error"] == "redirects: HTTP 404"
+        assert copy.pages["/c"]["refresh_error"] == f"redirects to {site.url}/a/: HTTP 404"
         assert "c" in copy.text("c/index.md")
     else:
         assert sorted(copy.pages["/a"]["aliases"]) == [f"{site.url}/a/", f"{site.url}/c"]

@@ -72,7 +72,7 @@ def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Run
     errors = _errors(index)
     assert errors == {
         f"{site.url}/a": ("fetch", "HTTP 404"),
-        f"{site.url}/b": ("fetch", "redirects: HTTP 404"),
+        f"{site.url}/b": ("fetch", f"redirects to {site.url}/nowhere: HTTP 404"),
         f"{site.url}/c": ("fetch", "connection closed without an answer"),
         f"{site.url}/i.png": ("asset-download", "HTTP 410"),
     }

@@ -27,7 +27,7 @@ from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row
 
 MAX_REDIRECTS: Final = 10
-REDIRECTS: Final = "redirects: "
+REDIRECTS: Final = "redirects to "
 _FOR_NOW: Final = frozenset((302, 303, 307))
 
 
@@ -304,9 +304,12 @@ class Visitor:
                 self._leads.pop(follower.id, None)
                 self._become_alias(follower, end)
         elif followers:
-            reason = self._ledger.reason_of(self._ledger.end_of(end).id)  # It may be a step of a circle.
+            nothing = self._ledger.end_of(end)  # It may be a step of a circle.
+            reason = self._ledger.reason_of(nothing.id)
+            if not reason.startswith(FOR_NOW):
+                reason = f"{REDIRECTS}{nothing.url}: {reason}"
             for follower in followers:
-                self._keep_copy(follower, reason if reason.startswith(FOR_NOW) else REDIRECTS + reason, transient=False)
+                self._keep_copy(follower, reason, transient=False)
             self._let_down.setdefault(end.id, []).extend(followers)
 
     def _become_alias(self, known: Known, target: Known) -> None:
