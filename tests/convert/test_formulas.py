@@ -70,3 +70,10 @@ def test_the_formulas_of_github_are_formulas() -> None:
         '<p><math-renderer class="js-display-math">$$x \\\\ y$$</math-renderer></p>'
     )
     assert markdown(html) == "Be $a_1*b_1*c$.\n\n$$\nx \\\\ y\n$$\n"
+
+
+def test_formulas_that_sphinx_has_marked_need_no_script_that_is_known() -> None:
+    """The site may have packed what draws them into a file of any name."""
+    html = r"""<p>A <span class="math notranslate nohighlight">\(a^2 + b_1\)</span> b</p>
+        <div class="math notranslate nohighlight" id="e">\[c + 1 = 0\]</div>"""
+    assert markdown(html) == "A $a^2 + b_1$ b\n\n$$\nc + 1 = 0\n$$\n"

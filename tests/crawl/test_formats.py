@@ -66,6 +66,17 @@ async def test_both_from_one_fetch(site: Site, run: Crawl, copy: Copy) -> None:
     assert 'href="a/index.html"' in copy.text("index.html")
 
 
+async def test_an_update_of_both_counts_no_style_sheet_as_changed(site: Site, run: Crawl, copy: Copy) -> None:
+    """Its links were made local, so its bytes are not those that were received."""
+    site.html_page("/", "Home", '<link rel="stylesheet" href="/s.css"><p>home</p>')
+    site.page("/s.css", "body { background: url(/bg.png) }", type="text/css")
+    site.page("/bg.png", b"\x89PNG", type="image/png")
+    await run(format="both")
+    for _ in range(2):
+        assert (await run(format="both", update=True)).changed == 0
+    assert "url(bg.png)" in copy.text("s.css")
+
+
 @pytest.mark.parametrize("order", [("/p", "/p/"), ("/p/", "/p")])
 async def test_both_with_a_collision(site: Site, run: Crawl, copy: Copy, order: tuple[str, str]) -> None:
     """Two URLs for one path: the Markdown and the HTML of a page move together, and links follow them."""

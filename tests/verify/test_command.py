@@ -62,6 +62,16 @@ def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_cli: RunCli) -> 
     )
 
 
+def test_dead_links_of_an_interrupted_run_are_mended_by_its_end(mirrored: Mirrored) -> None:
+    """Links are led on when a run ends: until then nothing has to be downloaded anew for them."""
+    copy = mirrored("mirror")
+    manifest = json.loads((copy.folder / "_manifest.json").read_text())
+    for complete, advice in ((True, "delete what"), (False, "to its end")):
+        (copy.folder / "_manifest.json").write_text(json.dumps(manifest | {"complete": complete}))
+        (copy.folder / "stray.md").write_text("written just before a kill")
+        assert advice in (copy.verify().hint or "")
+
+
 def test_dead_anchors_alone_have_a_hint(mirrored: Mirrored) -> None:
     """Whoever sees nothing else is told how to find out whose mistake it is."""
     copy = mirrored("mirror-local")

@@ -28,6 +28,8 @@ _HINTS: Final = (  # The first that applies says what to do first.
     ((ProblemKind.ORPHAN,), "delete what you do not need, and keep your own files outside the mirror"),
     (tuple(ProblemKind), f"run {_THE_COMMAND} again: it writes the manifest and the index anew"),
 )
+# Links that an interrupted run would have led on, and files that it would have named.
+_MENDED_BY_THE_END: Final = frozenset((ProblemKind.LINK, ProblemKind.ANCHOR, ProblemKind.ORPHAN))
 
 OnProblem = Callable[[VerifyProblem], None]
 
@@ -59,6 +61,8 @@ class Findings:
     @property
     def hint(self) -> str | None:
         """What to do about it."""
+        if not self.complete and self.kinds and self.kinds <= _MENDED_BY_THE_END:
+            return _HINTS[0][1]
         return next((hint for kinds, hint in _HINTS if not self.kinds.isdisjoint(kinds)), None)
 
     def warn(self, message: str) -> None:

@@ -211,7 +211,8 @@ class Keeper:
     def _before(self, known: Known) -> str | None:
         """The hash of what was received for the main file last time. In a mirror of both, that of the Markdown."""
         first, _, second = (known.received or "").partition(_AND)
-        if self._plan.markdown and self._plan.html and not second:
+        is_both = self._plan.markdown and self._plan.html and known.html_path not in (None, known.path)
+        if is_both and not second:
             return known.sha256
         return first or known.sha256
 
