@@ -122,6 +122,14 @@ def drop_chrome(body: Element, beside: Sequence[Element], rules: Sequence[Rule])
     return cut, hidden.unseen_by_rules(body, hidden_by(body, rules), menus) if rules else []
 
 
+def drop_hidden(body: Element, rules: Sequence[Rule]) -> None:
+    """Takes out text that nobody sees, and nothing else."""
+    for element in list(hidden.unseen(body, body.select(hidden.WAYS_AND_ROLES), ())):
+        element.decompose()
+    if rules:
+        drop_unseen(hidden.unseen_by_rules(body, hidden_by(body, rules), ()), [])
+
+
 def drop_unseen(elements: Iterable[Element], cut: list[Cut]) -> None:
     """Takes out what is still there of what style sheets hide."""
     for element in elements:

@@ -85,7 +85,14 @@ def _converted(
     markdown = _markdown(chosen, urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
-        markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names)
+        markdown = next(
+            (
+                text
+                for without_hidden in ((True, False) if hidden_texts else (False,))
+                if (text := _whole_body(parse(html, url=document.url, charset=charset), urls, names, without_hidden))
+            ),
+            "",
+        )
     return _page(document, metadata, title, _titled_once(markdown), links, refresh, hidden_texts)
 
 
@@ -140,11 +147,14 @@ def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) ->
     return text
 
 
-def _whole_body(document: Document, urls: Resolver, names: Vocabulary) -> str:
+def _whole_body(document: Document, urls: Resolver, names: Vocabulary, without_hidden: bool) -> str:
     body = document.body
     if body is None:
         return ""
+    rules = hiding_rules(document) if without_hidden else ()
     parts.drop_no_content(document)
+    if without_hidden:
+        parts.drop_hidden(body, rules)
     if document.breaks > _MANY_BREAKS:
         thin_breaks(body)
     settle_white_space(body.select(STYLED))

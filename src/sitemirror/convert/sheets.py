@@ -1,8 +1,8 @@
 """Finds the rules of a page's own style sheets that hide text for good, so far as that can be told without a browser.
 
-A rule counts that holds always and is for one name, if no other rule shows what has that name and no script of the page
-speaks of it: whoever hides what somebody is to see later has to say so. Another name of an element may show it as well,
-as `md:block` does beside `hidden`.
+A rule counts that holds always and ends in one name, if no other rule shows what has that name and no script of the
+page speaks of it: whoever hides what somebody is to see later has to say so. Another name of an element may show it as
+well, as `md:block` does beside `hidden`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _BEYOND: Final = (re.compile(r"\[(?:class|id)").search, re.compile(":(?:checked|
 _SHOWS: Final = re.compile(
     r"(?:^|[:-])(?:block|flex|grid|inline|table|contents|show\w*|visible|active|open)(?:-\w+)?$"
 ).search
-_SELECTOR: Final = re.compile(r"[a-z][a-z0-9]*+[.#]|[.#]").match
+# One name, or one in something else that has a name or a tag.
+_SELECTOR: Final = re.compile(
+    r"(?:[a-z0-9]*+(?:[.#][\w-]++)?+(?: ?> ?| )){0,4}?(?:[a-z][a-z0-9]*+)?[.#](?=[\w-]*$)"
+).match
 _NAME: Final = re.compile(r"-?[A-Za-z_][\w-]*+").fullmatch
 _MEDIA: Final = frozenset(("", "all", "screen"))
 _AWAY: Final = ("position", "left", "top", "right", "bottom", "clip", "clip-path")
@@ -86,7 +89,7 @@ _remembered: Final = lru_cache(maxsize=16)(_hiding)  # The pages of a site have 
 def hidden_by(body: Element, rules: Sequence[Rule]) -> list[Element]:
     """What the rules hide, but for what its own style or another of its names may show."""
     inherits = {rule.selector: rule.inherits for rule in rules}
-    names = {selector[max(selector.find("."), selector.find("#")) :] for selector in inherits}
+    names = {selector[max(selector.rfind("."), selector.rfind("#")) :] for selector in inherits}
     found: dict[Element, None] = {}
     for is_loose in (False, True):
         if selectors := [selector for selector, inherited in inherits.items() if inherited is is_loose]:

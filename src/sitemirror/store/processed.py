@@ -21,8 +21,11 @@ class ProcessedLog:
     def not_there(self, lines: Sequence[str]) -> list[str]:
         """Those of some lines that no earlier run has written."""
         if self._before is None:
-            with self._path.open("rb") as file:
-                self._before = Fingerprints(_fingerprint(line.strip()) for line in file)
+            try:
+                with self._path.open("rb") as file:
+                    self._before = Fingerprints(_fingerprint(line.strip()) for line in file)
+            except FileNotFoundError:  # Somebody has deleted the folder meanwhile.
+                self._before = Fingerprints(())
         before = self._before
         return [line for line in lines if _fingerprint(line.encode()) not in before]
 
