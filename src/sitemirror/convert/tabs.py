@@ -93,8 +93,8 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], row: Element | 
     """`row` is the list of tabs where the panels stand in its items, too."""
     if not labels or not panels:
         return False
-    pairs = _pairs(labels, panels)
-    if pairs is None or any(not frozenset(labels).isdisjoint(panel.ancestors) for panel in panels):
+    pairs, every = _pairs(labels, panels), frozenset(labels)
+    if pairs is None or any(not every.isdisjoint(panel.ancestors) for panel in panels):
         return False  # What goes with its label would be gone.
     for text, panel in pairs:
         if panel is not None:
