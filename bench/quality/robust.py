@@ -41,6 +41,12 @@ MONSTERS: Final = {
     "nested code blocks": "<div class=highlight><pre><code>" * 20_000 + "end",
     "blocks of code": "<pre><code>x</code></pre>" * 20_000 + "end",
     "nested tabs": "<div role=tablist><div role=tab>x</div><div role=tabpanel>y" * 3_000 + "end",
+    "tabs that hold their panels": "<ul role=tablist>"
+    + "<li role=tab>x<div role=tabpanel><p>y</p></div></li>" * 2_000
+    + "</ul>end",
+    "a table of boxes": "<div role=table>"
+    + "<div role=row><b role=cell>x</b><b role=cell>y</b></div>" * 20_000
+    + "</div>end",
     "nested notes": "<aside class=footnote id=f>x" * 8_000 + "end",
     "nested headings": "<div><h2>x</h2>" * 10_000 + "end",
     "unclosed formatting": "<b><i><u><font>" * 3_000 + "<p>x</p>" * 100 + "end",

@@ -77,6 +77,11 @@ NOTES = {
         "</h3><p>B</p></blockquote>",
         "> [!WARNING]\n> B\n",
     ),
+    "with an operator": (
+        '<div class="admonition note"><p class="admonition-title"><code>&amp;&amp;</code> or <kbd>↑</kbd></p><p>B</p>'
+        "</div>",
+        "> [!NOTE]\n> **`&&` or ↑**\n>\n> B\n",
+    ),
     "GitLab": (
         '<div class="gl-alert gl-alert-danger"><div class="gl-alert-content"><h2 class="gl-alert-title">T</h2>'
         '<div class="gl-alert-body"><p>B</p></div></div></div>',

@@ -90,3 +90,12 @@ def test_boxes_in_a_term_are_words_of_their_own() -> None:
 def test_a_signature_on_many_lines_is_one(html: str, said: str) -> None:
     """With a blank for each end of a line, but for those at a bracket."""
     assert markdown(f'<div class="sig-object">{html}</div>') == f"`{said}`\n"
+
+
+def test_the_cells_of_a_synopsis_stand_apart() -> None:
+    """mandoc has the name of a command in one cell and its options in the next, with or without a blank between."""
+    html = (
+        '<html><head><link rel="stylesheet" href="mandoc.css"></head><body><main class="manual-text"><p>Lists.</p>'
+        '<table class="Nm"><tr><td><code class="Nm">ls</code></td><td>[<code>-a</code>]</td></tr></table></main></body>'
+    )
+    assert "`ls [-a]`" in markdown(html)

@@ -267,6 +267,15 @@ def test_boxes_with_more_than_cells_are_no_table() -> None:
     assert markdown(f'<div role="table"><p>Word</p>{row}{row}</div>') == "Word\n\n1\n\n2\n\n1\n\n2\n"
 
 
+def test_boxes_with_pictures_or_cells_in_cells_are_no_table() -> None:
+    """A picture beside the cells would be lost, and a word as long as a cell that is counted twice."""
+    row = '<div role="row"><div role="cell">1</div><div role="cell">2</div></div>'
+    picture = markdown(f'<div role="table"><div role="row"><img src="a.png" alt="A"></div>{row}{row}</div>')
+    assert "![A](" in picture
+    nested = '<div role="row"><div role="cell">1 <div role="cell">long enough</div></div> Word</div>'
+    assert "Word" in markdown(f'<div role="table">{nested}{row}</div>')
+
+
 def test_org_names_the_side_of_a_column() -> None:
     """By a class of its own."""
     assert markdown('<table><tr><th class="org-right">A<th>B<tr><td>1<td>2</table>').splitlines()[1] == "| ---: | --- |"

@@ -100,3 +100,10 @@ def test_tabs_that_hold_their_panels_keep_their_names() -> None:
         '<li role="tab">Two<div><div role="tabpanel"><p>B</p></div></div></li></ul>'
     )
     assert markdown(html) == "- **One**\n\n  A\n\n- **Two**\n\n  B\n"
+
+
+def test_headings_over_what_unfolds_stay_headings() -> None:
+    """An accordion whose parts are called tabs is no set of tabs: its headings are sections of the page."""
+    part = '<div role="tab"><h2><button>{0}</button></h2><div role="tabpanel"><p>{0} is told.</p></div></div>'
+    html = f'<div role="tablist">{part.format("One")}{part.format("Two")}</div>'
+    assert markdown(html) == "## One\n\nOne is told.\n\n## Two\n\nTwo is told.\n"

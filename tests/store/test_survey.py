@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from sitemirror import urls
 from sitemirror.publish.sections import order
 from sitemirror.store.listing import Listing
-from sitemirror.store.schema import Row
+from sitemirror.store.reach import let_go
+from sitemirror.store.schema import FOR_NOW, Row
 from sitemirror.store.state import State
 from sitemirror.store.survey import FEW, Survey
 
@@ -61,4 +64,47 @@ def test_every_look_resolves_aliases_anew(tmp_path: Path) -> None:
     put(2, Row.SAVED, None)
     Survey(state)
     assert aliases() == [(3, 2, 1)]
+    state.close()
+
+
+def test_urls_without_a_page_take_no_memory(tmp_path: Path) -> None:
+    """There may be a million of them: they are read one by one."""
+    state = State.open(tmp_path / "state.sqlite3")
+    state.db.executemany(
+        "INSERT INTO url (id, key, url, status, run, source, sitemap, reason) VALUES (?, ?, ?, ?, 1, 1, 1, ?)",
+        (
+            (n, n.to_bytes(4), f"https://example.com/docs/a-page-with-a-name/{n}", Row.FAILED, f"HTTP 404 {n}")
+            for n in range(5_000)
+        ),
+    )
+    survey = Survey(state)
+    tracemalloc.start()
+    count = sum(1 for _ in survey.without_page())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 5_000
+    assert peak < 100_000
+    state.close()
+
+
+def test_where_copies_lead_is_looked_up_once(tmp_path: Path) -> None:
+    """A site that is being worked on sends every reader to the same page."""
+    state = State.open(tmp_path / "state.sqlite3")
+    run = state.begin_run(source_url="https://example.com/", mode="update", scope="", started_at="2026-01-03T20:00:00Z")
+    for n in range(100):
+        url = f"https://example.com/{n}"
+        state.db.execute(
+            "INSERT INTO url (id, key, url, status, run, source, sitemap) VALUES (?, ?, ?, ?, ?, ?, 1)",
+            (n, urls.key(url), url, Row.SAVED, run.number if n else 0, run.source),
+        )
+        state.db.execute(
+            "INSERT INTO page (id, path, wanted, fold, size, fetched_at, error) VALUES (?, ?, ?, ?, 1, ?, ?)",
+            (n, f"{n}.md", f"{n}.md", b"", run.started_at, f"{FOR_NOW}https://example.com/0" if n else None),
+        )
+    asked: list[str] = []
+    state.db.set_trace_callback(asked.append)
+    assert let_go(state, run, run.started_at) == 0
+    assert len(asked) < 20
+    state.db.set_trace_callback(None)
+    assert state.db.execute("SELECT count(*) FROM url WHERE status = ?", (Row.SAVED,)).fetchone() == (100,)
     state.close()

@@ -23,6 +23,8 @@ _BOLD: Final = ("b", "strong")
 _LINES: Final = ("p", "h3", "h4", "h5", "h6")
 _DEEPEST: Final = 10  # boxes within each other that are looked into
 _MARK: Final = re.compile(r"\s*\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*", re.I)
+_SIGN_TAGS: Final = ("span", "i", "div")  # In others it is a word of the title, like the name of an operator or a key.
+_WORD_TAGS: Final = ("code", "kbd", "samp", "tt")
 _BOX: Final = "hint"  # a kind, and what several makers call all of their boxes
 _MAX_KIND: Final = 40  # characters
 _END_OF_TITLE: Final = ":!：. "
@@ -121,7 +123,10 @@ def _take_icon(box: Element, names: Vocabulary) -> str | None:
 def _take_sign(title: Element) -> None:
     """Takes out the sign in an element of its own that a title begins with."""
     first = next(filter(_is_seen, title), None)
-    if isinstance(first, Element) and (sign := first.text.strip()) and not any(map(str.isalnum, sign)):
+    if not isinstance(first, Element) or first.tag not in _SIGN_TAGS:
+        return
+    sign = first.text.strip()
+    if sign and not any(map(str.isalnum, sign)) and next(first.iter_elements(_WORD_TAGS), None) is None:
         first.decompose()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from turbohtml import Comment, Element
@@ -12,6 +13,7 @@ _INNER: Final = "[role=table], table"
 _ROWS: Final = "[role=row]"
 _CELLS: Final = "[role=cell], [role=gridcell], [role=columnheader], [role=rowheader]"
 _MAX_COLUMNS: Final = 100  # Wider ones are mistakes.
+_SHOWN: Final = ("img", "video", "audio", "math", "iframe", "object")  # without any text
 _HEADERS: Final = ("columnheader", "rowheader")
 
 
@@ -24,7 +26,9 @@ def shape_spoken_table(box: Element) -> bool:
     every = [cell for row in cells for cell in row]
     if len(rows) < 2 or max(map(len, cells)) < 2 or len(set(every)) < len(every):
         return False
-    if sum(map(_length, every)) < _length(box):
+    if sum(map(_length, every)) < _length(box) or sum(map(_pictures, every)) < _pictures(box):
+        return False
+    if any(cell.select_one(_CELLS) is not None for cell in every):
         return False
     inside = {node for cell in every for node in cell.descendants}
     for pin in [node for node in box.descendants if isinstance(node, Comment) and node not in inside]:
@@ -32,11 +36,9 @@ def shape_spoken_table(box: Element) -> bool:
     for row, own in zip(rows, cells, strict=True):
         box.append(row)
         row.extend(own)
-        for rest in [child for child in row if child not in own]:
-            rest.extract()
+        _leave(row, own)
         row.tag = "tr"
-    for rest in [child for child in box if child not in rows]:
-        rest.extract()
+    _leave(box, rows)
     for cell in every:
         cell.tag = "th" if cell.attr("role") in _HEADERS else "td"
     box.tag = "table"
@@ -62,6 +64,17 @@ def shape_grid(grid: Element) -> bool:
     grid.tag = "table"
     shape_table(grid)
     return True
+
+
+def _leave(element: Element, children: Sequence[Element]) -> None:
+    """Leaves only these in an element."""
+    wanted = frozenset(children)
+    for rest in [child for child in element if child not in wanted]:
+        rest.extract()
+
+
+def _pictures(element: Element) -> int:
+    return sum(1 for _ in element.iter_elements(_SHOWN))
 
 
 def _length(element: Element) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeVar
 
-from turbohtml import Element, Node
+from turbohtml import Element, Node, Text
 
 from sitemirror.convert.admonitions import shape_admonition, shape_undrawn
 from sitemirror.convert.boxed_tables import shape_grid, shape_spoken_table
@@ -235,8 +235,11 @@ def _pairs(box: Element, page: _Page) -> bool:
 def _signature(element: Element, _: _Page) -> bool:
     if element.tag == "pre":
         return False
+    is_table = element.tag == "table"
+    for cell in element.select("td + td") if is_table else ():
+        cell.insert_before(Text(" "))
     shape_signature(element)
-    if element.tag == "table":
+    if is_table:
         element.tag = "p"
     return True
 

@@ -61,7 +61,7 @@ def _group_of(row: Element, labels: Sequence[Element], panes: str) -> bool:
 
 
 def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list[Element] | None:
-    """What stands before the panel in each tab, where every tab holds its own."""
+    """What stands before the panel in each tab, where every tab holds its own; headings say themselves what follows."""
     if len(labels) != len(panels):
         return None
     before: list[list[Node]] = []
@@ -70,6 +70,9 @@ def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list
         children = label.children
         before.append(list(children[: next((place for place, node in enumerate(children) if node in around), 0)]))
         if label not in around or not any(node.text.strip() for node in before[-1]):
+            return None
+        own = [node for node in before[-1] if isinstance(node, Element)]
+        if any(next(node.iter_elements(HEADINGS, include_self=True), None) is not None for node in own):
             return None
     found: list[Element] = []
     for label, nodes in zip(labels, before, strict=True):
@@ -90,8 +93,8 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], row: Element | 
     """`row` is the list of tabs where the panels stand in its items, too."""
     if not labels or not panels:
         return False
-    pairs = _pairs(labels, panels)
-    if pairs is None or any(not frozenset(labels).isdisjoint(panel.ancestors) for panel in panels):
+    pairs, every = _pairs(labels, panels), frozenset(labels)
+    if pairs is None or any(not every.isdisjoint(panel.ancestors) for panel in panels):
         return False  # What goes with its label would be gone.
     for text, panel in pairs:
         if panel is not None:

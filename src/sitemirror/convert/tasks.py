@@ -10,8 +10,8 @@ from turbohtml import Element, Node, Text
 _ICON: Final = re.compile(r"(?:^|\s)fa-(check-square|square-check)?(?:square)?(?:-o)?(?=\s|$)")
 _SIGN: Final = re.compile(r"\s*([\u2713\u2714\u2611\u2705]|[\u274f\u2610])\s+")
 _DONE: Final = ("on", "checked")
-_WRITTEN: Final = ("on", "off")
-_STATES: Final = (*_WRITTEN, "checked", "unchecked")  # of an item, in Org and Doxygen
+_STATES: Final = ("on", "off", "checked", "unchecked")  # of an item, in Org and Doxygen
+_WRITTEN: Final = re.compile(r"\[[X\s]?\]")
 _OPEN: Final = "\u274f\u2610"
 
 
@@ -32,8 +32,10 @@ def _shape_item(item: Element) -> None:
         item.insert(0, _box("checked" in (item.attr("class") or "").split()))  # Confluence
         return
     if (state := next((name for name in (item.attr("class") or "").split() if name in _STATES), None)) is not None:
-        if state in _WRITTEN and drawn is not None and drawn.tag == "code":
-            drawn.decompose()  # Org, which writes the box as well
+        if drawn is not None and drawn.tag == "code" and _WRITTEN.fullmatch(drawn.text):
+            drawn.decompose()  # Org, which writes the box as well, if it does not draw it
+        elif isinstance(first := _first(item), Text) and (found := _SIGN.match(first.data)):
+            first.data = f" {first.data[found.end() :]}"
         item.insert(0, _box(state in _DONE))
         return
     first = _first(item)

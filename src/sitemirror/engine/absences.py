@@ -61,9 +61,8 @@ class Absences:
     def settle(self, survey: Survey, ledger: Ledger) -> None:
         """When all is known: adds what is missing, as a redirect may lead to what had failed before anybody knew, and
         what only redirects led to may be listed itself by now; and takes those away whose URL is something else."""
-        for id, url, status, reason, attempts, at, content_type, size, final_url in survey.without_page():
-            if self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url)):
-                continue
+        missing = [row for row in survey.without_page() if not self._is_there(row[1], row[2])]
+        for id, url, status, reason, attempts, at, content_type, size, final_url in missing:
             if status == Row.FAILED:
                 self.failed(url, reason, at, attempts=attempts, final_url=final_url)
             else:
@@ -76,12 +75,18 @@ class Absences:
 
     def _sweep(self, folder: str, told: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
         """Takes those away that `told`, whose rows begin with a URL, has no word of."""
-        found = [path for path, _ in Browser(self._tree.root).walk(f"{self._home}/{folder}") if _IS_OURS(path)]
-        if found:
-            names = Fingerprints(_number(placeholder_name(url)) for url, *_ in told())
-            for path in found:
+        names: Fingerprints | None = None
+        strays: list[str] = []  # There may be a million others.
+        for path, _ in Browser(self._tree.root).walk(f"{self._home}/{folder}"):
+            if _IS_OURS(path):
+                names = names or Fingerprints(_number(placeholder_name(url)) for url, *_ in told())
                 if _number(path.rpartition("/")[2]) not in names:
-                    self._tree.remove(path)
+                    strays.append(path)
+        for path in strays:
+            self._tree.remove(path)
+
+    def _is_there(self, url: str, status: int) -> bool:
+        return self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url))
 
     def _failed(self, url: str) -> str:
         return f"{self._home}/_failed/{placeholder_name(url)}"

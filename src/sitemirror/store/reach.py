@@ -69,6 +69,7 @@ def let_go(state: State, run: RunInfo, at: str) -> int:
 def _lead_on_for_now(db: sqlite3.Connection, values: dict[str, object]) -> int:
     """Adds where copies lead that are there themselves; says how many are new, since one of them may lead on."""
     before = db.total_changes
-    found = [error.removeprefix(FOR_NOW).partition("; ")[0] for (error,) in db.execute(_COPIES, values)]
+    # Once each: all of a site may lead to where it says that it will be back.
+    found = {error.removeprefix(FOR_NOW).partition("; ")[0] for (error,) in db.execute(_COPIES, values)}
     db.executemany(_LED_TO_FOR_NOW, ((urls.key(url),) for url in found))
     return db.total_changes - before

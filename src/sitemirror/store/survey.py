@@ -211,7 +211,7 @@ class Survey:
         """
         return [row[0] for row in self._db.execute(query)]
 
-    def without_page(self) -> list[tuple[Any, ...]]:
+    def without_page(self) -> Iterator[tuple[Any, ...]]:
         """(id, url, status, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no
         page, by the names it is told under: those that redirect there, and its own."""
         told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
@@ -224,7 +224,7 @@ class Survey:
             WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND (f.run != 0 OR f.id NOT IN (SELECT final FROM resolved))
             ORDER BY 1
         """
-        return self._db.execute(query).fetchall()
+        yield from in_order(self._db, query)
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
         """(url, path, since). Other names of a page that is gone are gone with it."""
