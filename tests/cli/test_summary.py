@@ -41,6 +41,12 @@ def test_files_that_are_no_pages_are_not_called_pages() -> None:
     assert lines[0] == "ok: 1 page and 11 other files saved (2 new, 0 changed); 1.0 s"
 
 
+def test_what_the_site_has_no_more_is_told() -> None:
+    """Else a sitemap that has shrunk to nothing looks like any other."""
+    lines = summary(mirror_report(RunStatus.OK, successful=3, gone=10), TYPED)
+    assert lines[0] == "ok: 3 pages saved (0 new, 0 changed), 10 no longer on the site; 1.0 s"
+
+
 def test_what_was_not_reached_is_gone_on_with() -> None:
     """After --max-pages the same command takes the rest."""
     lines = summary(mirror_report(RunStatus.PARTIAL, successful=1, not_reached=2), TYPED)

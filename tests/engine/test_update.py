@@ -111,13 +111,13 @@ async def test_unlisted_pages_are_gone_but_stay_on_disk(site: Site, run: Mirror,
     await run()
     site.sitemap(urls=paths[:2])
     report = await run(update=True)
-    assert (report.successful, report.total_pages) == (2, 2)
+    assert (report.successful, report.total_pages, report.gone) == (2, 2, 1)
     assert [row["path"] for row in copy.manifest["gone"]] == ["page/0003/index.md"]
     assert (copy.folder / "page/0003/index.md").exists()
     assert copy.accounted() == paths
     site.sitemap(urls=paths)
     report = await run(update=True)
-    assert (report.successful, copy.manifest["gone"]) == (3, [])
+    assert (report.successful, report.gone, copy.manifest["gone"]) == (3, None, [])
 
 
 async def test_the_file_of_a_gone_page_is_another_pages(site: Site, run: Mirror, copy: Copy) -> None:

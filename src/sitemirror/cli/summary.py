@@ -79,6 +79,7 @@ def _shortfalls(report: MirrorReport | SitesReport) -> tuple[tuple[int, str], ..
         (report.skipped, "skipped"),
         (report.duplicates, "duplicate" if report.duplicates == 1 else "duplicates"),
         (report.not_reached, "not reached"),
+        (report.gone or 0, "no longer on the site"),
     )
 
 

@@ -128,6 +128,9 @@ class MirrorReport(Reported):
     changed: Count = 0
     """Of those successful: on disk before, and come with other content in this run."""
 
+    gone: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """URLs that are no longer listed or linked since this run; their files stay. Left out when there are none."""
+
     assets: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""
 
@@ -230,6 +233,9 @@ class SitesReport(Reported):
 
     changed: Count = 0
     """Of those successful: on disk before, and come with other content in this run."""
+
+    gone: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """URLs that are no longer listed or linked since this run; their files stay. Left out when there are none."""
 
     assets: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""

@@ -240,6 +240,10 @@ class Survey:
             """,
         )
 
+    def gone_since(self, at: str) -> int:
+        """How many of those went at that time or later."""
+        return sum(since is not None and since >= at for _, _, since in self.gone())
+
     def not_reached(self) -> Iterator[str]:
         query = f"""
             SELECT url FROM url WHERE status = {Row.QUEUED} AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
