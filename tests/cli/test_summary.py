@@ -43,7 +43,7 @@ def test_files_that_are_no_pages_are_not_called_pages() -> None:
 
 def test_what_the_site_has_no_more_is_told() -> None:
     """Else a sitemap that has shrunk to nothing looks like any other."""
-    lines = summary(mirror_report(RunStatus.OK, successful=3, gone=10), TYPED)
+    lines = summary(mirror_report(RunStatus.OK, successful=3, new=0, gone=10), TYPED)
     assert lines[0] == "ok: 3 pages saved (0 new, 0 changed), 10 no longer on the site; 1.0 s"
 
 
