@@ -299,7 +299,7 @@ class Mirror:
             not_reached=counts.not_reached,
             new=self._ledger.saved_among(self._tally.added),
             changed=self._ledger.saved_among(self._tally.changed),
-            gone=Survey(self._space.state).gone_since(self._run.started_at) or None,
+            gone=outcome.gone or None,
             assets=counts.assets or None,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,

@@ -51,6 +51,7 @@ class Published:
     index: str | None
     mirror_index: str | None
     incomplete: bool  # a sitemap or a page's links could not be read, or an old copy had to stay
+    gone: int  # since this run
 
 
 async def publish(
@@ -124,6 +125,7 @@ async def publish(
         await writer.index(header),
         writer.mirror_index() if plan.index else None,
         incomplete=bool(listing.failed_sitemaps or old or unread),
+        gone=survey.gone_since(run.started_at),
     )
 
 
