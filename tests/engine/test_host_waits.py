@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -109,6 +110,7 @@ class Listed:
         self.add(urls)
         self.queries: list[str] = []
         state.db.set_trace_callback(self.queries.append)
+        weakref.finalize(self, state.db.close)
 
     def add(self, urls: Iterable[str]) -> None:
         with self._state.transaction() as db:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,12 +19,17 @@ from sitemirror.store.state import State
 from sitemirror.store.survey import FEW, Survey
 
 
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    with closing(State.open(tmp_path / "state.sqlite3")) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1])
-def test_few_and_many_are_sorted_alike(tmp_path: Path, count: int) -> None:
+def test_few_and_many_are_sorted_alike(state: State, count: int) -> None:
     """Few are sorted in memory and many on the disk; a folder's URLs are together in both, and any row can be first."""
     found = [f"https://example.com/{'a/' * (n % 3)}{'b-' * (n % 2)}{n}" for n in range(count)]
     random.Random(count).shuffle(found)
-    state = State.open(tmp_path / "state.sqlite3")
     run = state.begin_run(source_url="https://example.com/", mode="list", scope="", started_at="2026-01-03T20:00:00Z")
     listing = Listing(state, run)
     listing.add_sitemaps(["https://example.com/sitemap.xml"], depth=0)
@@ -37,9 +44,8 @@ def test_few_and_many_are_sorted_alike(tmp_path: Path, count: int) -> None:
     state.close()
 
 
-def test_every_look_resolves_aliases_anew(tmp_path: Path) -> None:
+def test_every_look_resolves_aliases_anew(state: State) -> None:
     """What became another page's name since the last look is one; a circle is none, and is told as a failure."""
-    state = State.open(tmp_path / "state.sqlite3")
 
     def put(id: int, status: Row, leads_to: int | None) -> None:
         state.db.execute(
@@ -67,9 +73,8 @@ def test_every_look_resolves_aliases_anew(tmp_path: Path) -> None:
     state.close()
 
 
-def test_urls_without_a_page_take_no_memory(tmp_path: Path) -> None:
+def test_urls_without_a_page_take_no_memory(state: State) -> None:
     """There may be a million of them: they are read one by one."""
-    state = State.open(tmp_path / "state.sqlite3")
     state.db.executemany(
         "INSERT INTO url (id, key, url, status, run, source, sitemap, reason) VALUES (?, ?, ?, ?, 1, 1, 1, ?)",
         (
@@ -87,9 +92,8 @@ def test_urls_without_a_page_take_no_memory(tmp_path: Path) -> None:
     state.close()
 
 
-def test_where_copies_lead_is_looked_up_once(tmp_path: Path) -> None:
+def test_where_copies_lead_is_looked_up_once(state: State) -> None:
     """A site that is being worked on sends every reader to the same page."""
-    state = State.open(tmp_path / "state.sqlite3")
     run = state.begin_run(source_url="https://example.com/", mode="update", scope="", started_at="2026-01-03T20:00:00Z")
     for n in range(100):
         url = f"https://example.com/{n}"

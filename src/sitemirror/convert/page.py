@@ -85,14 +85,10 @@ def _converted(
     markdown = _markdown(chosen, urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
-        markdown = next(
-            (
-                text
-                for without_hidden in ((True, False) if hidden_texts else (False,))
-                if (text := _whole_body(parse(html, url=document.url, charset=charset), urls, names, without_hidden))
-            ),
-            "",
-        )
+        if hidden_texts:
+            markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names, without_hidden=True)
+        if not markdown:
+            markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names, without_hidden=False)
     return _page(document, metadata, title, _titled_once(markdown), links, refresh, hidden_texts)
 
 
@@ -147,7 +143,7 @@ def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) ->
     return text
 
 
-def _whole_body(document: Document, urls: Resolver, names: Vocabulary, without_hidden: bool) -> str:
+def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, without_hidden: bool) -> str:
     body = document.body
     if body is None:
         return ""
