@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from sitemirror.cli.options import choices_of
 from sitemirror.text import printable
@@ -14,15 +14,14 @@ from sitemirror.values import WrongValues
 BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the traceback"
 
 
-def complain(message: str, hint: str = "", *, program: str = "sitemirror", stream: TextIO | None = None) -> None:
+def complain(message: str, hint: str = "", *, program: str) -> None:
     """Says on stderr what went wrong (one line for each line of `message`) and what to do about it."""
-    out = stream if stream is not None else sys.stderr
     lines = [f"{program}: error: {printable(line)}" for line in message.splitlines() or [""]]
     if hint:
         lines.append(f"hint: {printable(hint)}")
     try:
-        out.write("\n".join(lines) + "\n")
-        out.flush()
+        sys.stderr.write("\n".join(lines) + "\n")
+        sys.stderr.flush()
     except (OSError, ValueError):
         pass  # Nobody is listening on stderr any more; the exit code still tells.
 

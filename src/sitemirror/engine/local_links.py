@@ -27,7 +27,7 @@ from sitemirror.convert.relative import relative_link
 from sitemirror.engine.linkcheck import target_of
 from sitemirror.frontier.traps import without_session
 from sitemirror.settings import Links
-from sitemirror.stopwatch import IDLE, Stage, Stopwatch
+from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
 from sitemirror.urls import InvalidUrl, normalize
@@ -42,18 +42,17 @@ K = TypeVar("K")
 V = TypeVar("V", bound=Collection[str])
 
 
-async def link_locally(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDLE) -> int:
-    """Rewrites every page that links to another one; says how many. Doing it again, after a kill too, does no harm."""
-    return await _relink(_Linker(tree, pages), pages, watch)
+async def link_locally(tree: Tree, pages: PagesByUrl, watch: Stopwatch) -> None:
+    """Rewrites every page that links to another one. Doing it again, after a kill too, does no harm."""
+    await _relink(_Linker(tree, pages), pages, watch)
 
 
-async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDLE) -> int:
-    """The way back, as far as it is known what the links were."""
-    return await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
+async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch) -> None:
+    """Leads links back to the site, as far as it is known what they were."""
+    await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
 
 
-async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> int:
-    count = 0
+async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> None:
     batch: list[_Rewriting] = []
     for number, page in enumerate(pages.pages()):
         if number % _BATCH == 0:
@@ -61,13 +60,11 @@ async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> int:
         with watch.working(Stage.PUBLISHING):
             change = linker.rewrite(page)
             if change is not None:
-                count += 1
                 batch.append(change)
             if len(batch) >= _BATCH or sum(len(each.data or b"") for each in batch) > _BATCH_BYTES:
                 _write(linker.tree, pages, batch)
                 batch.clear()
     _write(linker.tree, pages, batch)
-    return count
 
 
 def _write(tree: Tree, pages: PagesByUrl, batch: Sequence[_Rewriting]) -> None:

@@ -17,7 +17,7 @@ from sitemirror.convert.relative import relative_link
 from sitemirror.convert.xhtml import XHTML
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.frontier.traps import without_session
-from sitemirror.stopwatch import IDLE, Stage, Stopwatch
+from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.localities import Localities, Place
 from sitemirror.workers.jobs import JobFailed, Received
@@ -27,7 +27,7 @@ _HANDFUL: Final = 8
 _HANDFUL_BYTES: Final = 256 * 1024
 
 
-async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch = IDLE) -> None:
+async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch) -> None:
     """Rewrites what needs it."""
     places.begin()
     outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from sitemirror import failpoint
 from sitemirror.engine.linkcheck import target_of
 from sitemirror.engine.local_links import pack_links
-from sitemirror.stopwatch import IDLE, Stopwatch
+from sitemirror.stopwatch import Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
 from sitemirror.workers.jobs import JobFailed
@@ -24,7 +24,7 @@ from sitemirror.workers.pool import Pool
 _HANDFUL: Final = 8
 
 
-async def recall_links(tree: Tree, pages: PagesByUrl, pool: Pool, watch: Stopwatch = IDLE) -> None:
+async def recall_links(tree: Tree, pages: PagesByUrl, pool: Pool, watch: Stopwatch) -> None:
     """Reads every page that has not been read for this, and notes what its links were."""
     unread = (page for page in pages.pages() if page.sha256 != page.linked and tree.exists(page.path))
     root = str(tree.root.absolute())

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.engine.absences import told
+from sitemirror.engine.arrival import MAX_HOPS
 from sitemirror.engine.due import Due
 from sitemirror.engine.follow import REDIRECTS_OUT, Follow
 from sitemirror.engine.keeper import Keeper
@@ -26,7 +27,6 @@ from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row
 
-MAX_REDIRECTS: Final = 10
 REDIRECTS: Final = "redirects to "
 _FOR_NOW: Final = frozenset((302, 303, 307))
 
@@ -206,7 +206,7 @@ class Visitor:
             return self._skipped(known, skip)
         if earlier := [each for each in chain if each.url == location]:
             return self._loop(known, self._way(earlier[0]))
-        if len(chain) > MAX_REDIRECTS:
+        if len(chain) > MAX_HOPS:
             return self._failed(known, Failed(known.url, "too many redirects", transient=False))
         target = self._ledger.find_or_add(location, known)
         self._session.emit(PageRedirected(known.url, location))

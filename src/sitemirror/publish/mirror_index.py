@@ -89,7 +89,7 @@ def write_mirror_index(
     _write_edges(file, "in_edges", in_edges)
     if typed_out_edges is not None:
         file.write(b",\n")
-        _write_typed_edges(file, "typed_out_edges", typed_out_edges)
+        _write_typed_edges(file, typed_out_edges)
     file.write(b"\n  },\n")
     write_list(file, b"skipped_urls", map(skipped_fields, skipped))
     write_list(file, b"errors", map(error_fields, errors), last=b"\n")
@@ -146,10 +146,10 @@ def _write_edges(file: Sink, name: str, edges: Iterable[Edge], indent: bytes = b
     file.write(b"}" if before == start else b"\n" + indent + b"}")
 
 
-def _write_typed_edges(file: Sink, name: str, edges: Iterable[TypedEdge]) -> None:
-    file.write(b"    %b: {" % json_bytes(name))
+def _write_typed_edges(file: Sink, edges: Iterable[TypedEdge]) -> None:
+    file.write(b'    "typed_out_edges": {')
     before = b"\n"
-    for source, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), name):
+    for source, group in _ascending(groupby(edges, itemgetter(0)), itemgetter(0), "typed_out_edges"):
         file.write(before)
         _write_edges(file, source, map(itemgetter(1, 2), group), indent=b"      ")
         before = b",\n"

@@ -51,15 +51,13 @@ class Listing:
         self._listed = self.listed
         self._uncommitted = 0
 
-    def add_sitemaps(self, locations: Iterable[str], depth: int) -> int:
-        """Queues sitemaps that this run has not met yet; says how many were new."""
-        before = self._db.total_changes
+    def add_sitemaps(self, locations: Iterable[str], depth: int) -> None:
+        """Queues sitemaps that this run has not met yet."""
         with self._state.transaction() as db:
             db.executemany(
                 "INSERT OR IGNORE INTO sitemap (run, key, url, depth, status) VALUES (?, ?, ?, ?, 'pending')",
                 ((self._run.number, urls.key(url), url, depth) for url in locations),
             )
-        return self._db.total_changes - before
 
     def reopen(self) -> None:
         """After an interruption: what was being read, or could not be, is read again from its beginning.

@@ -50,11 +50,6 @@ class LineLog:
             os.ftruncate(self._fd, size)
         self.size = _cut_torn_line(self._fd)
 
-    def sync(self) -> None:
-        """Returns when the lines are on the disk itself."""
-        with refusals_of(self._rel):
-            os.fsync(self._fd)
-
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
 from importlib import import_module
@@ -96,10 +95,3 @@ def receive(file: BinaryIO) -> Message | None:
         return None
     told, body, _ = HEADER.unpack(header)
     return file.read(told), file.read(body)
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except BrokenPipeError:  # the parent is gone
-        sys.exit(1)
