@@ -238,6 +238,11 @@ class Settings:
         return min((rate for rate in rates if rate), default=0.0)  # of two wishes the politer one
 
     @property
+    def renews(self) -> bool:
+        """Whether pages that are saved already are looked at again."""
+        return self.update or self.re_download_all
+
+    @property
     def max_file_bytes(self) -> int:
         return int(min(self.max_file_size * MEGABYTE, _MOST_BYTES))
 

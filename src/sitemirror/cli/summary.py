@@ -11,6 +11,7 @@ from typing import Final
 
 from sitemirror.cli.options import spell
 from sitemirror.cli.progress import span
+from sitemirror.publish.file_names import FAILED_LOG
 from sitemirror.publish.report import ListReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.text import counted
 
@@ -86,7 +87,7 @@ def _shortfalls(report: MirrorReport | SitesReport) -> tuple[tuple[int, str], ..
 def _next_step(report: MirrorReport | SitesReport, command_line: str) -> list[str]:
     lines = []
     if report.failed and isinstance(report, MirrorReport):
-        lines.append(f"why pages failed: {Path(report.output_dir) / '_failed.log'}")
+        lines.append(f"why pages failed: {Path(report.output_dir) / FAILED_LOG}")
     if report.status is RunStatus.INTERRUPTED:
         lines.append(f"to resume, run the same command: {command_line}")
     elif report.not_reached:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from sitemirror.publish.file_names import FAILED_LOG
 from sitemirror.publish.placeholders import failed_line, failed_placeholder, placeholder_name, skipped_placeholder
 from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
@@ -29,7 +30,7 @@ class Absences:
 
     def log(self, url: str, reason: str, at: str) -> None:
         """A line in `_failed.log` alone: of a page whose old copy stays."""
-        self._tree.append(f"{self._home}/_failed.log", failed_line(at, url, reason))
+        self._tree.append(f"{self._home}/{FAILED_LOG}", failed_line(at, url, reason))
 
     def failed(self, url: str, reason: str, at: str, *, attempts: int, final_url: str | None = None) -> None:
         self.log(url, told(reason, final_url), at)

@@ -9,7 +9,8 @@ from itertools import chain
 import orjson
 
 from sitemirror.engine.session import Session
-from sitemirror.engine.workspace import INDEX_FILE, Workspace
+from sitemirror.engine.workspace import Workspace
+from sitemirror.publish.file_names import MIRROR_INDEX
 from sitemirror.publish.mirror_index import (
     ErrorRow,
     FileRow,
@@ -41,7 +42,7 @@ def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) ->
         run_id=run.uuid,
         args=_args(session.settings),
     )
-    with tree.replace_with(space.file(INDEX_FILE)) as file:
+    with tree.replace_with(space.file(MIRROR_INDEX)) as file:
         write_mirror_index(
             file,
             header,
@@ -53,7 +54,7 @@ def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) ->
             skipped=rows.skipped(),
             errors=rows.errors(),
         )
-    return str(tree.root / space.file(INDEX_FILE))
+    return str(tree.root / space.file(MIRROR_INDEX))
 
 
 def _args(settings: Settings) -> IndexArgs:

@@ -8,12 +8,12 @@ from typing import Any
 
 from sitemirror.engine.filecheck import FileCheck
 from sitemirror.engine.findings import Findings
+from sitemirror.publish.file_names import MIRROR_INDEX
 from sitemirror.publish.index_check import validate_index
 from sitemirror.publish.index_reader import Entry, NotAnIndex, OtherLayout, Section, by_line, whole
 from sitemirror.publish.report import ProblemKind
 from sitemirror.store.browse import contained
 
-NAME = "mirror-index.json"
 _FROM_HERE_ON = ("graph", "skipped_urls", "errors")
 
 
@@ -34,7 +34,7 @@ def check_index(path: Path, home: str, files: FileCheck, findings: Findings, whe
         if not isinstance(local, str) or not contained(local):
             continue  # said by the check of the format
         size, digest = (value.get("size"), value.get("sha256")) if entry.section == "items" else (None, None)
-        files.compare(f"{home}/{local}", _number(size), digest if isinstance(digest, str) else None, NAME)
+        files.compare(f"{home}/{local}", _number(size), digest if isinstance(digest, str) else None, MIRROR_INDEX)
 
 
 def makes_links_local(path: Path) -> bool | None:

@@ -19,10 +19,11 @@ from sitemirror.engine.session import Session, Stopped
 from sitemirror.engine.taker import Taker
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Visitor
-from sitemirror.engine.workspace import INDEX_FILE, STATE_FILE, Workspace, open_ledger, open_workspace
+from sitemirror.engine.workspace import STATE_FILE, Workspace, open_ledger, open_workspace
 from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
+from sitemirror.publish.file_names import CHECKPOINT, FAILED_LOG, MANIFEST, MIRROR_INDEX
 from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.settings import Links
@@ -68,7 +69,7 @@ async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorR
         from sitemirror.engine.unbegun import stopped_before_it_began  # Hardly ever needed.
 
         return stopped_before_it_began(session, start_url, plan)
-    with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file="_checkpoint.json") as space:
+    with open_workspace(session, arrival.url, state_file=STATE_FILE, checkpoint_file=CHECKPOINT) as space:
         report = await Mirror(session, space, arrival, plan, robots).run()
         await space.leave()
         return report
@@ -82,7 +83,7 @@ class Mirror:
         self._settings = session.settings
         self._space = space
         self._arrival = arrival
-        if space.tree.exists(space.file(INDEX_FILE)):
+        if space.tree.exists(space.file(MIRROR_INDEX)):
             # Whether or not this command asks for it: an index that nobody keeps tells of files that are not there.
             plan = replace(plan, index=True)
         self._plan = plan
@@ -116,7 +117,7 @@ class Mirror:
         """Goes on with an unfinished run that was asked for the same, or begins a new one."""
         state, mode = self._space.state, self._plan.mode
         self._check_format()
-        renews = self._settings.update or self._settings.re_download_all
+        renews = self._settings.renews
         if renews:
             mode += ":all" if self._settings.re_download_all else ":update"
         last = state.last_run()
@@ -213,7 +214,7 @@ class Mirror:
             self._warn_again()
         for url in self._follow.judge_again():
             self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
-        if not (self._settings.update or self._settings.re_download_all):  # which look at every file themselves
+        if not self._settings.renews:  # which look at every file themselves
             self._fetch_deleted()
         reopen_names(self._space.state, self._run)
         self._rounds.look_ahead(Survey(self._space.state).counts())
@@ -273,7 +274,7 @@ class Mirror:
             self._session.warn(f"the checkpoint could not be written: {refusal.message}")
         counts = outcome.counts
         unseen = self._tally.total - self._tally.processed - counts.not_reached
-        if unseen > 0 and status is not RunStatus.OK and (self._settings.update or self._settings.re_download_all):
+        if unseen > 0 and status is not RunStatus.OK and self._settings.renews:
             self._session.warn(f"{counted(unseen, 'page')} not looked at yet: the same command goes on with them")
         if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
             status = RunStatus.PARTIAL
@@ -285,7 +286,7 @@ class Mirror:
             first, *others = Survey(self._space.state).reasons() or [""]
             why = f": {first}{' and other reasons' if others else ''}" if first else ""
             status, error = RunStatus.ERROR, f"not one page could be saved{why}"
-            hint = f"see {self._space.folder / ('_failed.log' if counts.failed else '_manifest.json')} for the reasons"
+            hint = f"see {self._space.folder / (FAILED_LOG if counts.failed else MANIFEST)} for the reasons"
         return MirrorReport(
             status=status,
             command=self._plan.command,

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.engine.workspace import STATE_FILE
-from sitemirror.engine.would_be import MANIFEST
 from sitemirror.errors import UsageError
+from sitemirror.publish.file_names import CHECKPOINT, MANIFEST, PROCESSED
 from sitemirror.publish.manifest import GoneRow, PageRow
 from sitemirror.publish.manifest_reader import ManifestUnreadable, read_manifest
 from sitemirror.store.lock import LOCK_NAME
 
-PROCESSED: Final = "_processed.txt"
-_TRACES: Final = (STATE_FILE, PROCESSED, "_checkpoint.json", LOCK_NAME)
+_TRACES: Final = (STATE_FILE, PROCESSED, CHECKPOINT, LOCK_NAME)
 
 
 def mirrors_in(folder: Path) -> Iterator[Path]:

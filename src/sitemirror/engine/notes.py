@@ -5,6 +5,7 @@ from __future__ import annotations
 from sitemirror.engine.session import Session
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.workspace import Workspace
+from sitemirror.publish.file_names import CHECKPOINT, PROGRESS
 from sitemirror.publish.progress import (
     COMPLETED_SHOWN,
     Checkpoint,
@@ -30,7 +31,7 @@ class Notes:
         listing: Listing,
         tally: Tally,
         *,
-        checkpoint_file: str = "_checkpoint.json",
+        checkpoint_file: str = CHECKPOINT,
     ) -> None:
         self._session = session
         self._space = space
@@ -65,7 +66,7 @@ class Notes:
             failed=tally.failed,
             skipped=tally.skipped,
         )
-        tree.write(self._space.file("_progress.json"), progress.dump())
+        tree.write(self._space.file(PROGRESS), progress.dump())
 
     def _write_checkpoint(self, tree: Tree) -> None:
         begun = self._listing.begun(done=COMPLETED_SHOWN)

@@ -1,13 +1,9 @@
-"""The files for people that a manifest promises beside its pages: the contents, and what stands in for a page."""
+"""The placeholder that a manifest promises for a URL without a page."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from sitemirror.publish.manifest import Element, FailureRow, SkipRow
 from sitemirror.publish.placeholders import placeholder_name
-
-CONTENTS: Final = "_index.md"
 
 
 def placeholder_of(row: Element) -> str | None:

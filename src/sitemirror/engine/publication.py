@@ -17,6 +17,7 @@ from sitemirror.engine.session import Session, stamp
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
 from sitemirror.publish.contents import write_contents
+from sitemirror.publish.file_names import CONTENTS, MANIFEST
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
 from sitemirror.publish.report import RunStatus
 from sitemirror.settings import Links
@@ -74,8 +75,7 @@ async def publish(
 
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if complete:  # Before that, a page yet to come could change the outcome.
-        renews = session.settings.update or session.settings.re_download_all
-        if renews if plan.follows_links else not listing.unsound_sitemaps:
+        if session.settings.renews if plan.follows_links else not listing.unsound_sitemaps:
             listing.mark_gone(session.now())
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
@@ -199,7 +199,7 @@ class _Writer:
         )
 
     async def manifest(self, header: ManifestHeader) -> str | None:
-        name = self.space.file("_manifest.json")
+        name = self.space.file(MANIFEST)
         try:
             async with written(self.tree.replace_with(name), self.session.watch) as file:
                 write_manifest(
@@ -229,7 +229,7 @@ class _Writer:
         return str(self.tree.root / name)
 
     async def index(self, header: ManifestHeader) -> str | None:
-        name = self.space.file("_index.md")
+        name = self.space.file(CONTENTS)
         try:
             async with written(self.tree.replace_with(name), self.session.watch) as file:
                 write_contents(

@@ -11,8 +11,9 @@ from hashlib import sha256
 
 from sitemirror import failpoint, urls
 from sitemirror.convert import PageKind, page_kind, read_front_matter_url
-from sitemirror.engine.rebuild_links import NAME, knit, read_links
+from sitemirror.engine.rebuild_links import knit, read_links
 from sitemirror.engine.session import Session, stamp
+from sitemirror.publish.file_names import MANIFEST, MIRROR_INDEX, PROCESSED
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 from sitemirror.store import paths
@@ -42,7 +43,7 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
             elif told.html:
                 read_links(knitter, tree, told.source_url)
             knitter.fill_depths()
-        trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/_processed.txt").mend())
+        trusted = trust(restorer, tree, home, ProcessedLog(state, tree, f"{home}/{PROCESSED}").mend())
         lost = _refetch_strays(restorer, tree)
         state.put(TO_RECALL, True)
         state.put(TO_SETTLE, True)
@@ -145,13 +146,13 @@ class _Told:
 
 
 def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) -> _Told:
-    name = f"{home}/_manifest.json"
+    name = f"{home}/{MANIFEST}"
     told = _Told()
     if not tree.exists(name):
         return told
     damaged = 0
     published = False
-    crawled = tree.exists(f"{home}/{NAME}")
+    crawled = tree.exists(f"{home}/{MIRROR_INDEX}")
     try:
         for item in read_manifest(tree.root / name):
             match item:
@@ -195,7 +196,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
 
 def _not_reached(restorer: Restorer, tree: Tree, home: str, deepest: int) -> None:
     """What links had led to and nobody fetched. Levels are finished one by one, so it is about as deep as the last."""
-    for item in read_manifest(tree.root / f"{home}/_manifest.json"):
+    for item in read_manifest(tree.root / f"{home}/{MANIFEST}"):
         if isinstance(item, str):
             with suppress(urls.InvalidUrl):
                 restorer.not_reached(urls.normalize(item), deepest)

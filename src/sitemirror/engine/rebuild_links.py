@@ -20,18 +20,18 @@ from sitemirror.engine.session import Session
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.frontier.traps import without_session
 from sitemirror.model import PageMeta
+from sitemirror.publish.file_names import MIRROR_INDEX
 from sitemirror.publish.index_reader import Entry, Links, NotAnIndex, OtherLayout, Piece, by_line, whole
 from sitemirror.publish.mirror_index import dump_page_meta
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter, Place
 
-NAME: Final = "mirror-index.json"
 _HERE: Final = "http://copy.invalid/"  # stands for the output folder
 
 
 def knit(session: Session, knitter: Knitter, tree: Tree, home: str) -> bool:
     """Adds to restored pages how they hang together; False when there is no index to tell."""
-    name = f"{home}/{NAME}"
+    name = f"{home}/{MIRROR_INDEX}"
     if not tree.exists(name):
         return False
     try:

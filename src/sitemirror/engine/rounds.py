@@ -81,22 +81,18 @@ class Rounds:
     def look_ahead(self, counts: Counts) -> None:
         """Sets what progress counts up to: all that was listed or linked. What is out of scope is not in it."""
         self._visitor.begin()
-        due = Selection.perhaps_linked(self._run) if self._renews and self._plan.follows_links else self._due()
-        left = self._ledger.count(due.listed if self._renews else due) + self._visitor.to_compare
+        due = Selection.perhaps_linked(self._run) if self._settings.renews and self._plan.follows_links else self._due()
+        left = self._ledger.count(due.listed if self._settings.renews else due) + self._visitor.to_compare
         total = max(left, self._ledger.count(Selection.wanted()))
         self._tally.total, self._tally.processed, self._tally.started = total, total - left, total - left
         self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside
 
-    @property
-    def _renews(self) -> bool:
-        return self._settings.update or self._settings.re_download_all
-
     def _counts(self, known: Known) -> bool:
         """Whether a URL has a number. Where all is looked at again, what only redirects lead to has none of its own."""
-        return bool(known.run) or not self._renews
+        return bool(known.run) or not self._settings.renews
 
     def _due(self) -> Selection:
-        if self._renews:
+        if self._settings.renews:
             return Selection.outdated(self._run)
         return Selection.unfinished(self._settings.max_file_bytes)
 
@@ -149,7 +145,7 @@ class Rounds:
             await self._round(self._level(depth), clerk, retries_left=self._retries)
 
     def _level(self, depth: int) -> Selection:
-        if self._renews:
+        if self._settings.renews:
             return Selection.old_level(depth, self._run)
         return Selection.level(depth)
 

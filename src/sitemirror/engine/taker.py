@@ -80,8 +80,7 @@ class Taker:
     def _rescued(self, known: Known) -> Answer | Fetched | None:
         """A file that was saved as received, and of which nothing else is known: read from disk, not asked for."""
         path = known.html_path or known.path
-        renews = self._session.settings.update or self._session.settings.re_download_all
-        if renews or known.received != RESCUED or path is None or not self._keeper.has(path):
+        if self._session.settings.renews or known.received != RESCUED or path is None or not self._keeper.has(path):
             return None
         kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
         found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())

@@ -7,6 +7,7 @@ from pathlib import Path
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.profile import profile
 from sitemirror.engine.session import Session
+from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX
 from sitemirror.publish.manifest import ManifestHeader
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.store.paths import host_folder
@@ -15,7 +16,7 @@ from sitemirror.store.paths import host_folder
 def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> MirrorReport:
     """Tells of the mirror that is there, as its manifest does."""
     folder = session.settings.output / host_folder(start_url)
-    manifest = folder / "_manifest.json"
+    manifest = folder / MANIFEST
     header = _header(manifest)
 
     def count(name: str) -> int:
@@ -34,8 +35,8 @@ def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> Mir
         not_reached=count("not_reached_count"),
         elapsed_sec=round(session.elapsed, 3),
         manifest=str(manifest) if header else None,
-        index=_if_there(folder / "_index.md"),
-        mirror_index=_if_there(folder / "mirror-index.json") if plan.index else None,
+        index=_if_there(folder / CONTENTS),
+        mirror_index=_if_there(folder / MIRROR_INDEX) if plan.index else None,
         warnings=tuple(session.warnings),
         profile=profile(session),
     )

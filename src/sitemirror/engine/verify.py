@@ -18,7 +18,6 @@ from sitemirror.convert.anchors import anchors
 from sitemirror.engine.accounts import Accounts
 from sitemirror.engine.filecheck import FileCheck
 from sitemirror.engine.findings import Findings, OnProblem
-from sitemirror.engine.indexcheck import NAME as INDEX
 from sitemirror.engine.indexcheck import check_index, makes_links_local
 from sitemirror.engine.linkbase import LinkBase
 from sitemirror.engine.linkcheck import (
@@ -30,11 +29,11 @@ from sitemirror.engine.linkcheck import (
     markdown_links,
     target_of,
 )
-from sitemirror.engine.mirrors import PROCESSED, mirrors_in, named_by_neighbours
-from sitemirror.engine.promised import CONTENTS, placeholder_of
+from sitemirror.engine.mirrors import mirrors_in, named_by_neighbours
+from sitemirror.engine.promised import placeholder_of
 from sitemirror.engine.workspace import STATE_FILE
-from sitemirror.engine.would_be import MANIFEST
 from sitemirror.errors import UsageError
+from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED
 from sitemirror.publish.manifest import Element, GoneRow, ManifestHeader, PageRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 from sitemirror.publish.report import ProblemKind, RunStatus, VerifiedCounts, VerifyReport
@@ -114,8 +113,8 @@ class _Check:
         if unfinished:
             message = "a run is working on this mirror, or was killed: files and URLs may be ahead of the manifest"
             self._findings.add(ProblemKind.UNFINISHED, self._where(self._own(LOCK_NAME)), message)
-        if self._is_file(INDEX):
-            self._local_links = makes_links_local(self._root / self._own(INDEX))
+        if self._is_file(MIRROR_INDEX):
+            self._local_links = makes_links_local(self._root / self._own(MIRROR_INDEX))
             self._saves_assets = True
         if not unfinished:
             self._read_state()
@@ -125,8 +124,8 @@ class _Check:
             data = self._files.body(self._own(CONTENTS), None, None, "")
             self._follow(self._own(CONTENTS), _markdown(data or b""))
         self._judge_links()
-        if self._is_file(INDEX):
-            name = self._own(INDEX)
+        if self._is_file(MIRROR_INDEX):
+            name = self._own(MIRROR_INDEX)
             check_index(self._root / name, self._home, self._files, self._findings, self._where(name))
         if not unfinished:
             self._compare_urls()
@@ -357,7 +356,7 @@ class _Check:
         if any(name.startswith(".") for name in names):  # version control, the desktop's own
             return False
         if (first.startswith("_") and not first.startswith("__") and first != _EXTERNAL) or (
-            len(names) == 1 and (first == INDEX or _OUTLINE.fullmatch(first))
+            len(names) == 1 and (first == MIRROR_INDEX or _OUTLINE.fullmatch(first))
         ):
             return False
         return self._saves_assets or last.endswith((".md", ".html"))

@@ -218,7 +218,7 @@ class Visitor:
             chain.clear()
         waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
         if not self._ledger.is_settled(target):
-            if settings.update or settings.re_download_all:
+            if settings.renews:
                 waiting |= {Row.SAVED, Row.REDIRECT, Row.TWIN}
             elif target.status is Row.REDIRECT and self._ledger.end_of(target).status is not Row.SAVED:
                 waiting.add(Row.REDIRECT)  # Nobody lists it, so nobody has asked where it leads by now.

@@ -15,6 +15,7 @@ from typing import Final
 from sitemirror import urls
 from sitemirror.engine.session import Session
 from sitemirror.errors import OutputError
+from sitemirror.publish.file_names import MANIFEST, PROCESSED
 from sitemirror.publish.progress import CorruptFile, parse_checkpoint
 from sitemirror.store import paths
 from sitemirror.store.disk import boot_id
@@ -33,9 +34,7 @@ from sitemirror.text import counted
 STATE_FILE: Final = "_state.sqlite3"
 """The mirror's own state; another (that of a listing) cannot be rebuilt from the mirror."""
 
-INDEX_FILE: Final = "mirror-index.json"
-
-_REBUILT_FROM: Final = ("_manifest.json", "_processed.txt")
+_REBUILT_FROM: Final = (MANIFEST, PROCESSED)
 
 
 @dataclass(slots=True)
@@ -206,7 +205,7 @@ def _trust(space: Workspace, processed: Iterator[str]) -> None:
 
 def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     """The ledger, after mending what a kill or a power cut may have left: `_processed.txt` and unsynced pages."""
-    log = ProcessedLog(space.state, space.reserve, space.file("_processed.txt"))
+    log = ProcessedLog(space.state, space.reserve, space.file(PROCESSED))
     space.locks.callback(log.close)
     with space.state.transaction():
         if space.cut_off:

@@ -10,13 +10,12 @@ from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.errors import UsageError
+from sitemirror.publish.file_names import MANIFEST
 from sitemirror.publish.manifest import ManifestHeader, PageRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.store import backwards, paths
 from sitemirror.store.names import keep_free
-
-MANIFEST: Final = "_manifest.json"
 
 _EXTERNAL: Final = "_external"
 _QUERY: Final = re.compile(r"__q_[0-9a-f]{8,}(?:_[0-9a-f]{8,})?\.[A-Za-z0-9]+\Z")

@@ -1,0 +1,13 @@
+"""What the files are called that stand in a host's folder beside its pages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MANIFEST: Final = "_manifest.json"
+CONTENTS: Final = "_index.md"
+MIRROR_INDEX: Final = "mirror-index.json"
+PROCESSED: Final = "_processed.txt"
+CHECKPOINT: Final = "_checkpoint.json"
+PROGRESS: Final = "_progress.json"
+FAILED_LOG: Final = "_failed.log"
