@@ -16,7 +16,7 @@ from sitemirror.settings import Settings
 from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook, Linked, Undecided
-from sitemirror.store.schema import UNREAD
+from sitemirror.store.schema import ASSET, PAGE, UNREAD
 
 TOO_DEEP: Final = "deeper than --link-depth"
 NOFOLLOW_PAGE: Final = "nofollow: the page's robots meta"
@@ -81,7 +81,7 @@ class Follow:
         """Whether it is a file that a page by sitemaps needs, and may be fetched now: other links are a step away."""
         if waiting.reason.startswith((*NOT_A_LINK, NOT_FOLLOWED)):
             return False
-        return (waiting.kind == 2 or not waiting.depth) and not self._scope.reason(waiting.url)
+        return (waiting.kind == ASSET or not waiting.depth) and not self._scope.reason(waiting.url)
 
     def _still_out(self, url: str, reason: str) -> str:
         """Why a URL that redirected out of scope is still none of ours; empty if that has changed."""
@@ -106,7 +106,7 @@ class Follow:
     def links(self, known: Known, links: PageLinks) -> int:
         """Takes in what a page, or a stylesheet, links to; gives the number of URLs that are due since then."""
         here, new = known.depth or 0, set[str]()
-        linked = [Linked(refused.text, 0, here + 1, 0, 1, refused.reason) for refused in links.refused]
+        linked = [Linked(refused.text, 0, here + 1, 0, PAGE, refused.reason) for refused in links.refused]
         again: list[tuple[int, int]] = []
         chain = self._chains(known, links)
         for found in links.found:
@@ -119,7 +119,7 @@ class Follow:
             if met is not None and met.depth <= depth and not (met.chain and chain(url) < met.chain):
                 again.append((met.id, attribute))  # Nothing about it can change. So are nearly all links of a site.
                 continue
-            kind = 2 if found.kind is LinkKind.ASSET else 1
+            kind = ASSET if found.kind is LinkKind.ASSET else PAGE
             so_far = chain(url)
             outside = self._scope.reason(url)
             reason = outside or self._not_followed(known, found, links.nofollow)
@@ -180,7 +180,7 @@ class Follow:
 
     def _trap(self, url: str, chain: int, kind: int) -> str:
         """Why a new URL is cut. Files that pages need may have any number of queries: nothing grows out of them."""
-        if kind == 2:
+        if kind == ASSET:
             return self._traps.reason(url.partition("?")[0], chain=chain)
         reason = self._traps.reason(url, chain=chain)
         if not reason:

@@ -26,6 +26,7 @@ from sitemirror.publish.mirror_index import (
 from sitemirror.settings import Settings
 from sitemirror.store.files import Tree
 from sitemirror.store.graph import Graph
+from sitemirror.store.schema import ASSET, PAGE
 from sitemirror.store.state import RunInfo
 
 
@@ -97,7 +98,7 @@ class _Rows:
             yield FileRow(
                 path=self._here(path),
                 size=size,
-                kind="asset" if kind == 2 else "page",
+                kind="asset" if kind == ASSET else "page",
                 mtime=self._tree.mtime_seen(path) or 0.0,
                 sha256=digest if keep_hash else None,
                 source_url=url,
@@ -116,7 +117,7 @@ class _Rows:
             yield UrlRow(
                 url=url,
                 local_path=self._here(path),
-                kind="page" if kind == 1 else "asset" if kind == 2 else "unknown",
+                kind="page" if kind == PAGE else "asset" if kind == ASSET else "unknown",
                 final_url=final_url,
                 http_status=status,
                 headers=orjson.loads(headers) if headers else None,
@@ -140,7 +141,7 @@ class _Rows:
 
     def errors(self) -> Iterator[ErrorRow]:
         for at, url, kind, reason in self._graph.errors():
-            stage = "asset-download" if kind == 2 else "fetch"
+            stage = "asset-download" if kind == ASSET else "fetch"
             yield ErrorRow(ts=_long(at) or _precise(self._session.clock.now()), url=url, stage=stage, error=reason)
 
 

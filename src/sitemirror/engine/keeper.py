@@ -25,7 +25,7 @@ from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
 from sitemirror.store.names import ENCODING, can_be_written
 from sitemirror.store.placement import PROVISIONAL_DIGITS, fold_key
 from sitemirror.store.restore import RESCUED
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import ASSET, PAGE, Row
 from sitemirror.store.settle import pair
 
 
@@ -38,7 +38,6 @@ class Kept(NamedTuple):
 
 
 _FOLDERS: Final = 4_000  # that are remembered
-_PAGE, _ASSET = 1, 2  # as the state has them
 _AND: Final = " "  # between the hashes of what was received for a page's Markdown and for its HTML
 
 
@@ -105,14 +104,14 @@ class Keeper:
         if taken.asset is not None:
             file = self._asset(known, taken.asset)
         elif reading.markdown is not None:
-            file = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"), _PAGE)
+            file = self._main_file(known, reading.markdown, self.wanted(known.url, ".md"), PAGE)
             if taken.html is not None:
                 file = self._beside(known, file, taken.html)
         else:
             assert taken.html is not None
             is_page = taken.is_page
             wanted = self.wanted(known.url, ".html") if is_page else self._wanted_asset(known, taken.content_type)
-            file = self._main_file(known, taken.html, wanted, _PAGE if is_page else _ASSET)
+            file = self._main_file(known, taken.html, wanted, PAGE if is_page else ASSET)
             file = file._replace(html_path=file.path, html_size=file.size, html_sha256=file.sha256)
         left = known.path if known.status is Row.SAVED and known.path != file.path else None
         if left is not None:
@@ -174,7 +173,7 @@ class Keeper:
         """Where something is already. A page that is a file of another kind now, or the other way round, has to move:
         nobody looks for a PDF in an `index.html`."""
         is_there = known.status is Row.SAVED or known.received == RESCUED
-        is_other = known.kind in (_PAGE, _ASSET) and known.kind != kind and known.path != wanted
+        is_other = known.kind in (PAGE, ASSET) and known.kind != kind and known.path != wanted
         return known.path if is_there and not is_other else None
 
     def _main_file(self, known: Known, data: bytes, wanted: str, kind: int) -> _OnDisk:
@@ -256,7 +255,7 @@ class Keeper:
     def draft(self, known: Known, content_type: str) -> Iterator[AssetDraft]:
         """A place for an asset that is written as it comes. Nobody else gets the place meanwhile."""
         wanted = self._wanted_asset(known, content_type)
-        saved_at = self._home_of(known, wanted, _ASSET) if known.status is Row.SAVED else None
+        saved_at = self._home_of(known, wanted, ASSET) if known.status is Row.SAVED else None
         path = saved_at or self._place(known.url, wanted, fold_key(wanted))
         if not saved_at and self._tree.is_folder(path):  # which a draft would find out only when it is whole
             path = self._another_place(known.url, wanted)
@@ -338,7 +337,7 @@ class Keeper:
         found = None if known.path is None else self._tree.stat(known.path)
         if found is None or known.file_size not in (None, found.st_size):
             return None
-        if known.html_path is None and known.kind == _PAGE and self._plan.markdown and self._plan.html:
+        if known.html_path is None and known.kind == PAGE and self._plan.markdown and self._plan.html:
             return None
         if known.html_path not in (None, known.path):  # the HTML beside it
             beside = self._tree.stat(known.html_path)

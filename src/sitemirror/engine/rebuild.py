@@ -23,6 +23,7 @@ from sitemirror.store.knit import Knitter
 from sitemirror.store.moves import ASIDE, html_beside
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import RESCUED, TO_RECALL, TO_SETTLE, Remembered, Restorer
+from sitemirror.store.schema import ASSET, PAGE
 from sitemirror.store.state import State
 from sitemirror.text import counted
 
@@ -109,7 +110,7 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
     for path in (wanted, paths.collision_path(wanted, url)):
         if tree.exists(path) and read_front_matter_url(data := tree.read(path)) in (url, None):
             fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-            found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest(), kind=1)
+            found = Remembered(url, path, wanted, len(data), fetched_at, sha256=sha256(data).hexdigest(), kind=PAGE)
             beside = html_beside(path)
             if (size := _size(tree, beside)) is None:
                 return found
@@ -128,7 +129,7 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
             if tree.exists(path):
                 received = None if restorer.at_path(path) else RESCUED
                 fetched_at = stamp(datetime.fromtimestamp(tree.mtime(path) or 0, UTC))
-                size, kind = _size(tree, path) or 0, 1 if name == page else 2
+                size, kind = _size(tree, path) or 0, PAGE if name == page else ASSET
                 return Remembered(url, path, wanted_html, size, fetched_at, received=received, kind=kind)
     # Where its file would be there may be another page's.
     return Remembered(url, paths.collision_path(wanted, url) if restorer.has_file(wanted) else wanted, wanted)
@@ -239,11 +240,11 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
 
 
 def _kind(row: PageRow, *, as_page: bool) -> int | None:
-    """1 page, 2 asset, as the keeper tells them apart: text is a page where it is named as one."""
+    """Page or asset, as the keeper tells them apart: text is a page where it is named as one."""
     if row.content_type is None:
         return None
     found = page_kind(row.content_type)
-    return 1 if found is PageKind.HTML or (found and as_page) else 2
+    return PAGE if found is PageKind.HTML or (found and as_page) else ASSET
 
 
 def _on_disk(tree: Tree, page: Remembered) -> Remembered:
@@ -253,7 +254,7 @@ def _on_disk(tree: Tree, page: Remembered) -> Remembered:
         size = _size(tree, beside)
         return page if size is None else page._replace(html_path=beside, html_size=size)
     data, is_page = tree.read(page.path), page.path.endswith((".md", ".html"))
-    page = page._replace(size=len(data), sha256=sha256(data).hexdigest(), kind=1 if is_page else 2)
+    page = page._replace(size=len(data), sha256=sha256(data).hexdigest(), kind=PAGE if is_page else ASSET)
     html_path = html_beside(page.path) if page.path.endswith(".md") else page.path
     size = _size(tree, html_path) if is_page else None
     return page if size is None else page._replace(html_path=html_path, html_size=size)

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import orjson
 
-from sitemirror.discover.links import LinkKind, PageLinks, page_links
+from sitemirror.discover.links import Found, LinkKind, PageLinks, page_links
 from sitemirror.discover.stylesheet import css_links
 from sitemirror.engine.session import Session
 from sitemirror.fetch.media import parse_content_type
@@ -25,6 +25,7 @@ from sitemirror.publish.index_reader import Entry, Links, NotAnIndex, OtherLayou
 from sitemirror.publish.mirror_index import dump_page_meta
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter, Place
+from sitemirror.store.schema import ASSET, PAGE
 
 _HERE: Final = "http://copy.invalid/"  # stands for the output folder
 
@@ -57,12 +58,16 @@ def read_links(knitter: Knitter, tree: Tree, source_url: str) -> None:
         for link in links.found:
             target = without_session(link.url)
             knitter.edge(place.id, link.attribute == "src", target)
-            knitter.deepen(target, 0 if link.requisite else 1, 2 if link.kind is LinkKind.ASSET else 1)
+            knitter.deepen(target, 0 if link.requisite else 1, _kind(link))
         for refused in links.refused:
             knitter.edge(place.id, False, refused.text)
         for link in read(data, url=_HERE + quote(place.path)).found:
             if link.url.startswith(_HERE) and (url := urls_by_path.get(unquote(link.url[len(_HERE) :]))):
                 knitter.edge(place.id, link.attribute == "src", url)
+
+
+def _kind(link: Found) -> int:
+    return ASSET if link.kind is LinkKind.ASSET else PAGE
 
 
 def _reader(place: Place) -> Callable[..., PageLinks]:
@@ -128,7 +133,7 @@ def _take_url(knitter: Knitter, url: str, is_asset: bool, more: dict[Any, Any]) 
     knitter.url(
         url,
         depth=depth if isinstance(depth, int) else None,
-        kind=2 if is_asset else 1,
+        kind=ASSET if is_asset else PAGE,
         http_status=status if isinstance(status, int) else None,
         headers=orjson.dumps(headers).decode() if isinstance(headers, dict) else None,
         not_modified=int(more.get("not_modified") is True),
@@ -148,4 +153,4 @@ def _read_again(knitter: Knitter, tree: Tree, place: Place) -> None:
     knitter.localised(place.id, place.path if found.keys() - known else "")
     for url, link in found.items():
         if url in known:
-            knitter.deepen(url, place.depth + (0 if link.requisite else 1), 2 if link.kind is LinkKind.ASSET else 1)
+            knitter.deepen(url, place.depth + (0 if link.requisite else 1), _kind(link))

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from sitemirror import urls
 from sitemirror.store.localities import Localities
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import PAGE, Row
 from sitemirror.store.state import RunInfo, State
 from sitemirror.store.survey import Survey
 
@@ -159,7 +159,7 @@ class Knitter:
     def belongs_to(self, source_url: str) -> None:
         """Everything restored is what one start URL led to."""
         self.run(source_url, str(uuid4()))
-        self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, 1)")
+        self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, {PAGE})")
 
     def do_without(self, source_url: str) -> None:
         """Nobody knows who links to whom, only how deep everything is.

@@ -15,7 +15,7 @@ from sitemirror.model import Failed, Skipped, Validators
 from sitemirror.store.gone import forget_replaced
 from sitemirror.store.known import Known, Lookup
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.schema import FOR_NOW, UNREAD, Row
+from sitemirror.store.schema import ASSET, FOR_NOW, PAGE, UNREAD, Row
 from sitemirror.store.state import RunInfo, State
 
 BATCH: Final = 16
@@ -122,7 +122,7 @@ class Ledger(Lookup):
         except sqlite3.IntegrityError:  # It was saved before.
             self._saved_again(id, page)
         self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
-        self._db.execute(_SAVED, (at, self._run.number, 1 if page.body else 2, id))
+        self._db.execute(_SAVED, (at, self._run.number, PAGE if page.body else ASSET, id))
         self._count()
 
     def _saved_again(self, id: int, page: SavedPage) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sitemirror import urls
-from sitemirror.store.schema import UNREAD, Row
+from sitemirror.store.schema import ASSET, PAGE, UNREAD, Row
 from sitemirror.store.state import RunInfo, State
 
 
@@ -17,7 +17,7 @@ class Linked(NamedTuple):
     attribute: int  # 0 href, 1 src
     depth: int
     chain: int
-    kind: int  # 1 page, 2 asset: what it probably is
+    kind: int  # PAGE or ASSET: what it probably is
     reason: str = ""
     is_final: bool = False  # whether the reason holds for this URL whoever links to it
 
@@ -95,7 +95,7 @@ class LinkBook:
 
     def start(self, url: str) -> None:
         """The page a crawl begins at."""
-        self._meet(None, Linked(url, 0, 0, 0, 1), None)
+        self._meet(None, Linked(url, 0, 0, 0, PAGE), None)
 
     def met(self, url: str) -> Met | None:
         """What this run knows of a URL whose fate no other link changes, but by a shorter way; if it still knows."""
@@ -153,14 +153,14 @@ class LinkBook:
     def accepted_queries(self) -> Iterator[str]:
         """Pages with a query that are fetched or will be: traps count them."""
         for row in self._db.execute(
-            f"SELECT url FROM url WHERE status != {Row.OUTSIDE} AND kind = 1 AND instr(url, '?') > 0"
+            f"SELECT url FROM url WHERE status != {Row.OUTSIDE} AND kind = {PAGE} AND instr(url, '?') > 0"
         ):
             yield row[0]
 
     def undecided(self) -> Iterator[Undecided]:
         """What links led to and no run has fetched, by id. Rows may be rejudged meanwhile."""
         query = f"""
-            SELECT id, url, coalesce(reason, ''), status = {Row.OUTSIDE}, depth, chain, coalesce(kind, 1) FROM url
+            SELECT id, url, coalesce(reason, ''), status = {Row.OUTSIDE}, depth, chain, coalesce(kind, {PAGE}) FROM url
             WHERE id > ? AND depth IS NOT NULL AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.OUTSIDE})
             ORDER BY id LIMIT 1000
         """
@@ -210,7 +210,7 @@ class LinkBook:
 
     def come_nearer(self, src: int, depth: int, too_deep: str, limit: int) -> None:
         """What a page links to is no deeper than that page lets it be, though its links are not read again."""
-        there = ":depth + (coalesce(kind, 1) != 2)"  # what a page needs is as deep as itself
+        there = f":depth + (coalesce(kind, {PAGE}) != {ASSET})"  # what a page needs is as deep as itself
         reached = f"status = {Row.OUTSIDE} AND reason = :too_deep AND {there} <= :limit"
         self._db.execute(
             f"""

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from sitemirror import urls
 from sitemirror.store.intake import Intake, Listed
 from sitemirror.store.reach import let_go
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import ASSET, Row
 from sitemirror.store.state import RunInfo, State
 
 # Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
@@ -251,7 +251,7 @@ class Listing:
                   SELECT id, 1 FROM url WHERE run = :run AND status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN})
                   UNION
                   SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
-                  WHERE url.run != :run AND (url.sitemap = 0 OR url.kind = 2)
+                  WHERE url.run != :run AND (url.sitemap = 0 OR url.kind = {ASSET})
                   UNION
                   SELECT url.leads_to, 0 FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
                 )

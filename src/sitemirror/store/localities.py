@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from sitemirror import failpoint
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import PAGE, Row
 from sitemirror.store.state import CUT_OFF, State
 
 BATCH: Final = 24
@@ -16,7 +16,7 @@ links that no row tells of; their hashes do."""
 
 # Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's. Somebody may
 # have deleted the HTML of a page that is gone, and left its Markdown.
-_HAS_FILE = f"url.status = {Row.SAVED} OR (url.status = {Row.GONE} AND (html_path IS NOT NULL OR kind IS NOT 1))"
+_HAS_FILE = f"url.status = {Row.SAVED} OR (url.status = {Row.GONE} AND (html_path IS NOT NULL OR kind IS NOT {PAGE}))"
 _PLACES = f"""
 CREATE TEMP TABLE place AS
 SELECT page.id AS id, coalesce(html_path, path) AS path FROM page JOIN url USING (id) WHERE {_HAS_FILE}

@@ -13,7 +13,7 @@ from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
 from sitemirror.store.moves import Move, html_beside
 from sitemirror.store.paths import collision_path, fold, folders, moved_folder
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import PAGE, Row
 from sitemirror.store.settle import alone, pair, settle
 from sitemirror.store.state import State
 
@@ -164,7 +164,7 @@ class Placement:
         # Assets keep their own names, so that one can stand where pages need a folder. "0" comes after "/".
         under = "other.wanted > page.wanted || '/' AND other.wanted < page.wanted || '0'"
         for asset in self._db.execute(
-            f"{_PAGE} WHERE {saved} AND url.kind IS NOT 1 AND EXISTS (SELECT 1 FROM page AS other WHERE {under})"
+            f"{_PAGE} WHERE {saved} AND url.kind IS NOT {PAGE} AND EXISTS (SELECT 1 FROM page AS other WHERE {under})"
         ).fetchall():
             found[asset[0]] = asset
             inside = (asset[2] + "/", asset[2] + "0")

@@ -34,7 +34,7 @@ class Remembered(NamedTuple):
     depth: int | None = None
     hidden_texts: int = 0
     refresh_error: str | None = None
-    kind: int | None = None  # 1 page, 2 asset
+    kind: int | None = None  # PAGE or ASSET
     html_size: int | None = None
 
 

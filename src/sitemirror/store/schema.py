@@ -38,6 +38,10 @@ class Row(IntEnum):
     GONE = 7  # no sitemap lists it any more
 
 
+PAGE: Final = 1
+ASSET: Final = 2
+"""What a URL is, in `url.kind`; a file that a page needs, or that is none, is an asset."""
+
 FOR_NOW: Final = "redirects for now to "
 """How the reason begins for which a copy stays that the site has not given up, as far as it says."""
 
@@ -97,8 +101,8 @@ CREATE TABLE url (
   at TEXT,
   content_type TEXT,
   size INTEGER,
-  -- Found through links: how deep, how long a chain of like-looking URLs, on which page first; what it is (1 page,
-  -- 2 asset); and the path by which saved pages link to it ('' = they do not).
+  -- Found through links: how deep, how long a chain of like-looking URLs, on which page first; what it is ({PAGE} page,
+  -- {ASSET} asset); and the path by which saved pages link to it ('' = they do not).
   depth INTEGER,
   chain INTEGER NOT NULL DEFAULT 0,
   found_on INTEGER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, UNTOLD_ONCE_GONE, Row, in_order
+from sitemirror.store.schema import ASSET, FOR_NOW, LOOP, UNREAD, UNTOLD_ONCE_GONE, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -49,7 +49,7 @@ FROM (
 # In the order of `Row`, and the saved files that are no pages. To group by status would be to sort all rows first.
 _BY_STATUS = f"""
 SELECT {", ".join(f"count(*) FILTER (WHERE status = {status})" for status in Row)},
-  count(*) FILTER (WHERE status = {Row.SAVED} AND kind = 2) FROM url
+  count(*) FILTER (WHERE status = {Row.SAVED} AND kind = {ASSET}) FROM url
 """
 
 # By the status of where aliases end: how many of those ends no sitemap lists, how many listed aliases, how many in all.
