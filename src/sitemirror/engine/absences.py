@@ -22,7 +22,7 @@ _IS_OURS: Final = re.compile(r".*/[0-9a-f]{16}\.md").fullmatch
 
 
 class Absences:
-    """Writes and removes them in the run's folder."""
+    """Writes and removes placeholders, and writes `_failed.log`, in the run's folder."""
 
     def __init__(self, tree: Tree, home: str) -> None:
         self._tree = tree
@@ -55,13 +55,16 @@ class Absences:
         self._tree.remove(self._failed(url))
 
     def forget(self, url: str) -> None:
-        """It is no failure and no file of another kind any more."""
+        """Removes the placeholders of a URL that is no failure and no file of another kind any more."""
         self._tree.remove(self._failed(url))
         self._tree.remove(self._skipped(url))
 
     def settle(self, survey: Survey, ledger: Ledger) -> None:
-        """When all is known: adds what is missing, as a redirect may lead to what had failed before anybody knew, and
-        what only redirects led to may be listed itself by now; and takes those away whose URL is something else."""
+        """Writes the placeholders that are missing, and removes those whose URL is something else by now.
+
+        Missing are those of redirects that were found to lead to an earlier failure, and of what only redirects led to
+        and is listed itself by now. Called when all is known.
+        """
         missing = [row for row in survey.without_page() if not self._is_there(row[1], row[2])]
         for id, url, status, reason, attempts, at, content_type, size, final_url in missing:
             if status == Row.FAILED:
@@ -75,7 +78,7 @@ class Absences:
         self._sweep("_skipped", survey.skips)
 
     def _sweep(self, folder: str, told: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
-        """Takes those away that `told`, whose rows begin with a URL, has no word of."""
+        """Removes the placeholders in `folder` whose URL is in no row of `told`; rows begin with a URL."""
         names: Fingerprints | None = None
         strays: list[str] = []  # There may be a million others.
         for path, _ in Browser(self._tree.root).walk(f"{self._home}/{folder}"):

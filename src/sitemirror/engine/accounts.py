@@ -61,7 +61,7 @@ class Accounts:
             )
 
     def check_state(self, state: Glance) -> None:
-        """Every URL of the state has to be told."""
+        """Checks that every URL of the state is in the manifest."""
         self._passed.update(state.passed())
         for key, url in state.urls():
             if key not in self._keys:
@@ -69,7 +69,7 @@ class Accounts:
                 self._passed.add(key)
 
     def check_processed(self, path: Path) -> None:
-        """Every URL that `_processed.txt` says is on disk has to be told. A line counts only with its newline."""
+        """Checks that every URL of `_processed.txt` is in the manifest. A line counts only with its newline."""
         with path.open("rb") as lines:
             for line in lines:
                 url = line.decode("utf-8", "replace").strip()

@@ -86,7 +86,7 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
 
 
 def check_site(asked: str, found: str, settings: Settings) -> None:
-    """A crawl stays on the site it was asked for, from its first redirect on."""
+    """Ends a crawl whose start URL redirects to another site. Raises `BadStart`."""
     if settings.same_domain and urls.parts(found).host not in urls.host_twins(urls.parts(asked).host):
         raise BadStart(
             f"{asked} redirects to another site: {found}", hint="start from that address, or use --any-domain"
@@ -94,7 +94,7 @@ def check_site(asked: str, found: str, settings: Settings) -> None:
 
 
 def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
-    """A crawl needs a page to begin with, on the site it was asked for."""
+    """Ends a crawl that cannot begin: its start page is on another site, cannot be had, or is no HTML."""
     check_site(arrival.asked, arrival.url, settings)
     if arrival.failure:
         hint = "check the address"
@@ -108,13 +108,13 @@ def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
 
 
 def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
-    """A crawl begins at a page with links. What is sent as one may turn out to be something else when it is fetched."""
+    """Ends a crawl whose start page is no HTML. What is sent as a page may turn out to be none."""
     if page_kind(content_type) is not PageKind.HTML:
         raise BadStart(f"the start page {url} is not HTML but {content_type}", hint=hint)
 
 
 async def check_robots(robots: RobotsBook, url: str) -> None:
-    """A crawl asks for its start page only if it may. A host that does not answer at all is arrival's to tell."""
+    """Ends a crawl whose start page robots.txt forbids. That a host does not answer at all, `arrive` says."""
     rules = await robots.rules(url)
     if rules.trouble.startswith("HTTP"):
         raise BadStart(

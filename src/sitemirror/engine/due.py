@@ -1,4 +1,4 @@
-"""Whether a run has to ask for a URL that an earlier one settled, and of which dates nobody could make anything."""
+"""Decides whether a run has to ask for a URL that an earlier one settled; counts dates that cannot be read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Due:
         return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
 
     def tell_unread_dates(self) -> None:
-        """Says once for the run that pages were asked for because nobody can tell how old they are."""
+        """Warns, once for the run, that pages were asked for because their dates cannot be read."""
         if self._unread_date is not None:
             url, date = self._unread_date
             pages = counted(self._unread_dates, "page")

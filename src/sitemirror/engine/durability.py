@@ -28,7 +28,7 @@ async def force_to_disk(tree: Tree, ledger: Ledger, watch: Stopwatch) -> None:
 
 @asynccontextmanager
 async def written(draft: AbstractContextManager[Draft], watch: Stopwatch) -> AsyncIterator[Draft]:
-    """A draft to write to at one go. It is forced onto the disk in a thread."""
+    """A draft to write to in one go. When the block ends, a thread forces it onto the disk."""
     with watch.working(Stage.PUBLISHING), ExitStack() as files:
         yield files.enter_context(draft)
         complete = files.pop_all()
@@ -37,7 +37,7 @@ async def written(draft: AbstractContextManager[Draft], watch: Stopwatch) -> Asy
 
 
 async def in_thread(call: Callable[[], None]) -> None:
-    """Writes while other sites' runs go on. Who is cancelled waits for it: the folder is locked only until then."""
+    """Calls it in a thread, while other sites' runs go on. Cancelled, it waits: the folder's lock goes with the run."""
     ending = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         await asyncio.shield(ending)

@@ -54,7 +54,7 @@ class Follow:
                 self._traps.accept(url)
 
     def judge_again(self) -> list[str]:
-        """What earlier runs left, cut or turned away from is judged by this run's settings; no page is read for it.
+        """Judges anew, by this run's settings, what earlier runs left or cut. No page is read for it.
 
         Gives the URLs that had been asked for, and may be again.
         """
@@ -133,7 +133,7 @@ class Follow:
         return len(new)
 
     def _chains(self, known: Known, links: PageLinks) -> Callable[[str], int]:
-        """Says how long a row of like URLs a link makes. How the page was reached is looked up when first asked."""
+        """Gives a function that says how long a row of like URLs a link makes. The way here is looked up once."""
 
         @cache
         def way_and_step() -> tuple[Way, int]:
@@ -147,12 +147,12 @@ class Follow:
         return chain
 
     def no_links(self, known: Known) -> None:
-        """What was a page is a file without links now, or only a name: what it linked to may be linked no more."""
+        """Deletes the links of what was a page, and is a file without links now or only another name."""
         self._ledger.within_batch()
         self._book.replace(known.id, (), (), "")
 
     def unchanged(self, known: Known) -> None:
-        """The page is as it was, and so are its links."""
+        """Keeps the links of a page that is as it was."""
         self._ledger.within_batch()
         self._book.still_linked(known.id)
         if self._settings.link_depth > -1 and known.depth is not None:

@@ -170,8 +170,11 @@ class Keeper:
         return f"{self._home}/_external/{folder}" if self._plan.one_folder and folder != self._home else folder
 
     def _home_of(self, known: Known, wanted: str, kind: int) -> str | None:
-        """Where something is already. A page that is a file of another kind now, or the other way round, has to move:
-        nobody looks for a PDF in an `index.html`."""
+        """The path that a URL's file has already and may keep; None where it needs one.
+
+        A page that is a file of another kind now, or the other way round, has to move: nobody looks for a PDF in an
+        `index.html`.
+        """
         is_there = known.status is Row.SAVED or known.received == RESCUED
         is_other = known.kind in (PAGE, ASSET) and known.kind != kind and known.path != wanted
         return known.path if is_there and not is_other else None
@@ -311,7 +314,7 @@ class Keeper:
         return ""
 
     def _remember_folder(self, path: str) -> None:
-        """A file was written at `path`, so what is above it are folders, and stay so while files are in them."""
+        """Remembers the folders above a file that was written: they stay folders while files are in them."""
         if len(self._folders) > _FOLDERS:
             self._folders.clear()
         folder = path
@@ -328,7 +331,7 @@ class Keeper:
         self._folders.clear()  # It may have been the last in its folder.
 
     def renew(self, known: Known) -> None:
-        """The copy on disk is current: its mtime says when that was last known."""
+        """Sets the mtime of a copy that is current: it says when that was last known."""
         if known.path is not None and known.status is Row.SAVED:
             self._tree.touch(known.path, self._session.clock.now().timestamp())
 
@@ -384,7 +387,7 @@ class Keeper:
         return [(url, None if id == known.id else known.url) for id, url in names]
 
     def forget_placeholders(self, known: Known, names: Iterable[str] = ()) -> None:
-        """It is no failure and no file of another kind any more, nor are those that lead to it."""
+        """Removes the placeholders of a URL that is no failure any more, and of the `names` that lead to it."""
         if known.attempts or known.status is Row.SKIPPED or known.size is not None:
             self._absences.forget(known.url)
         for name in names:

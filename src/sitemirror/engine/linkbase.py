@@ -37,19 +37,19 @@ class LinkBase:
         self._db.close()
 
     def has(self, path: str, anchors: Iterable[str]) -> None:
-        """The page at `path` has these places, and no others."""
+        """Notes the places that the page at `path` has; there are no others."""
         id = self._id(path)
         self._db.execute("UPDATE file SET parsed = 1 WHERE id = ?", (id,))
         self._db.executemany("INSERT OR IGNORE INTO anchor VALUES (?, ?)", ((id, _text(name)) for name in anchors))
 
     def wants(self, source: str, target: str, name: str) -> None:
-        """The file `source` links to a place in `target`."""
+        """Notes that the file `source` links to a place in `target`."""
         # Browsers look for the name as it is written, then for what its escapes say.
         names = (_text(name), _text(unquote(name)))
         self._db.execute("INSERT INTO wanted VALUES (?, ?, ?, ?)", (self._id(source), self._id(target), *names))
 
     def dangles(self, source: str, target: str, reference: str) -> None:
-        """The file `source` links to `target`, which is not there."""
+        """Notes that the file `source` links to `target`, which is not there."""
         self._db.execute("INSERT INTO dangling VALUES (?, ?, ?)", (_text(source), _text(target), _text(reference)))
 
     def dangling(self) -> Iterator[tuple[str, str, str]]:

@@ -131,7 +131,7 @@ class Mirror:
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
 
     def _check_format(self) -> None:
-        """One folder holds one format: what another one saved would neither be used nor be accounted for."""
+        """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""
         state, format = self._space.state, self._plan.format
         before = state.get("format")
         if before is None:
@@ -196,7 +196,7 @@ class Mirror:
     # --- discovery ---------------------------------------------------------------------------------------------
 
     async def _discover(self) -> None:
-        """Finishes before the first page is fetched, so that the total is known."""
+        """Lists all that is to be visited. Done before the first page is fetched, so that the total is known."""
         if self._settings.links is Links.LOCAL and self._space.state.get(TO_RECALL):
             from sitemirror.engine.recall import recall_links
 
@@ -226,7 +226,7 @@ class Mirror:
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed, repeats, outside))
 
     def _fetch_deleted(self) -> None:
-        """No page counts that is not there."""
+        """Queues saved pages whose files were deleted: no page counts that is not there."""
         lost, halves = deleted(self._space.state, self._space.tree)
         for id in lost:
             self._ledger.requeue(id)
@@ -239,7 +239,7 @@ class Mirror:
             self._session.warn(f"{counted(files, 'file')} deleted since the last run; fetched again")
 
     def _warn_again(self) -> None:
-        """What was wrong with sitemaps that were read before an interruption is what the run's result still lacks."""
+        """Repeats the warnings about sitemaps that were read before an interruption: they still hold."""
         for row in self._listing.sitemaps():
             warning = f"sitemap {row.url}: {row.error}"
             if row.error and printable(warning) not in self._session.warnings:

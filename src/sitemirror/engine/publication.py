@@ -1,4 +1,4 @@
-"""Settles who is who and who is where, then writes what people and programs read."""
+"""Ends a run: settles which pages are one and which path each has, then writes manifest, contents and mirror index."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def _link(session: Session, pages: PagesByUrl, tree: Tree) -> None:
 
 
 def _settle(session: Session, state: State, tree: Tree) -> None:
-    """Twins first, then paths: who owns a path depends on who is a page. Survives a kill at any point."""
+    """Merges twins, then moves pages to their paths: who owns a path depends on who is a page. Survives any kill."""
     index_for_settling(state.db)
     with state.transaction():
         start_moves(state, [move for merge in list(find_merges(state)) for move in merge_pages(state, merge)])

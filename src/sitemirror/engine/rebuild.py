@@ -63,7 +63,7 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
 
 
 def settle_links(state: State) -> None:
-    """The last step of rebuilding, of which a kill may come in the way."""
+    """Does the last step of rebuilding, which a kill may have prevented: by which paths files link to each other."""
     Knitter(state).settle_places()
     state.put(TO_SETTLE, False)
 
@@ -91,7 +91,7 @@ def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -
 
 
 def _refetch_strays(restorer: Restorer, tree: Tree) -> int:
-    """Files that stood aside when the state was lost are nobody's now: pages without a file are fetched again."""
+    """Removes files that stood aside when the state was lost; queues the pages that miss theirs, and counts them."""
     browser = Browser(tree.root)
     strays = [path for folder in restorer.folders() for path, _ in browser.walk(f"{folder}/{ASIDE}")]
     if not strays:
@@ -196,7 +196,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
 
 
 def _not_reached(restorer: Restorer, tree: Tree, home: str, deepest: int) -> None:
-    """What links had led to and nobody fetched. Levels are finished one by one, so it is about as deep as the last."""
+    """Restores what links had led to and nobody fetched. Levels are finished one by one: it is as deep as the last."""
     for item in read_manifest(tree.root / f"{home}/{MANIFEST}"):
         if isinstance(item, str):
             with suppress(urls.InvalidUrl):

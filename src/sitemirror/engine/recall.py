@@ -1,7 +1,7 @@
-"""After the state was lost: what links between Markdown files were, so that they can be led on.
+"""Finds out what links between Markdown files were on the site, after the state that knew it was lost.
 
-They were to the pages of those files, or what these do next would leave dead links behind. Which place on a page was
-meant only its anchor tells. All pages have to be read for it, so it is noted that they are to be, until they were.
+A link to a file stood for the URL of that file's page; which place on the page was meant, only the link's anchor tells.
+All pages have to be read for it. Until they are, the state has a note that they are to be.
 """
 
 from __future__ import annotations

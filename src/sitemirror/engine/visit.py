@@ -85,7 +85,7 @@ class Visitor:
             self._awaiting.setdefault(end.id, []).append(name)
 
     def leave(self, known: Known) -> None:
-        """A page that this run does not ask for stays, with what it links to."""
+        """Keeps a page that this run does not ask for, with what it links to."""
         self._ledger.checked(known.id)
         self._follow.unchanged(known)
 
@@ -124,7 +124,7 @@ class Visitor:
             ask = _has_copy(following) and following.seen != UNREAD and self._keeper.mtime(following) is not None
 
     def _if_there(self, known: Known) -> Known:
-        """A page whose file somebody deleted is none: if it cannot be had again, there is no copy to be kept."""
+        """What is known of a URL, without its page if somebody deleted the file: then there is no copy to be kept."""
         if known.path is None and known.id in self.not_new:
             return self._ledger.with_lost_hashes(known)
         if not _has_copy(known) or any(path and self._keeper.has(path) for path in (known.path, known.html_path)):
@@ -256,7 +256,7 @@ class Visitor:
         return way
 
     def _loop(self, known: Known, way: list[Known]) -> Result:
-        """Leads back to itself, or into a circle that is none of its own.
+        """Settles a redirect that leads back to itself, or into a circle.
 
         Every URL of a circle that was listed is a failure, and where none was, the first: so it does not matter where
         the next run begins to go round. The others are steps on the way there, which nobody has asked for.
@@ -278,7 +278,7 @@ class Visitor:
         return Result(failure=failures[0][1], known=told[0])
 
     def _lead(self, known: Known, target: Known, redirect: Redirect) -> None:
-        """`known` is nothing but a name of `target`, if only for now. A copy stays until what replaces it is there."""
+        """Makes `known` another name of `target`. A copy stays until what replaces it is there."""
         if _has_copy(known):
             self._leads[known.id] = target.id
             return
@@ -298,7 +298,7 @@ class Visitor:
         return self._ledger.reason_of(known.id).startswith(REDIRECTS)
 
     def _share_fate(self, followers: list[Known], end: Known, *, is_there: bool) -> None:
-        """What led to `end`, whose turn has been: another name of it, or a copy that stays if it could not be had."""
+        """Settles what led to `end`, which was visited: names of it now, or copies that stay if it is not there."""
         if is_there:
             for follower in followers:
                 self._leads.pop(follower.id, None)
@@ -313,7 +313,7 @@ class Visitor:
             self._let_down.setdefault(end.id, []).extend(followers)
 
     def _become_alias(self, known: Known, target: Known) -> None:
-        """What was a page of its own is now another's name; its file would be found twice."""
+        """Makes what was a page of its own another's name, and removes its file, which would be found twice."""
         self._ledger.within_batch()
         if known.path is not None and known.path != target.path:
             self._keeper.begin_removal(known.path)
@@ -324,7 +324,7 @@ class Visitor:
         self._keeper.finish_removal()
 
     def _name(self, page: Known, names: list[str]) -> None:
-        """`names` lead to `page`: they are done when it is."""
+        """Notes that `names` lead to `page`: they are done when it is."""
         if page.status is Row.SAVED and page.id not in self._in_flight:
             for name in names:
                 self._ledger.alias_done(name)
@@ -332,7 +332,7 @@ class Visitor:
             self._awaiting.setdefault(page.id, []).extend(names)
 
     def _keep_copy(self, known: Known, reason: str, *, transient: bool, status: int | None = None) -> None:
-        """The copy stays as it is, and what it links to is still linked. Of two files one may be all there is of it."""
+        """Keeps a copy as it is, with what it links to. Of two files one may be all there is of it."""
         if status is not None:
             self._ledger.answered(known.id, status)
         for path in dict.fromkeys((known.path, known.html_path)):
@@ -364,14 +364,14 @@ class Visitor:
         return Result(skipped=True)
 
     def give_up(self, known: Known, failure: Failed) -> str:
-        """The last word on a failure, for now: the next run tries again. Gives the name that it is told under."""
+        """Records a failure that this run does not try again. Gives the name that it is told under."""
         names = self._keeper.failed(known, failure)
         for name in names:
             self._session.emit(PageFailed(name, told(failure.reason, known.url if name != known.url else None)))
         return names[0]
 
     def put_off(self, known: Known, failure: Failed) -> None:
-        """Says of a failure that it is not the last word."""
+        """Tells of a failure that will be tried again."""
         for _, name in self._ledger.listed_names(known):
             reason = told(failure.reason, known.url if name != known.url else None)
             self._session.emit(PageFailed(name, reason, will_retry=True))

@@ -175,7 +175,7 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
 
 
 def _tell_strangers(session: Session, folder: Path) -> None:
-    """Whoever keeps files of their own where a mirror is to begin should know what becomes of them."""
+    """Warns of other people's files where a mirror is to begin: a page's file may take their place."""
     names = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
     strangers = [name for name in names if keep_free(name) == name]  # Our own have names that no page can have.
     if strangers:

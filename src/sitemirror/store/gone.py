@@ -29,12 +29,15 @@ WAS_DELETED: Final = " was deleted"
 
 
 def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
-    """The file of a page becomes another page's: a site that drops `.html` from its URLs has all its pages so."""
+    """Deletes the row of a gone page whose file becomes another page's; True if there was one.
+
+    A site that drops `.html` from its URLs has all its pages so.
+    """
     return db.execute(_REPLACED, (bytearray(fold), path)).rowcount > 0
 
 
 def forget_deleted(state: State, tree: Tree) -> None:
-    """People may delete the files of pages that are gone. What is left of one that has two is still its own."""
+    """Deletes the rows of gone pages whose files people deleted. What is left of one that has two is still its own."""
     missing: list[int] = []
     halves: list[tuple[str, int]] = []
     without_html: list[int] = []

@@ -37,13 +37,13 @@ class Knitter:
         self._db = state.db
 
     def run(self, source_url: str, uuid: str) -> None:
-        """The run that published what is being restored."""
+        """Notes the run that published what is being restored."""
         run = RunInfo(_EARLIER, source_url, 1, "", "", "", uuid, discovered=True, finished=True)
         self._state.put("sources", [source_url])
         self._state.save_run(run)
 
     def file(self, url: str, *, path: str, size: int, sha256: str | None, meta: str | None) -> None:
-        """One of a page's files. What the manifest says of the main one stands."""
+        """Adds what the index says of one of a page's files. What the manifest says of the main one stands."""
         key = urls.key(url)
         self._db.execute(
             "UPDATE page SET html_size = :size, html_sha256 = coalesce(:sha256, sha256) "
@@ -73,7 +73,7 @@ class Knitter:
         )
 
     def redirects(self, hops: list[str]) -> None:
-        """The URLs on the way to a page. The manifest knows only which page they all lead to."""
+        """Chains the URLs on the way to a page. The manifest knows only which page they all lead to."""
         self._db.executemany(
             f"UPDATE url SET leads_to = (SELECT id FROM url WHERE key = ?) WHERE key = ? AND status = {Row.REDIRECT}"
             " AND EXISTS (SELECT 1 FROM url WHERE key = ?)",
@@ -81,7 +81,7 @@ class Knitter:
         )
 
     def edges(self, source: str, attribute: int, targets: list[str]) -> None:
-        """Who is linked and not restored has not been fetched yet."""
+        """Adds links. What is linked and not restored was not fetched yet, and is queued."""
         keyed = [(urls.key(target), target) for target in targets]
         self._db.executemany(
             f"INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, {Row.QUEUED}, {_EARLIER}, 1, 0) "
@@ -95,13 +95,13 @@ class Knitter:
         )
 
     def cut_at(self, url: str, at: str) -> None:
-        """When it was decided that a URL is not wanted."""
+        """Notes when it was decided that a URL is not wanted."""
         self._db.execute(
             f"UPDATE url SET at = ? WHERE key = ? AND status IN ({Row.OUTSIDE}, {Row.SKIPPED})", (at, urls.key(url))
         )
 
     def kept_at(self, url: str, at: str) -> None:
-        """When it was found that a page cannot be brought up to date. The manifest says why, but not when."""
+        """Notes when it was found that a page cannot be brought up to date. The manifest says why, but not when."""
         self._db.execute(
             f"UPDATE url SET at = ? WHERE key = ? AND status = {Row.SAVED}"
             " AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND error IS NOT NULL)",
@@ -135,7 +135,7 @@ class Knitter:
         return dict(rows.fetchall())
 
     def edge(self, source: int, by_src: bool, target: str) -> None:
-        """A link to a URL, if that is restored."""
+        """Adds a link to a URL, if that is restored."""
         self._db.execute(
             "INSERT OR IGNORE INTO edge SELECT ?, id, ? FROM url WHERE key = ?", (source, int(by_src), urls.key(target))
         )
@@ -149,7 +149,7 @@ class Knitter:
         self._db.execute("UPDATE page SET local_at = ? WHERE id = ?", (at, id))
 
     def deepen(self, url: str, depth: int, kind: int) -> None:
-        """A way to a URL that was not fetched, or not known how deep it is."""
+        """Notes a way to a URL that was not fetched: it is no deeper than that."""
         self._db.execute(
             f"UPDATE url SET depth = min(coalesce(depth, :depth), :depth), kind = coalesce(kind, :kind) "
             f"WHERE key = :key AND status NOT IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.GONE})",
@@ -157,12 +157,12 @@ class Knitter:
         )
 
     def belongs_to(self, source_url: str) -> None:
-        """Everything restored is what one start URL led to."""
+        """Counts everything restored as found from one start URL."""
         self.run(source_url, str(uuid4()))
         self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, {PAGE})")
 
     def do_without(self, source_url: str) -> None:
-        """Nobody knows who links to whom, only how deep everything is.
+        """Restores a crawl without its links: only how deep everything is is known.
 
         So what is saved need not be fetched again; but when it is asked for next, it is fetched whole: the server's
         word that a page is as it was would not tell what it links to.
@@ -171,7 +171,7 @@ class Knitter:
         self._db.execute("UPDATE page SET etag = NULL, last_modified = NULL")
 
     def fill_depths(self) -> None:
-        """What no file shows any more is as deep as its links say."""
+        """Gives URLs without a depth that of the nearest page that links to them, and one more."""
         self._db.execute(
             """
             UPDATE url SET depth = (SELECT min(source.depth) + 1 FROM edge JOIN url AS source ON source.id = edge.src
@@ -180,6 +180,6 @@ class Knitter:
         )
 
     def settle_places(self) -> None:
-        """Files link to each other by where they are."""
+        """Notes that files link to each other by the paths they have."""
         Survey(self._state)
         Localities(self._state).settle()

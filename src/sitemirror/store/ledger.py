@@ -96,11 +96,11 @@ class Ledger(Lookup):
         return added
 
     def within_batch(self) -> None:
-        """What others write to the state now belongs to the batch."""
+        """Begins a batch if there is none, so that what others write to the state now belongs to it."""
         self._begin()
 
     def make_room(self, path: str, fold: bytes) -> None:
-        """Before a file is written over that of a page that is gone: after a kill, no row may name other bytes."""
+        """Deletes the row of a gone page whose file is about to be replaced: no kill may leave a row of other bytes."""
         self._begin()
         if forget_replaced(self._db, path, fold):
             self.commit()
@@ -150,7 +150,7 @@ class Ledger(Lookup):
         self._count()
 
     def answered(self, id: int, status: int) -> None:
-        """What the server said last of a page that is on disk."""
+        """Notes the status of the last answer about a page that is on disk."""
         self._begin()
         self._db.execute("UPDATE page SET http_status = ?, not_modified = 0 WHERE id = ?", (status, id))
 
@@ -203,7 +203,7 @@ class Ledger(Lookup):
         self._count()
 
     def tried(self, id: int, tries: int = 1) -> None:
-        """Something stands on disk for what could not be had, or for another name of it."""
+        """Counts tries of a URL without a page, or of another name of it: what was tried has a placeholder."""
         self._begin()
         self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + ? WHERE id = ?", (tries, id))
 
@@ -247,7 +247,7 @@ class Ledger(Lookup):
         self._pending = 0
 
     def look_again(self) -> None:
-        """An interrupted run goes on: pages that it could not renew are as good as not looked at."""
+        """Has an interrupted run look again at pages that it could not renew."""
         self._db.execute(
             f"UPDATE url SET seen = 0 WHERE seen = ? AND status = {Row.SAVED}"
             " AND id IN (SELECT id FROM page WHERE error IS NOT NULL)",
@@ -274,7 +274,7 @@ class Ledger(Lookup):
         return int(self._db.execute("SELECT coalesce(max(id), -1) FROM page WHERE durable = 0").fetchone()[0])
 
     def durable(self, files: Iterable[tuple[int, str, str | None]], but: Container[int] = ()) -> None:
-        """These files are on the disk itself, `but` for those of some pages, and for what was written since."""
+        """Marks files as being on the disk itself, `but` for those of some pages, and for what was written since."""
         with self._state.transaction() as db:
             db.executemany(
                 "UPDATE page SET durable = 1 WHERE id = :id AND (sha256 IS :sha OR html_sha256 IS :sha)",
@@ -282,7 +282,7 @@ class Ledger(Lookup):
             )
 
     def requeue(self, id: int) -> None:
-        """A page's file did not survive: its URL is fetched again, and so are those that were found to be equal."""
+        """Queues the URL of a page whose file did not survive, and those that were found to be equal."""
         self._set(id, status=Row.QUEUED)
         self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
         self._db.execute("INSERT OR REPLACE INTO lost SELECT id, received, sha256 FROM page WHERE id = ?", (id,))
@@ -294,5 +294,5 @@ class Ledger(Lookup):
         return known if row is None else known._replace(received=row[0], sha256=row[1])
 
     def fetch_whole(self, id: int) -> None:
-        """A page's copy does not do, but stays until there is another."""
+        """Has a page fetched whole whose copy does not do; the copy stays until there is another."""
         self._set(id, seen=UNREAD)

@@ -94,7 +94,7 @@ class LinkBook:
         self._db.execute("DROP INDEX IF EXISTS edge_in")  # Made anew when it is asked: that takes less than to keep it.
 
     def start(self, url: str) -> None:
-        """The page a crawl begins at."""
+        """Adds the page that a crawl begins at."""
         self._meet(None, Linked(url, 0, 0, 0, PAGE), None)
 
     def met(self, url: str) -> Met | None:
@@ -190,12 +190,14 @@ class LinkBook:
         return self._db.execute(query, (reason,)).fetchall() if before < limit else []
 
     def read_later(self, src: int) -> None:
-        """Whoever asks for the page next has to get it whole: its links have never been read."""
+        """Has the page fetched whole when it is next asked for: its links have never been read."""
         self._db.execute("UPDATE page SET etag = NULL, last_modified = NULL WHERE id = ?", (src,))
 
     def still_linked(self, src: int) -> None:
-        """A page has not changed: what it links to is linked in this run too. Where a run by sitemaps has called that
-        gone, a run by links takes it back."""
+        """Counts what an unchanged page links to as linked in this run too.
+
+        Where a run by sitemaps has called that gone, a run by links takes it back.
+        """
         self._db.execute(
             f"""
             UPDATE url SET run = ?, status = CASE
@@ -209,7 +211,7 @@ class LinkBook:
         )
 
     def come_nearer(self, src: int, depth: int, too_deep: str, limit: int) -> None:
-        """What a page links to is no deeper than that page lets it be, though its links are not read again."""
+        """Lifts what a page links to as near as the page itself has come, though its links are not read again."""
         there = f":depth + (coalesce(kind, {PAGE}) != {ASSET})"  # what a page needs is as deep as itself
         reached = f"status = {Row.OUTSIDE} AND reason = :too_deep AND {there} <= :limit"
         self._db.execute(

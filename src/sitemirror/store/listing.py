@@ -224,7 +224,7 @@ class Listing:
         return str(row[0] or "") if row is not None else ""
 
     def revive(self) -> None:
-        """Where a listed URL leads was gone, or out of scope, for as long as nobody listed the URL: it is no longer."""
+        """Takes back what was gone or out of scope, where a URL leads to it that is listed now."""
         with self._state.transaction() as db:
             db.execute(
                 f"""
@@ -240,7 +240,7 @@ class Listing:
             )
 
     def keep_linked(self) -> None:
-        """What listed pages link to, and no sitemap ever named, is not gone: pictures, styles, what those need in turn.
+        """Counts what listed pages link to as still there: pictures, styles, what those need in turn.
 
         A page that has not changed is not read, so its links are those of the last time.
         """
@@ -265,5 +265,5 @@ class Listing:
             )
 
     def mark_gone(self, at: str) -> int:
-        """URLs that this start URL listed once and no longer does. Their files stay. Returns how many are new."""
+        """Marks as gone what this start URL listed once and no longer does. Files stay. Returns how many are new."""
         return let_go(self._state, self._run, at)

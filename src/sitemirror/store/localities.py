@@ -149,7 +149,7 @@ class Localities:
         return found
 
     def done(self, place: Place, *, size: int, sha256: str) -> None:
-        """The file's links lead where things are now."""
+        """Records a file whose links lead where things are now."""
         if not self._db.in_transaction:
             self._db.execute("BEGIN")
         if place.local_at:
@@ -172,7 +172,7 @@ class Localities:
         failpoint.reached("links-committed")
 
     def settle(self) -> None:
-        """All files link to everything by the path it has now."""
+        """Notes that all files link to everything by the path it has now."""
         with self._state.transaction() as db:
             db.execute(
                 "UPDATE url SET linked_as = coalesce((SELECT path FROM place WHERE place.id = url.id), '') "

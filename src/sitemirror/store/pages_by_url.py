@@ -83,7 +83,7 @@ class PagesByUrl:
         return None if row is None else str(row[0])
 
     def all_recalled(self) -> None:
-        """What links between files were is known again."""
+        """Notes that it is known again what links between files were."""
         self._db.execute("DELETE FROM meta WHERE name = ?", (TO_RECALL,))
 
     def find(self, url: str) -> tuple[str, int, int] | None:
@@ -107,7 +107,7 @@ class PagesByUrl:
         return "" if row is None or row[0] is None else str(row[0])
 
     def to_relink(self, changes: Sequence[Relinked]) -> None:
-        """These files are about to have their links made local: after a kill, the next run looks which have."""
+        """Notes files whose links are about to be made local: after a kill, the next run looks which have been."""
         with self._state.transaction() as db:
             note = [[id, size, sha, b64encode(links).decode(), vague] for id, size, sha, links, vague in changes]
             self._state.put(_NOTE, note)
@@ -125,7 +125,7 @@ class PagesByUrl:
         return row is not None and tree.exists(row[0]) and sha256(tree.read(row[0])).hexdigest() == change.sha256
 
     def relinked(self, changes: Sequence[Relinked]) -> None:
-        """These files have their links made local."""
+        """Records files whose links were made local."""
         with self._state.transaction() as db:
             db.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
             db.executemany(

@@ -62,7 +62,7 @@ class Placement:
         return [*(Move(0, path, "") for path in sorted(leftovers)), *moves]
 
     def mark_published(self) -> None:
-        """From now on these pages keep their paths."""
+        """Marks all saved pages as published: from now on they keep their paths."""
         saved = f"SELECT id FROM url WHERE status = {Row.SAVED}"
         self._db.execute(f"UPDATE page SET published = 1 WHERE published = 0 AND id IN ({saved})")
 

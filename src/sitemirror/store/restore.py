@@ -135,7 +135,7 @@ class Restorer:
         return self._db.execute(query, (fold_key(path), path)).fetchone() is not None
 
     def at_path(self, path: str) -> bool:
-        """Whether a page is remembered there already; then whose file it is nobody can tell."""
+        """Whether a page is remembered at this path already. If so, it is noted that the file may be another's."""
         changed = self._db.execute("UPDATE page SET received = NULL WHERE path = ?", (path,))
         return changed.rowcount > 0
 
@@ -150,7 +150,7 @@ class Restorer:
         return self._db.execute(both).fetchall()
 
     def forget_file(self, id: int) -> None:
-        """The page's file is not there: its URL is to be fetched."""
+        """Queues a page whose file is not there."""
         self._db.execute("UPDATE url SET status = ? WHERE id = ?", (Row.QUEUED, id))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
 

@@ -35,7 +35,7 @@ class Row(IntEnum):
     FAILED = 4
     SKIPPED = 5  # looked at and not wanted: type, size
     OUTSIDE = 6  # never looked at: scope, not a URL
-    GONE = 7  # no sitemap lists it any more
+    GONE = 7  # no sitemap lists it, and no link leads to it, any more
 
 
 PAGE: Final = 1

@@ -31,7 +31,7 @@ class RunInfo:
     number: int
     source_url: str
     source: int
-    mode: str  # what was asked for ("mirror", "update", "list"): another mode begins another run
+    mode: str  # what was asked for ("sitemap:markdown", "links:html:update", "list"): another mode begins another run
     scope: str  # fingerprint of the settings that decide what is in scope
     started_at: str
     uuid: str

@@ -256,7 +256,7 @@ class Survey:
             yield row[0]
 
     def fail_loops(self, at: str) -> int:
-        """Listed redirects that lead round in a circle without end are failures."""
+        """Makes failures of listed redirects that lead round in a circle; gives their number."""
         cursor = self._db.execute(
             f"""
             UPDATE url SET status = {Row.FAILED}, reason = '{LOOP}', transient = 0, at = ?, leads_to = NULL,
