@@ -51,6 +51,17 @@ def test_files_named_in_prose_exist(file: Path) -> None:
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
 
 
+def test_modules_on_the_map_exist() -> None:
+    """The modules that docs/architecture.md names for the two largest packages are there."""
+    package, named = "", set[Path]()
+    table = prose(ROOT / "docs" / "architecture.md")
+    for first, modules in re.findall(r"(?m)^\| (engine|store|) ?\| [^|]+ \| ([a-z_, ]+) \|$", table):
+        package = first or package
+        named |= {ROOT / "src" / "sitemirror" / package / f"{module}.py" for module in modules.split(", ")}
+    assert len(named) > 50
+    assert [path for path in named if not path.is_file()] == []
+
+
 def test_the_table_of_paths_is_the_map() -> None:
     """Each row of the table in docs/paths.md is what the program does with that URL."""
     rows = re.findall(r"(?m)^\| `(https://\S+)` \| `(\S+)` \|$", prose(ROOT / "docs" / "paths.md"))
