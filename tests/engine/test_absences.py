@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from sitemirror import verify
+from sitemirror.publish.report import ProblemKind, RunStatus
 from tests.conftest import Finished, RunCli
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site, faults
@@ -94,9 +96,9 @@ def test_a_redirect_loop_is_named_as_it_was_listed(
             detail = f"; redirected to {site.url}{told['/one']}" if told["/one"] else ""
             assert f"failed: {site.url}/one (redirect loop{detail})" in lines
 
-    assert run_cli("verify", out).returncode == 0
+    assert verify(out).status is RunStatus.OK
     (folder / "_failed" / placeholder(listed[0])).unlink()
-    assert run_cli("verify", out).json["problems"][0]["kind"] == "missing"
+    assert verify(out).problems[0].kind is ProblemKind.MISSING
 
 
 def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_cli: RunCli) -> None:
@@ -168,7 +170,7 @@ def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(site: Si
     folder = Path(done.json["output_dir"])
     assert names_in(folder / "_failed") == {placeholder(site.url + path) for path in ("/moved", "/missing")}
     assert names_in(folder / "_skipped") == {placeholder(site.url + path) for path in ("/file", "/x.zip")}
-    assert run_cli("verify", folder).json["problems"] == []
+    assert verify(folder).problems == ()
 
 
 def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
@@ -199,7 +201,7 @@ def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path,
     _, manifest, folder = mirrored(site, out, run_cli, "--update")
     assert [row["url"] for row in manifest["skips"]] == [f"{site.url}/a"]
     assert names_in(folder / "_skipped") == {placeholder(f"{site.url}/a")}
-    assert run_cli("verify", out).returncode == 0
+    assert verify(out).status is RunStatus.OK
 
 
 def _redirected_to_nothing(site: Site) -> None:

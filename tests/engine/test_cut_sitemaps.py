@@ -59,7 +59,7 @@ def test_a_cut_sitemap_is_not_whole(
     assert (whole.json["status"], whole.json["successful"]) == ("ok", PAGES)
 
     _serve(site, cut(body), place)
-    listed = run_cli("list", site.url, "--output", out)
+    listed = run_cli("list", site.url, "--rate-limit", 0, "--output", out)
     assert (listed.returncode, listed.json["status"]) == (0, "partial")
     assert "**Incomplete**" in Path(listed.json["outline"]).read_text("utf-8")
     for options in ([], ["--update"]):

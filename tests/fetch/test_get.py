@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 
 import pytest
@@ -345,7 +344,5 @@ async def test_a_veto_by_looks_does_not_wait_for_the_rest(client: MakeClient, se
     """As soon as the first bytes show an unwanted type, the rest of the body is left on the wire."""
     server.fallback = saying_then_silence(b"HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\n%PDF-1.7\n" + b"x" * 5000)
     found = await client(timeout=5)
-    began = asyncio.get_running_loop().time()
     outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, head.content_type))
-    assert outcome == Skipped(server.url(), "application/pdf")
-    assert asyncio.get_running_loop().time() - began < 2
+    assert outcome == Skipped(server.url(), "application/pdf")  # else it would have timed out

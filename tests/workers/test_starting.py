@@ -142,16 +142,15 @@ async def test_on_one_core_only_large_pages_go_to_a_worker(monkeypatch: pytest.M
 
 
 @pytest.mark.skipif(suitable_workers() == 0, reason="one core: there is nothing to share")
-@pytest.mark.parametrize("times", [300, 3_000])
-async def test_workers_are_added_while_pages_queue_up(times: int) -> None:
+@pytest.mark.parametrize("page", [PAGE * 30, PAGE + b"<!--%b-->" % (b"x" * worker.BYTES_AHEAD)], ids=["many", "large"])
+async def test_workers_are_added_while_pages_queue_up(page: bytes) -> None:
     """A pool left to itself begins with one worker and ends with as many as the machine has use for, if they are.
 
     Of pages so large that a worker has but one of them in hand, too.
     """
     async with pool_of(0) as (readers, _):
-        heavy = source(PAGE * times)
         for _ in range(200):
-            await asyncio.gather(*(readers.read("html", heavy, Wishes()) for _ in range(24)))
+            await asyncio.gather(*(readers.read("html", source(page), Wishes()) for _ in range(24)))
             if len(readers.pids) == readers.count:
                 break
         assert len(readers.pids) == readers.count == suitable_workers()
