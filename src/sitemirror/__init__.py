@@ -68,3 +68,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'api')}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -41,7 +41,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 def test_the_project_has_one_address() -> None:
     """Wherever the project's home is named, it is the one that sites see in the User-Agent."""
-    for file in (*PROSE, *(ROOT / "skills").rglob("*.py")):
+    for file in (*PROSE, ROOT / "pyproject.toml", *(ROOT / "skills").rglob("*.py")):
         named = re.findall(r"https://github\.com/[\w.-]+/[\w.-]*\w", file.read_text(encoding="utf-8"))
         assert set(named) <= {PROJECT_URL}, file
 

@@ -112,6 +112,12 @@ def test_the_generators_are_listed() -> None:
     assert {name for name in names - {"common", "math"} if not re.search(rf"\b{name}\b", text)} == set()
 
 
+def test_public_names_are_there_to_be_completed() -> None:
+    """A prompt that completes names knows those that nothing has loaded yet, and each of them is there."""
+    assert set(dir(sitemirror)) == set(sitemirror.__all__)
+    assert all(hasattr(sitemirror, name) for name in dir(sitemirror))
+
+
 def test_the_library_page_names_everything() -> None:
     """docs/library.md has every public name and every event, and no other."""
     text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
