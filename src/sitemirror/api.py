@@ -247,7 +247,7 @@ def list_site(
     """Lists the URLs in a site's sitemaps and writes an outline of them. Arguments as for `mirror`."""
     from sitemirror.engine.outline import run_list
 
-    return _run(run_list, url, settings, on_event, Parts(clock, resolver), options)
+    return SiteRun(run_list, start_of(url), settings_of(settings, options), on_event, Parts(clock, resolver))
 
 
 def mirror_sync(url: str, **arguments: Any) -> MirrorReport:
@@ -331,12 +331,6 @@ def _to_its_end(work: Coroutine[Any, Any, R]) -> R:
         return asyncio.run(work)
     finally:
         work.close()  # It has not begun where there is an event loop: Python would warn of that, beside the error.
-
-
-def _run(
-    job: Job[R], url: str, settings: Settings | None, listener: Listener | None, parts: Parts, options: dict[str, Any]
-) -> Run[R]:
-    return SiteRun(job, start_of(url), settings_of(settings, options), listener, parts)
 
 
 def start_of(url: str) -> str:

@@ -40,10 +40,6 @@ class Fetched:
     charset: str | None  # from the Content-Type header
     fetched_at: str  # ISO 8601, UTC, seconds: "2026-01-03T20:00:00Z"
 
-    @property
-    def validators(self) -> Validators:
-        return Validators(self.headers.get("etag"), self.headers.get("last-modified"))
-
 
 class Redirect(NamedTuple):
     """A 3xx answer. `location` is normalised; whether it may be followed is the frontier's word."""

@@ -8,6 +8,7 @@ from sitemirror.engine.usage import usage
 from sitemirror.publish.profile import Depth, PhaseTimes, Profile, StageTimes, TimeShare
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Limit, Phase, Running, Stage, Stopwatch
+from sitemirror.text import counted
 
 
 def start_watch(settings: Settings) -> Stopwatch:
@@ -90,12 +91,12 @@ def _sentence(greatest: TimeShare, watch: Running, settings: Settings) -> str:
         case Limit.SITE:
             answers = watch.stages[Stage.ANSWER]
             mean = answers.seconds / max(answers.count, 1)
-            asked = f"--concurrency {settings.concurrency} asks for {_number(settings.concurrency, 'page')} at a time"
+            asked = f"--concurrency {settings.concurrency} asks for {counted(settings.concurrency, 'page')} at a time"
             return f"the site: {part} of the time was spent waiting for its answers ({mean:.3g} s each); {asked}"
         case Limit.NETWORK:
             return f"the network: {part} of the time was spent waiting for the rest of answers that had begun"
         case Limit.CONVERTER:
-            who = f"{_number(watch.most_workers, 'worker')}" if watch.most_workers else "the main process, no worker"
+            who = counted(watch.most_workers, "worker") if watch.most_workers else "the main process, no worker"
             return f"the converter: {part} of the time was spent converting pages; {who} did it (--workers)"
         case Limit.DISK:
             return f"the disk: {part} of the time was spent waiting for it; the mirror is in {settings.output}"
@@ -120,10 +121,6 @@ def _allowed(settings: Settings) -> str:
     if not rate:  # for pages, so it was that for sitemaps
         return f"--rate-limit {settings.rate_limit:g} holds for robots.txt and sitemaps"
     return f"{option} allows {rate:.3g} {'request' if rate == 1 else 'requests'} a second"
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _rounded(value: float | None) -> float | None:

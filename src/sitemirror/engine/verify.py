@@ -78,7 +78,7 @@ def verify(folder: Path, on_problem: OnProblem | None = None) -> VerifyReport:
         problems=tuple(findings.kept),
         elapsed_sec=round(time.monotonic() - started, 3),
         warnings=tuple(findings.warnings),
-        error=f"{findings.total:,} {'problem' if findings.total == 1 else 'problems'} found" if wrong else None,
+        error=f"{counted(findings.total, 'problem')} found" if wrong else None,
         hint=findings.hint,
     )
 

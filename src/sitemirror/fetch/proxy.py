@@ -44,9 +44,6 @@ class Proxies:
             one = _proxy(settings.proxy)
             self._by_scheme = {"http": one, "https": one}
 
-    def __bool__(self) -> bool:
-        return bool(self._by_scheme)
-
     @property
     def urls(self) -> frozenset[str]:
         return frozenset(proxy.url for proxy in self._by_scheme.values())

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
 from sitemirror.publish.sink import Sink
+from sitemirror.text import counted
 
 OutlineRow: TypeAlias = tuple[str, str | None, str | None]
 """A URL, and the `lastmod` and `priority` that its sitemap gives it. Bare tuples, as the database gives them."""
@@ -51,7 +52,7 @@ def write_outline(
     file.write(b"- Sitemaps:\n")
     for sitemap in sitemaps:
         problem = f"; problem: {inline.text(sitemap.error, limit=500)}" if sitemap.error else ""
-        file.write(f"  - {inline.autolink(sitemap.url)}: {_counted(sitemap.urls)}{problem}\n".encode())
+        file.write(f"  - {inline.autolink(sitemap.url)}: {counted(sitemap.urls, 'URL')}{problem}\n".encode())
     file.write(b"\n---\n")
 
     write_listing(file, header.host, rows, lambda some: _items(some, header.host))
@@ -90,7 +91,3 @@ def _notes(lastmod: str | None, priority: str | None) -> str:
     if priority:
         notes += f" · priority {inline.text(priority, limit=20)}"
     return notes
-
-
-def _counted(urls: int) -> str:
-    return "1 URL" if urls == 1 else f"{urls:,} URLs"

@@ -21,7 +21,8 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.store.files import Tree
-from sitemirror.store.paths import fold, folders
+from sitemirror.store.names import fold
+from sitemirror.store.paths import folders
 from sitemirror.store.state import State
 
 ASIDE: Final = "_moving"

@@ -16,15 +16,12 @@ from sitemirror.store.names import (
     decode,
     digest,
     fits,
-    fold,
     keep_free,
     name_of,
     split_extension,
     with_ending,
 )
 from sitemirror.urls import origin, parts
-
-__all__ = ["asset_path", "asset_paths", "collision_path", "fold", "folders", "host_folder", "moved_folder", "page_path"]
 
 MAX_PATH_BYTES: Final = 1000
 _HOST_BYTES: Final = 240

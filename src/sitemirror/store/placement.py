@@ -12,7 +12,8 @@ from typing import Final
 from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
 from sitemirror.store.moves import Move, html_beside
-from sitemirror.store.paths import collision_path, fold, folders, moved_folder
+from sitemirror.store.names import fold
+from sitemirror.store.paths import collision_path, folders, moved_folder
 from sitemirror.store.schema import PAGE, Row
 from sitemirror.store.settle import alone, pair, settle
 from sitemirror.store.state import State

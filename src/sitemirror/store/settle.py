@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from sitemirror.store.names import HASH_DIGITS, MAX_HASH_DIGITS
-from sitemirror.store.paths import collision_path, fold, folders, moved_folder
+from sitemirror.store.names import HASH_DIGITS, MAX_HASH_DIGITS, fold
+from sitemirror.store.paths import collision_path, folders, moved_folder
 
 
 def nothing(path: str) -> bool:
