@@ -6,15 +6,12 @@ import asyncio
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.discover.robots import Robots
+from sitemirror.discover.robots import MAX_RULES_BYTES, Robots
 from sitemirror.engine.session import Session
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Leaving, Turn
 from sitemirror.frontier.scope import ROBOTS, Scope
 from sitemirror.model import ADDRESS_REFUSED, Failed, Lane, Redirect, Skipped
-
-LIMIT: Final = 512 * 1024
-"""Bytes of a robots.txt that are read; RFC 9309 asks for 500 KiB. The rest of a larger one is left."""
 
 _HOPS: Final = 5
 
@@ -67,12 +64,15 @@ class RobotsBook:
         for _ in range(_HOPS):
             if self._scope.host_reason(location):
                 break
-            async with self._session.fetcher.stream(location, lane=Lane.SITEMAP, limit=LIMIT, turn=turn) as answer:
+            fetcher = self._session.fetcher
+            async with fetcher.stream(location, lane=Lane.SITEMAP, limit=MAX_RULES_BYTES, turn=turn) as answer:
                 match answer:
                     case Redirect(location=there):
                         location = there
                     case Stream():
                         body = b"".join([piece async for piece in answer.chunks()])
+                        if answer.error:  # It broke off, or is larger: a torn last line could forbid or allow more.
+                            body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
                         return Robots.parse(body, self._session.settings.user_agent)
                     case Failed(status=status, reason=reason) if status is None or status >= 500 or status == 429:
                         # Where only its robots.txt leads to such an address, the host itself may be asked.
