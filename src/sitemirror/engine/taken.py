@@ -23,7 +23,6 @@ class Taken(NamedTuple):
     status: int
     headers: Mapping[str, str]
     content_type: str
-    charset: str | None
     fetched_at: str
     reading: Reading
     html: bytes | None = None  # as received; also a stylesheet's or a drawing's bytes

@@ -162,7 +162,6 @@ def _taken(fetched: Fetched, reading: Reading, *, html: bytes | None = None, ass
         status=fetched.status,
         headers=fetched.headers,
         content_type=fetched.content_type,
-        charset=fetched.charset,
         fetched_at=fetched.fetched_at,
         reading=reading,
         html=html,
