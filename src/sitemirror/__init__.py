@@ -28,14 +28,21 @@ if TYPE_CHECKING:
     )
     from sitemirror.convert import convert_html
     from sitemirror.errors import SitemirrorError
+    from sitemirror.model import Page
+    from sitemirror.publish.report import ListReport, MirrorReport, SitesReport, VerifyReport
     from sitemirror.settings import Settings
     from sitemirror.sites import Site, crawl_sites, crawl_sites_sync, mirror_sites, mirror_sites_sync
 
 __all__ = [
+    "ListReport",
+    "MirrorReport",
+    "Page",
     "Run",
     "Settings",
     "Site",
     "SitemirrorError",
+    "SitesReport",
+    "VerifyReport",
     "__version__",
     "convert_html",
     "convert_url",
@@ -55,10 +62,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Page": "model",
     "Settings": "settings",
     "SitemirrorError": "errors",
     "convert_html": "convert",
     **dict.fromkeys(("Site", "crawl_sites", "crawl_sites_sync", "mirror_sites", "mirror_sites_sync"), "sites"),
+    **dict.fromkeys(("ListReport", "MirrorReport", "SitesReport", "VerifyReport"), "publish.report"),
 }
 
 
