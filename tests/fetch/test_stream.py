@@ -18,7 +18,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n"
 async def read(found: Client, url: str, *, limit: int = LIMIT) -> tuple[bytes, str | None]:
     async with found.fetcher.stream(url, lane=Lane.SITEMAP, limit=limit) as stream:
         assert isinstance(stream, Stream)
-        assert stream.url == url
+        assert stream.head.url == url
         chunks = [chunk async for chunk in stream.chunks()]
         return b"".join(chunks), stream.error
 

@@ -89,7 +89,6 @@ class AddressRefused(OSError):
 
     def __init__(self, address: str) -> None:
         super().__init__(f"{ADDRESS_REFUSED}{address}")
-        self.address = address
 
 
 class AddressGuard(AbstractResolver):

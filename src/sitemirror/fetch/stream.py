@@ -21,7 +21,6 @@ class Stream:
     """A 2xx answer whose body is read as it comes. What arrived before an error is good."""
 
     def __init__(self, exchange: Exchange, decoder: Decoder, *, timeout: float) -> None:
-        self.url = exchange.head.url
         self.head = exchange.head
         self.error: str | None = None
         self._exchange = exchange
