@@ -162,7 +162,7 @@ class Knitter:
         self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, {PAGE})")
 
     def do_without(self, source_url: str) -> None:
-        """Restores a crawl without its links: only how deep everything is is known.
+        """Restores a crawl whose links nobody knows any more, only how deep everything is.
 
         So what is saved need not be fetched again; but when it is asked for next, it is fetched whole: the server's
         word that a page is as it was would not tell what it links to.

@@ -211,7 +211,7 @@ class LinkBook:
         )
 
     def come_nearer(self, src: int, depth: int, too_deep: str, limit: int) -> None:
-        """Lifts what a page links to as near as the page itself has come, though its links are not read again."""
+        """Brings what a page links to as near as the page itself has come, without reading its links again."""
         there = f":depth + (coalesce(kind, {PAGE}) != {ASSET})"  # what a page needs is as deep as itself
         reached = f"status = {Row.OUTSIDE} AND reason = :too_deep AND {there} <= :limit"
         self._db.execute(

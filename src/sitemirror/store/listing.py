@@ -240,7 +240,7 @@ class Listing:
             )
 
     def keep_linked(self) -> None:
-        """Counts what listed pages link to as still there: pictures, styles, what those need in turn.
+        """Counts as still there what listed pages link to and no sitemap ever named: pictures, styles, what those need.
 
         A page that has not changed is not read, so its links are those of the last time.
         """
