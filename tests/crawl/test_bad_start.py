@@ -104,6 +104,22 @@ def test_robots_that_cannot_be_had(site: Site, run_cli: RunCli, out: Path) -> No
     assert set(site.paths()) == {"/robots.txt"}
 
 
+@pytest.mark.parametrize("fault", [faults.partial(), faults.chunked_cut(), faults.stall(), faults.reset_in_body()])
+def test_rules_that_come_in_part(site: Site, run_cli: RunCli, out: Path, fault: faults.Step) -> None:
+    """Half a robots.txt is none: what is missing may forbid anything. The next run asks again."""
+    site.robots("User-agent: *\nDisallow: /a/\nDisallow: /b/\n# far away\nDisallow: /private/\n")
+    site.html_page("/", "Home", '<a href="/private/">P</a>')
+    site.html_page("/private/", "P", "<p>p</p>")
+    site.fault("/robots.txt", fault)
+    error = _refused(site, run_cli, out, site.url, "--timeout", "1")
+    assert "robots.txt" in error
+    assert "HTTP 200: " in error
+    assert set(site.paths()) == {"/robots.txt"}
+    site.heal("/robots.txt")
+    assert run_cli("crawl", site.url, "--output", out, "--rate-limit", 0).json["successful"] == 1
+    assert "/private/" not in site.paths()
+
+
 @pytest.mark.parametrize("status", [404, 403, 500])
 def test_a_start_page_that_is_not_there(site: Site, run_cli: RunCli, out: Path, status: int) -> None:
     """The error says what the server said."""
@@ -111,6 +127,17 @@ def test_a_start_page_that_is_not_there(site: Site, run_cli: RunCli, out: Path, 
     error = _refused(site, run_cli, out, site.url)
     assert f"HTTP {status}" in error
     assert not out.exists()
+
+
+@pytest.mark.parametrize("status", [404, 405, 410])
+def test_a_server_that_knows_no_head(site: Site, run_cli: RunCli, out: Path, status: int) -> None:
+    """Some say 404 to HEAD for want of a better answer: the page is there for who asks for it."""
+    site.html_page("/", "Home", '<a href="/a">A</a>')
+    site.html_page("/a", "A", "<p>a</p>")
+    site.fault("/", faults.status(status), faults.ok())
+    finished = run_cli("crawl", site.url, "--output", out, "--rate-limit", 0)
+    assert (finished.json["status"], finished.json["successful"]) == ("ok", 2)
+    assert [request.method for request in site.requests_for("/")] == ["HEAD", "GET"]
 
 
 def test_nobody_there(site: Site, run_cli: RunCli, out: Path) -> None:

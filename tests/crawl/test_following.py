@@ -202,15 +202,6 @@ async def test_robots_rules(site: Site, run: Crawl, copy: Copy) -> None:
     assert refused <= set(asked(site))
 
 
-async def test_the_last_line_of_a_robots_txt_that_breaks_off_does_not_count(site: Site, run: Crawl) -> None:
-    """Of `Disallow: /private…` only `Disallow: /` may have come, which would forbid the whole site."""
-    begins = "User-agent: *\nDisallow: /"
-    site.robots(begins + "private".ljust(len(begins), "-"))
-    site.fault("/robots.txt", faults.partial())
-    site.html_page("/", "Home", "<p>Home</p>")
-    assert (await run()).successful == 1
-
-
 async def test_no_robots_is_leave(site: Site, run: Crawl) -> None:
     """404 for robots.txt allows everything."""
     site.html_page("/", "Home", link("/a"))

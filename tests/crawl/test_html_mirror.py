@@ -161,6 +161,19 @@ async def test_assets_are_stored_decoded(site: Site, run: Crawl, copy: Copy) -> 
     assert "<title>Home</title>" in copy.text("index.html")
 
 
+async def test_first_bytes_that_come_alone(site: Site, run: Crawl, copy: Copy) -> None:
+    """What a body is that nobody names is told by its beginning, not by the first few bytes that happen to arrive."""
+    page = "<!doctype html><title>Page</title><h1>Page</h1><p>Some text.</p>"
+    site.page("/", page + link("/a"), type="")
+    site.page("/a", page + link("/logo"), type="")
+    site.page("/logo", b"\x89PNG\r\n\x1a\n" + bytes(100), type="text/html")
+    site.fault("/", faults.ok(), faults.drip(200))  # HEAD comes first.
+    for path in ("/a", "/logo"):
+        site.fault(path, faults.drip(200))
+    await run()
+    assert set(copy.files) == {"index.html", "a/index.html", "logo"}
+
+
 async def test_size_guard(site: Site, run: Crawl, copy: Copy) -> None:
     """Too large by header, by count or once decoded: not on disk, but told; a larger limit gets it."""
     names = ("/announced.bin", "/unannounced.bin", "/bomb.bin")

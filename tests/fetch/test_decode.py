@@ -71,7 +71,11 @@ def test_roundtrip(body: bytes, encoding: str, step: int) -> None:
     assert decode(encoding, PACKERS[encoding](body), step=step) == body
 
 
-@pytest.mark.parametrize("encoding", [None, "", "identity", "Identity", "none", " , "])
+MISUSED = ("UTF-8", "utf8", "iso-8859-1", "windows-1251", "gb2312", "binary", "8bit", "chunked", "aws-chunked")
+"""What servers put into this header although nothing is encoded."""
+
+
+@pytest.mark.parametrize("encoding", [None, "", "identity", "Identity", "none", " , ", *MISUSED])
 def test_no_encoding(encoding: str | None) -> None:
     """A body that is not encoded passes as it is."""
     assert decode(encoding, TEXT) == TEXT
@@ -90,6 +94,12 @@ def test_stacked_encodings(names: str) -> None:
     for name in names.lower().replace(" ", "").split(","):
         data = PACKERS[name](data)
     assert decode(names, data, step=100) == TEXT
+
+
+@pytest.mark.parametrize("names", ["gzip, aws-chunked", "UTF-8, gzip", "gzip,utf-8"])
+def test_encodings_beside_what_is_none(names: str) -> None:
+    """A name that stands for no encoding does not hide the one beside it."""
+    assert decode(names, gzip.compress(TEXT)) == TEXT
 
 
 def test_gzip_of_several_members() -> None:
@@ -146,7 +156,7 @@ def test_wrong_checksum_is_noticed() -> None:
         decode("gzip", bytes(data))
 
 
-@pytest.mark.parametrize("encoding", ["compress", "utf-8", "gzip, rot13", "br" + ",br" * 9])
+@pytest.mark.parametrize("encoding", ["compress", "zip", "base64", "gzip, rot13", "br" + ",br" * 9])
 def test_unknown_encodings_are_refused(encoding: str) -> None:
     """What we cannot read, or what is stacked without end, is refused before anything is read."""
     with pytest.raises(UnknownEncoding):

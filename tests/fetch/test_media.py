@@ -39,6 +39,8 @@ from sitemirror.fetch.media import parse_content_type, sniff
         ("/html", ("", None)),
         ("text/ht ml", ("", None)),
         ("*/*", ("", None)),
+        ("unknown/unknown", ("", None)),
+        ("Application/Unknown; charset=utf-8", ("", None)),
     ],
 )
 def test_content_type_as_browsers_read_it(header: str | None, found: tuple[str, str | None]) -> None:

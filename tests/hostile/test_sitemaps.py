@@ -142,6 +142,14 @@ def test_robots_txt_that_is_none(site: Site, out: Path, start_cli: StartCli, kin
     assert 0 < peak.end() < MOST
 
 
+def test_the_last_rule_of_half_a_megabyte(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Of a robots.txt that is read in part, the line where reading ends is left out: torn, it would forbid the site."""
+    rule = f"Disallow: /{'*' * 1000}nothing$\n"
+    site.robots("User-agent: *\n" + rule * 900)
+    site.html_page("/", "Home", "<h1>Home</h1>")
+    assert run_cli("crawl", site.url, *FAST, "--output", out).json["successful"] == 1
+
+
 def test_rules_cannot_be_made_expensive() -> None:
     """Patterns full of wildcards against a URL of the longest kind: thousands of rules are asked in a moment."""
     rules = "User-agent: *\n" + "".join(f"Disallow: /{'*a' * 20}*{number}$\n" for number in range(3_000))

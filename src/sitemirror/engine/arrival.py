@@ -26,7 +26,7 @@ _SITEMAP_TYPES: Final = frozenset(
     )
 )
 # What asking again with GET cannot change.
-_FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused", "HTTP 404", "HTTP 410")
+_FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused")
 _SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
 
 

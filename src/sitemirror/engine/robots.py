@@ -11,7 +11,7 @@ from sitemirror.engine.session import Session
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Leaving, Turn
 from sitemirror.frontier.scope import ROBOTS, Scope
-from sitemirror.model import ADDRESS_REFUSED, Failed, Lane, Redirect, Skipped
+from sitemirror.model import ADDRESS_REFUSED, TOO_LARGE, Failed, Lane, Redirect, Skipped
 
 _HOPS: Final = 5
 
@@ -71,9 +71,13 @@ class RobotsBook:
                         location = there
                     case Stream():
                         body = b"".join([piece async for piece in answer.chunks()])
-                        if answer.error:  # It broke off, or is larger: a torn last line could forbid or allow more.
+                        if answer.error:  # A torn last line could forbid more than its author did ("/" of "/private").
                             body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
-                        return Robots.parse(body, self._session.settings.user_agent)
+                        rules = Robots.parse(body, self._session.settings.user_agent)
+                        if answer.error and answer.error != TOO_LARGE:
+                            # What did not come may forbid anything.
+                            rules.trouble = f"HTTP {answer.head.status}: {answer.error}"
+                        return rules
                     case Failed(status=status, reason=reason) if status is None or status >= 500 or status == 429:
                         # Where only its robots.txt leads to such an address, the host itself may be asked.
                         if reason.startswith(ADDRESS_REFUSED) and urls.origin(location) == urls.origin(url):

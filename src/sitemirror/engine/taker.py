@@ -15,7 +15,7 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
 from sitemirror.fetch.exchange import Head
-from sitemirror.fetch.media import binary_type, sniff
+from sitemirror.fetch.media import LOOK_AT, binary_type, sniff
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Turn
 from sitemirror.model import NO_CONTENT, TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
@@ -129,7 +129,9 @@ class Taker:
             if head.content_length is not None and head.content_length > self._limit:
                 return Skipped(known.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
             chunks = answer.chunks()
-            begun = await anext(chunks, b"")
+            begun = b""
+            while len(begun) < LOOK_AT and (piece := await anext(chunks, b"")):
+                begun += piece
             if not head.content_type:
                 head = replace(head, content_type=sniff(begun))
             elif _kind(head.content_type) == "html" and (found := binary_type(begun)):

@@ -5,9 +5,11 @@ Every layer yields pieces of at most `STEP` bytes and is only asked for the next
 
 from __future__ import annotations
 
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final, Generic, Protocol, TypeVar
 
 import brotli  # type: ignore[import-untyped]
@@ -28,7 +30,9 @@ ENOUGH_TO_TELL: Final = 64  # bytes: markup is markup by then
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_PLAIN: Final = frozenset({"", "identity", "none"})
+# What servers say of bodies that are as they are. S3 gives back the name that an upload was framed by.
+_PLAIN: Final = frozenset({"", "identity", "none", "binary", "7bit", "8bit", "chunked", "aws-chunked"})
+_CHARSET: Final = re.compile(r"[a-z0-9][a-z0-9_-]{1,30}")
 
 
 class BodyTooLarge(Exception):
@@ -90,10 +94,22 @@ class Decoder:
 
 def _names(content_encoding: str | None) -> list[str]:
     names = [name.strip().lower() for name in (content_encoding or "").split(",")]
-    names = [name for name in names if name not in _PLAIN]
+    names = [name for name in names if name not in _PLAIN and not _is_charset(name)]
     if len(names) > MOST_LAYERS:
         raise UnknownEncoding("too many content encodings")
     return names
+
+
+@lru_cache(maxsize=64)  # A site has a handful of them.
+def _is_charset(name: str) -> bool:
+    """Whether the header says how text is written rather than how it is packed, as that of many a server does."""
+    if not _CHARSET.fullmatch(name):
+        return False
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
 
 
 def _layer(name: str) -> Layer:

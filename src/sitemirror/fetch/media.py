@@ -13,6 +13,7 @@ LOOK_AT: Final = 512
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _QUOTED_SAFE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _BLANKS: Final = " \t\r\n"
+_SAYS_NOTHING: Final = frozenset({"*/*", "unknown/unknown", "application/unknown"})  # to browsers as well
 
 
 @lru_cache(maxsize=256)  # A site has a handful of them.
@@ -25,7 +26,7 @@ def parse_content_type(header: str | None) -> tuple[str, str | None]:
     essence, charset = "", None
     for value in _split(header or "", ","):
         found = _parse(value)
-        if found is None or found[0] == "*/*":
+        if found is None or found[0] in _SAYS_NOTHING:
             continue
         if found[0] != essence:
             essence, charset = found
