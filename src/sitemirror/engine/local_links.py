@@ -52,14 +52,22 @@ async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch = IDL
     return await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
 
 
-async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> int:
+async def lead_on(tree: Tree, pages: PagesByUrl, links: Links, watch: Stopwatch = IDLE) -> int:
+    """Rewrites only pages with links to files that are gone: all that a run can do which somebody waits to see end."""
+    linker = _Linker(tree, pages, links)
+    return await _relink(linker, pages, watch, linker.has_dead_links)
+
+
+async def _relink(
+    linker: _Linker, pages: PagesByUrl, watch: Stopwatch, is_due: Callable[[LinkedPage], bool] = lambda _: True
+) -> int:
     count = 0
     batch: list[_Rewriting] = []
     for number, page in enumerate(pages.pages()):
         if number % _BATCH == 0:
             await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
         with watch.working(Stage.PUBLISHING):
-            change = linker.rewrite(page)
+            change = linker.rewrite(page) if is_due(page) else None
             if change is not None:
                 count += 1
                 batch.append(change)
@@ -103,6 +111,7 @@ class _Linker:
         self.tree = tree
         self._pages = pages
         self._target = lru_cache(_KNOWN_URLS)(self._find)
+        self._is_there = lru_cache(_KNOWN_URLS)(tree.exists)
         self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
         self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
 
@@ -125,6 +134,12 @@ class _Linker:
             return None
         size = len(before if data is None else data)
         return _Rewriting(page.path, data, Relinked(page.id, size, digest, links, relinker.is_vague))
+
+    def has_dead_links(self, page: LinkedPage) -> bool:
+        """Whether a link that was led to a file leads to none by now."""
+        paths = {now.partition("#")[0] for now, _ in _unpack(page.links)}
+        found = (target_of(page.path, unquote(path)) for path in paths if path)
+        return any(path is not None and not self._is_there(path) for path in found)
 
     def find(self, url: str) -> _Target | None:
         try:
