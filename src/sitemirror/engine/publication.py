@@ -76,6 +76,8 @@ async def publish(
     if complete:  # Before that, a page yet to come could change the outcome.
         renews = session.settings.update or session.settings.re_download_all
         if renews if plan.follows_links else not listing.unsound_sitemaps:
+            if renews and plan.html and not plan.follows_links:
+                listing.drop_unlinked()
             listing.mark_gone(session.now())
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
