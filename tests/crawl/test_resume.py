@@ -212,6 +212,21 @@ async def test_a_state_lost_in_the_middle_goes_on_from_the_files(
     assert len(fetched) <= count - saved + 2
 
 
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_links_that_lead_to_files_are_not_taken_for_the_site_s(
+    site: Site, run: Crawl, copy: Copy, format: str
+) -> None:
+    """Without state and manifest nobody knows what the links of a finished copy were: its pages are fetched again."""
+    _tangled(site)
+    await run(concurrency=4, format=format)
+    files, accounted = copy.files, copy.accounted()
+    for name in ("_state.sqlite3", "_manifest.json"):
+        (copy.folder / name).unlink()
+    assert (await run(concurrency=4, format=format)).failed == 1
+    assert copy.files == files
+    assert copy.accounted() == accounted
+
+
 def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_cli: RunCli, tmp_path: Path) -> None:
     """Nothing published yet, only files and `_processed.txt`: saved pages are read from disk, not fetched again."""
     count = _tangled(site)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sitemirror
+from sitemirror import mirror
+from sitemirror.events import PageSaved
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
 
@@ -287,3 +291,27 @@ async def test_awkward_names(site: Site, run: Mirror, copy: Copy) -> None:
     assert sitemirror.verify(copy.folder).checked.anchors == 2
     await run(links="local", update=True)
     assert copy.files == before
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_an_update_that_ends_early_leaves_no_dead_links(site: Site, out: Path, copy: Copy, format: str) -> None:
+    """Pages that were not looked at any more link to where a page has moved in the part of the run that there was."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.html_page("/b", "B", "<p>b</p>", etag='"1"')
+    site.html_page("/z", "Z", '<p><a href="/a">to a</a> <a href="/b">to b</a></p>', etag='"1"')
+    site.sitemap(urls=["/a", "/b", "/z"])
+    options: dict[str, Any] = {"output": out, "rate_limit": 0, "format": format, "links": "local"}
+    await mirror(site.url, **options)
+    site.redirect("/a", "/new/a", 301)
+    site.html_page("/new/a", "A", "<p>a</p>")
+    stopped = mirror(site.url, **options, update=True)
+    async for event in stopped:
+        if isinstance(event, PageSaved) and event.url.endswith("/new/a"):
+            stopped.stop()
+    assert (await stopped).status == "interrupted"
+    assert not (copy.folder / "a").exists()
+    assert sound(copy)
+    ending = "html" if format == "html" else "md"
+    assert f"new/a/index.{ending}" in copy.text(f"z/index.{ending}")
+    assert (await mirror(site.url, **options, update=True)).status == "ok"
+    assert sound(copy)

@@ -105,6 +105,31 @@ async def test_another_commands_queue_is_not_this_commands_scope(site: Site, run
     assert report.successful == 7
 
 
+@pytest.mark.parametrize("lists_all", [True, False])
+async def test_a_failure_elsewhere_is_none_the_less_for_a_run_over_a_part(
+    site: Site, run: Mirror, copy: Copy, lists_all: bool
+) -> None:
+    """What the whole site's run could not have is not called unwanted by a run for a part of the site."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.html_page("/part/b", "B", "<p>b</p>")
+    site.sitemap(urls=["/a", "/bad", "/part/b", "/part/bad"])
+    await run()
+    if not lists_all:
+        site.sitemap("/part/sitemap.xml", urls=["/part/b", "/part/bad"])
+    site.clear_log()
+    report = await run(f"{site.url}/part/")
+    assert (report.status, report.failed, report.skipped) == ("partial", 2, 0)
+    assert not site.requests_for("/bad")
+    assert site.requests_for("/part/bad")
+    assert verify(copy.folder).status is RunStatus.OK
+    for path in ("/bad", "/part/bad"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    assert (await run(f"{site.url}/part/")).failed == 1
+    report = await run(exclude_path=("/bad",))
+    assert (report.status, report.failed, report.skipped) == ("ok", 0, 1)
+    assert (await run()).successful == 4
+
+
 _PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR<p>not a paragraph</p>"
 _PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
 

@@ -204,3 +204,30 @@ def test_a_reason_that_was_written_before_its_row_goes_with_the_kill(
     _run(run_cli, site, out, "mirror")
     assert list(folder.glob("_*/*.md")) == [stays]
     _sound(run_cli, out)
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+@pytest.mark.parametrize("now", ["missing", "redirect", "file"])
+def test_a_file_without_a_row_goes_when_its_page_cannot_be_had_again(
+    site: Site, run_cli: RunCli, out: Path, format: str, now: str
+) -> None:
+    """Killed when the page was on disk and no row told of it; then the site has it no more."""
+    for path in ("/a", "/b"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.sitemap(urls=["/a", "/b"])
+    for step in itertools.count(1):
+        tried = out / str(step)
+        _run(run_cli, site, tried, "mirror", "--format", format, die_at=f"file-renamed:{step}")
+        if list(tried.glob("*/a")):
+            break
+    site.remove("/a")
+    if now == "redirect":
+        site.redirect("/a", "/b")
+    elif now == "file":
+        site.page("/a", b"PK", type="application/zip")
+    _run(run_cli, site, tried, "mirror", "--format", format)
+    copy = Copy(tried / f"127.0.0.1_{site.port}")
+    endings = {"markdown": ["md"], "html": ["html"], "both": ["html", "md"]}[format]
+    saved = ["a"] if now == "file" and format != "markdown" else []
+    assert sorted(copy.files) == [*saved, *(f"b/index.{ending}" for ending in endings)]
+    _sound(run_cli, tried)

@@ -23,7 +23,7 @@ from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger, SavedPage
 from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
 from sitemirror.store.names import ENCODING, can_be_written
-from sitemirror.store.placement import PROVISIONAL_DIGITS, fold_key
+from sitemirror.store.placement import PROVISIONAL_DIGITS, Placement, fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import ASSET, PAGE, Row
 from sitemirror.store.settle import pair
@@ -329,6 +329,14 @@ class Keeper:
         """Takes away what was noted, once that is written down."""
         finish_moves(self._space.state, self._tree)
         self._folders.clear()  # It may have been the last in its folder.
+
+    def clear_place(self, known: Known) -> None:
+        """After a kill a page's file may be there, and no row tell of it. It goes: there may be no such page by now."""
+        if self._space.broke_off:
+            for name in self._pair(self.wanted(known.url, ".md" if self._plan.markdown else ".html")):
+                if self._tree.is_file(name) and not Placement(self._space.state, self._tree).is_owned(name):
+                    self._tree.remove(name)
+                    self._folders.clear()
 
     def renew(self, known: Known) -> None:
         """Sets the mtime of a copy that is current: it says when that was last known."""

@@ -52,13 +52,21 @@ async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch) -> N
     await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
 
 
-async def _relink(linker: _Linker, pages: PagesByUrl, watch: Stopwatch) -> None:
+async def lead_on(tree: Tree, pages: PagesByUrl, links: Links, watch: Stopwatch) -> None:
+    """Rewrites only pages with links to files that are gone: all that a run can do which somebody waits to see end."""
+    linker = _Linker(tree, pages, links)
+    await _relink(linker, pages, watch, linker.has_dead_links)
+
+
+async def _relink(
+    linker: _Linker, pages: PagesByUrl, watch: Stopwatch, is_due: Callable[[LinkedPage], bool] = lambda _: True
+) -> None:
     batch: list[_Rewriting] = []
     for number, page in enumerate(pages.pages()):
         if number % _BATCH == 0:
             await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
         with watch.working(Stage.PUBLISHING):
-            change = linker.rewrite(page)
+            change = linker.rewrite(page) if is_due(page) else None
             if change is not None:
                 batch.append(change)
             if len(batch) >= _BATCH or sum(len(each.data or b"") for each in batch) > _BATCH_BYTES:
@@ -100,6 +108,7 @@ class _Linker:
         self.tree = tree
         self._pages = pages
         self._target = lru_cache(_KNOWN_URLS)(self._find)
+        self._is_there = lru_cache(_KNOWN_URLS)(tree.exists)
         self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
         self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
 
@@ -122,6 +131,12 @@ class _Linker:
             return None
         size = len(before if data is None else data)
         return _Rewriting(page.path, data, Relinked(page.id, size, digest, links, relinker.is_vague))
+
+    def has_dead_links(self, page: LinkedPage) -> bool:
+        """Whether a link that was led to a file leads to none by now."""
+        paths = {now.partition("#")[0] for now, _ in _unpack(page.links)}
+        found = (target_of(page.path, unquote(path)) for path in paths if path)
+        return any(path is not None and not self._is_there(path) for path in found)
 
     def find(self, url: str) -> _Target | None:
         try:

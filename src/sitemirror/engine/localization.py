@@ -41,6 +41,16 @@ async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch)
     places.settle()
 
 
+def lead_on(tree: Tree, places: Localities, watch: Stopwatch) -> None:
+    """Changes only links between files that have become dead: what is new is linked when a run comes to its end."""
+    places.leave_new()
+    places.begin()
+    with places.batches(), watch.working(Stage.PUBLISHING):
+        for place in places.outdated():
+            _relink(tree, places, place)
+    places.settle()
+
+
 def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
     """Files that are worth one job: few, so that a kill costs no more, and not too large together."""
     found: list[Place] = []

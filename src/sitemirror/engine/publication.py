@@ -75,7 +75,10 @@ async def publish(
 
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if complete:  # Before that, a page yet to come could change the outcome.
-        if session.settings.renews if plan.follows_links else not listing.unsound_sitemaps:
+        renews = session.settings.renews
+        if renews if plan.follows_links else not listing.unsound_sitemaps:
+            if renews and plan.html and not plan.follows_links:
+                listing.drop_unlinked()
             listing.mark_gone(session.now())
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
@@ -88,6 +91,8 @@ async def publish(
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if plan.markdown and complete:  # before that, paths may move yet
         await _link(session, PagesByUrl(space.state), tree)
+    if not complete:
+        await _lead_on(session, space.state, tree, plan)
     if complete and space.state.get(CUT_OFF):
         space.state.put(CUT_OFF, False)
     failpoint.reached("linked")
@@ -139,6 +144,21 @@ async def _link(session: Session, pages: PagesByUrl, tree: Tree) -> None:
         from sitemirror.engine.local_links import link_to_the_site
 
         await link_to_the_site(tree, pages, session.watch)
+
+
+async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> None:
+    """A run that ends early has changed what it came to: no link may lead to a file that it has moved."""
+    try:
+        if plan.html and session.settings.post_process:
+            from sitemirror.engine import localization
+
+            localization.lead_on(tree, Localities(state), session.watch)
+        if plan.markdown and (pages := PagesByUrl(state)).has_local_links():
+            from sitemirror.engine import local_links
+
+            await local_links.lead_on(tree, pages, session.settings.links, session.watch)
+    except OutputError as error:  # The disk may be why the run ended.
+        session.warn(f"some links may lead to files that are gone: {error.message}; the same command leads them on")
 
 
 def _settle(session: Session, state: State, tree: Tree) -> None:

@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Final
 
 from sitemirror import failpoint, urls
 from sitemirror.convert import PageKind, page_kind, read_front_matter_url
 from sitemirror.engine.rebuild_links import knit, read_links
 from sitemirror.engine.session import Session, stamp
-from sitemirror.publish.file_names import MANIFEST, MIRROR_INDEX, PROCESSED
+from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 from sitemirror.store import paths
@@ -26,6 +27,8 @@ from sitemirror.store.restore import RESCUED, TO_RECALL, TO_SETTLE, Remembered, 
 from sitemirror.store.schema import ASSET, PAGE
 from sitemirror.store.state import State
 from sitemirror.text import counted
+
+_WITH_LINKS: Final = (".html", ".css", ".svg")
 
 
 def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
@@ -79,11 +82,15 @@ class Trusted:
 def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -> Trusted:
     """Counts URLs from `_processed.txt` as done, also when neither state nor file knows them."""
     trusted = Trusted()
+    # Before anything is published, no links lead to files. Of a page that may have such ones its site has to be asked.
+    as_received = not any(tree.exists(f"{home}/{name}") for name in (CONTENTS, MIRROR_INDEX))
     for line in processed:
         with suppress(urls.InvalidUrl):
             url = urls.normalize(line)
             if not restorer.done(url):
                 page = _look_up(restorer, tree, home, url)
+                if page.received and not as_received and (page.html_path or page.path).endswith(_WITH_LINKS):
+                    page = page._replace(received=None)
                 restorer.page(page)
                 trusted.found += bool(page.fetched_at)
                 trusted.missing += not page.fetched_at

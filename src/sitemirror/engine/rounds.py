@@ -235,7 +235,7 @@ class Rounds:
         return result
 
     def _leave_out(self, known: Known, reason: str) -> None:
-        if known.status in (Row.QUEUED, Row.FAILED):
+        if known.status is Row.QUEUED or (known.status is Row.FAILED and self._ledger.is_ours(known)):
             self._ledger.outside(known.id, reason, self._session.now())
         else:
             self._visitor.leave(known)

@@ -127,6 +127,8 @@ class Visitor:
         """What is known of a URL, without its page if somebody deleted the file: then there is no copy to be kept."""
         if known.path is None and known.id in self.not_new:
             return self._ledger.with_lost_hashes(known)
+        if known.path is None:
+            self._keeper.clear_place(known)
         if not _has_copy(known) or any(path and self._keeper.has(path) for path in (known.path, known.html_path)):
             return known
         self._ledger.requeue(known.id)

@@ -56,6 +56,11 @@ class Workspace:
     has_left: bool = False
 
     @property
+    def broke_off(self) -> bool:
+        """Whether the last run was killed, or the machine went down under it."""
+        return self.stayed_up or self.in_doubt
+
+    @property
     def folder(self) -> Path:
         return self.tree.root / self.home
 

@@ -27,21 +27,23 @@ _BYTES: Final = 8 << 20
 """For the bits: of a million URLs, one in 130 waits without need."""
 
 # A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. Whoever leaves it out
-# does not answer for it: when nobody lists it any more, that is for those to say who took it.
+# does not answer for it: when nobody lists it any more, that is for those to say who took it, and that it failed, too.
+_LEFT_OUT: Final = (
+    f"excluded.status = {Row.OUTSIDE} AND NOT (status = {Row.FAILED} AND source NOT IN (0, excluded.source))"
+)
 _MEET_AGAIN: Final = f"""
 ON CONFLICT (key) DO UPDATE SET
   run = excluded.run, sitemap = excluded.sitemap,
   source = CASE WHEN excluded.status = {Row.OUTSIDE} AND status != {Row.OUTSIDE} THEN source ELSE excluded.source END,
   lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
   reason = CASE
-    WHEN excluded.status = {Row.OUTSIDE} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
-      THEN excluded.reason
+    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) THEN excluded.reason
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
     ELSE reason END,
   status = CASE
     WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
-    WHEN status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}, {Row.GONE})
-      AND excluded.status = {Row.OUTSIDE} THEN {Row.OUTSIDE}
+    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}, {Row.GONE})
+      THEN {Row.OUTSIDE}
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {Row.QUEUED}
     ELSE status END
 WHERE url.run != excluded.run

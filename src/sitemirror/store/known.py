@@ -118,6 +118,11 @@ class Lookup:
         query = "SELECT coalesce(page.error, url.reason, '') FROM url LEFT JOIN page USING (id) WHERE url.id = ?"
         return str(self._db.execute(query, (id,)).fetchone()[0])
 
+    def is_ours(self, known: Known) -> bool:
+        """Whether a URL was found for no other start URL than this run's, which has no say in what another's is."""
+        row = self._db.execute("SELECT source FROM url WHERE id = ?", (known.id,)).fetchone()
+        return row[0] in (0, self._run.source)
+
     def is_settled(self, known: Known) -> bool:
         """Whether this run has looked at a URL."""
         return known.seen == self._run.number

@@ -19,6 +19,19 @@ _PART: Final = 20
 _AT_MOST: Final = 50_000
 
 
+# What those of a run are that it has from sitemaps, and what they link to, or lead to, over any number of steps.
+_KEPT: Final = f"""
+WITH RECURSIVE kept (id, linked) AS (
+  SELECT id, 1 FROM url WHERE run = :run AND status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}) AND {{roots}}
+  UNION
+  SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
+  WHERE url.sitemap = 0 OR (url.kind = {ASSET} AND url.run != :run)
+  UNION
+  SELECT url.leads_to, 0 FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
+)
+"""
+
+
 class SitemapRow(NamedTuple):
     """A sitemap of this run."""
 
@@ -247,19 +260,23 @@ class Listing:
         with self._state.transaction() as db:
             db.execute(
                 f"""
-                WITH RECURSIVE kept (id, linked) AS (
-                  SELECT id, 1 FROM url WHERE run = :run AND status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN})
-                  UNION
-                  SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
-                  WHERE url.run != :run AND (url.sitemap = 0 OR url.kind = {ASSET})
-                  UNION
-                  SELECT url.leads_to, 0 FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
-                )
+                {_KEPT.format(roots="1")}
                 UPDATE url SET run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE run END,
                   status = CASE
                   WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
                   ELSE status END
                 WHERE run != :run AND id IN (SELECT id FROM kept)
+                """,
+                {"run": self._run.number},
+            )
+
+    def drop_unlinked(self) -> None:
+        """Of what was kept for the links of the last time, no page may have one any more, now that all are read."""
+        with self._state.transaction() as db:
+            db.execute(
+                f"""
+                {_KEPT.format(roots="sitemap != 0")}
+                UPDATE url SET run = -1 WHERE run = :run AND sitemap = 0 AND id NOT IN (SELECT id FROM kept)
                 """,
                 {"run": self._run.number},
             )

@@ -84,6 +84,10 @@ class Localities:
         self._db.executescript(_UNDER_WAY)
         self._db.executescript(_PLACES_THEN if self.goes_on else _PLACES)
 
+    def leave_new(self) -> None:
+        """Of what no file links to by its path, none does so after this either."""
+        self._db.execute("DELETE FROM temp.place WHERE id IN (SELECT id FROM url WHERE linked_as = '')")
+
     def begin(self) -> None:
         """Notes by which paths files are about to link to each other, so that a kill leaves no doubt about it."""
         if self.goes_on:

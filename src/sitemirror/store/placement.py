@@ -89,7 +89,7 @@ class Placement:
         pages = set(self._db.execute(shared)) | {(url, wanted) for _, url, wanted, *_ in found.values()}
         names = {name for url, wanted in pages for name in self._names_of(url, wanted)}
         names |= {html_beside(name) for name in names if name.endswith(".md")}
-        return {name for name in names if self._tree.exists(name) and not self._owned(name)}
+        return {name for name in names if self._tree.exists(name) and not self.is_owned(name)}
 
     def _names_of(self, url: str, wanted: str) -> Iterator[str]:
         """Where a page may have been saved, and left by a kill before its row was."""
@@ -109,9 +109,9 @@ class Placement:
         for move in moves:
             html_path = found[move.page][5]
             news = [move.new] if html_path in (None, move.old) else [move.new, html_beside(move.new)]
-            yield from (new for new in news if self._tree.exists(new) and not self._owned(new))
+            yield from (new for new in news if self._tree.exists(new) and not self.is_owned(new))
 
-    def _owned(self, path: str) -> bool:
+    def is_owned(self, path: str) -> bool:
         """Whether the file at `path` is a page's: also under the other name that it has where case does not count."""
         there = self._tree.stat(path)
         for owner in self.files_like(path):
