@@ -94,6 +94,37 @@ def test_every_kind_of_value_can_stand_in_the_environment(folder: Path) -> None:
     assert settings == Settings(concurrency=5, respect_robots=True, front_matter=False, header=("A: 1, 2", "B: 3"))
 
 
+OPPOSITES = ("no-domain-lock", "any-domain", "ignore-robots", "no-post-process", "no-front-matter", "no-hash")
+
+
+@pytest.mark.parametrize("name", OPPOSITES)
+@pytest.mark.parametrize("on", [True, False])
+def test_a_flag_can_be_given_by_the_name_that_turns_it_off(folder: Path, name: str, on: bool) -> None:
+    """Both of its names count in the file, in the file's tables and in the environment, as on the command line."""
+    field = {"any-domain": "same_domain", "ignore-robots": "respect_robots"}.get(name) or name[3:].replace("-", "_")
+    command = Command.CRAWL if name == "any-domain" else Command.MIRROR
+    wanted, word = Settings.of({field: not on}), str(on).lower()
+    variable = f"SITEMIRROR_{name.upper().replace('-', '_')}"
+    assert misspelt({variable: word}) == []
+    assert settings_for(command, {}, environ={variable: word}) == wanted
+    write(folder, f"{name} = {word}\n")
+    assert settings_for(command, {}, environ={}) == wanted
+    write(folder, f"[{command}]\n{name.replace('-', '_')} = {word}\n")
+    assert settings_for(command, {}, environ={}) == wanted
+    # What is nearer to the person still counts more, whichever name it has.
+    assert settings_for(command, {field: on}, environ={}) == Settings.of({field: on})
+
+
+def test_both_names_of_a_flag_in_one_place_are_a_mistake(folder: Path) -> None:
+    """Nobody could say which of them is meant."""
+    message = "SITEMIRROR_RESPECT_ROBOTS and SITEMIRROR_IGNORE_ROBOTS are one setting"
+    assert complaint(SITEMIRROR_RESPECT_ROBOTS="1", SITEMIRROR_IGNORE_ROBOTS="1").message == message
+    message = "SITEMIRROR_NO_HASH must be true or false, got maybe"
+    assert complaint(SITEMIRROR_NO_HASH="maybe").message == message
+    write(folder, "hash = true\nno-hash = true\n")
+    assert complaint().message == "sitemirror.toml: no-hash is given twice"
+
+
 def test_settings_of_other_commands_are_left_aside(folder: Path) -> None:
     """One file and one environment serve all commands."""
     write(folder, 'concurrency = 5\nformat = "md"\n')
@@ -133,6 +164,8 @@ def test_a_louder_wish_nearer_to_the_person_replaces_a_quieter_one(folder: Path)
         ("[mirror]\nconcurrency = 0", "sitemirror.toml: mirror.concurrency must be 1 or more, got 0"),
         ("link-depth = 123456", "sitemirror.toml: link-depth must be 100000 or less, got 123456"),
         ("on_error = 'shrug'", "sitemirror.toml: on-error must be one of skip, retry, abort, got shrug"),
+        ("no-hash = 'sure'", "sitemirror.toml: no-hash must be true or false, got sure"),
+        ("[mirror]\nany-domain = true", "sitemirror.toml: unknown key mirror.any-domain"),
         ("output = 3", "sitemirror.toml: output must be text, got 3"),
         ("rate-limit = 1\nrate_limit = 2", "sitemirror.toml: rate_limit is given twice"),
         ("rate-limit 1", "sitemirror.toml: not valid TOML: "),

@@ -205,6 +205,37 @@ async def test_an_index_is_kept_by_runs_that_do_not_ask_for_it(site: Site, out: 
     assert verify(copy.folder).problems == ()
 
 
+@pytest.mark.parametrize("state", ["kept", "lost"])
+async def test_an_index_of_a_mirror_that_had_none(site: Site, out: Path, state: str) -> None:
+    """What a mirror without an index put beside its folder stays there; an index made later tells of the folder alone,
+    and says so. What that run itself saves is in it, from whatever host."""
+    main, docs = site.url_of("example.localhost"), site.url_of("docs.example.localhost")
+    for path in ("/z", "/y"):
+        site.html_page(path, path, f"<p>{path}</p>")
+    site.sitemap(urls=[f"{main}/z", f"{docs}/y"])
+    await mirror(main, output=out, rate_limit=0)
+    site.html_page("/x", "X", "<p>x</p>")
+    site.sitemap(urls=[f"{main}/z", f"{docs}/y", f"{docs}/x"])
+    home, other = f"example.localhost_{site.port}", f"docs.example.localhost_{site.port}"
+    if state == "lost":
+        (out / home / "_state.sqlite3").unlink()
+    for _ in range(2):
+        report = await mirror(main, output=out, rate_limit=0, index=True)
+
+        assert (report.status, report.successful) == ("ok", 3)
+        [warning] = [text for text in report.warnings if "mirror-index.json" in text]
+        assert "1 file of other hosts beside it" in warning
+        index = json.loads((out / home / "mirror-index.json").read_bytes())
+        assert {url: row["local_path"] for url, row in index["urls"].items()} == {
+            f"{main}/z": "z/index.md",
+            f"{docs}/x": f"_external/{other}/x/index.md",
+        }
+        files = [item["target_abs_path"] for item in index["items"] if item["type"] == "file"]
+        assert [Path(file).is_file() for file in files] == [True, True]
+        assert (out / other / "y" / "index.md").is_file()
+        assert verify(out / home).problems == ()
+
+
 @pytest.mark.parametrize("dated", [True, False])
 async def test_later_runs_keep_what_listed_pages_need(site: Site, out: Path, copy: Copy, dated: bool) -> None:
     """A mirror to HTML has its pictures and styles after every run, and brings them up to date with its pages."""

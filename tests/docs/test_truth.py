@@ -13,7 +13,7 @@ import pytest
 import sitemirror
 from sitemirror import errors, events
 from sitemirror.cli.config import PREFIX, variable
-from sitemirror.cli.options import OPTIONS
+from sitemirror.cli.options import OPTIONS, opposites
 from sitemirror.publish.manifest import PageRow
 from sitemirror.settings import Settings, kinds
 from sitemirror.store import paths
@@ -37,7 +37,7 @@ def test_options_in_prose_exist(file: Path) -> None:
 def test_variables_exist(file: Path) -> None:
     """Every SITEMIRROR_… variable is read."""
     read_elsewhere = {PREFIX + name for name in ("CONFIG", "FAILPOINT", "VECTORS")}  # the last by the tests
-    known = {variable(name) for name in kinds()} | read_elsewhere
+    known = {variable(name) for name in (*kinds(), *opposites())} | read_elsewhere
     text = file.read_text(encoding="utf-8")
     named = {name for name in re.findall(r"SITEMIRROR_[A-Z_]+", text) if not name.endswith("_")}
     assert named <= known

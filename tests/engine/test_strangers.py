@@ -20,7 +20,7 @@ def test_a_folder_with_files_that_are_no_mirror_s_is_not_used_without_a_word(
     (folder / "page/0001/index.md").write_text("mine")
     first = run_cli(*arguments)
     (warning,) = first.json["warnings"]
-    assert warning.startswith(f"{folder} holds files that are no mirror's, such as page: ")
+    assert warning.startswith(f"{folder} holds files that are not of this mirror, such as page: ")
     assert warning in first.stderr
     assert run_cli(*arguments).json["warnings"] == []
 

@@ -14,7 +14,7 @@ from sitemirror.engine.rounds import BEYOND
 from sitemirror.events import Event, Progress
 from tests.conftest import RunCli
 from tests.fetch.clocks import JumpingClock
-from tests.site import Site, faults
+from tests.site import Exchange, Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
 
@@ -60,6 +60,25 @@ def test_the_numbers_of_an_update_agree(site: Site, out: Path, run_cli: RunCli) 
     assert lines == [f"[4/5] Processing: {site.url}/old", f"[5/5] Processing: {site.url}/older"]
     progress = Mirrored.of(site, out).progress
     assert (progress["processed"], progress["total"]) == (5, 5)
+
+
+def test_progress_file_updates_from_the_first_page_on(site: Site, out: Path, run_cli: RunCli) -> None:
+    """Progress file updates: while the first page is asked for it tells of this run, not of the last one."""
+    paths = site.fill(3)
+    site.sitemap(urls=[(path, "2999-01-01") for path in paths])
+    mirrored = Mirrored.of(site, out)
+    seen: list[Any] = []
+
+    async def step(exchange: Exchange) -> None:
+        seen.append(mirrored.progress)
+        await faults.ok()(exchange)
+
+    site.fault(paths[0], step)
+    for update in ((), ("--update",)):
+        run_cli("mirror", site.url, *FAST, "--output", out, *update)
+        assert (mirrored.progress["processed"], mirrored.progress["eta_sec"]) == (3, 0)
+
+    assert [(found["processed"], found["total"], found["eta_sec"]) for found in seen] == [(0, 3, None)] * 2
 
 
 async def test_progress_file_updates(site: Site, out: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sitemirror.cli.complaints import explain
-from sitemirror.cli.options import OPTIONS, Command, is_flag, is_number, is_repeatable, options_of, spell
+from sitemirror.cli.options import OPTIONS, Command, is_flag, is_number, is_repeatable, opposites, options_of, spell
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
 from sitemirror.values import WrongValues
@@ -15,6 +15,8 @@ from sitemirror.values import WrongValues
 DEFAULT_FILE: Final = "sitemirror.toml"
 PREFIX: Final = "SITEMIRROR_"
 
+_TRUE: Final = ("true", "1", "yes", "on", "t", "y")
+_FALSE: Final = ("false", "0", "no", "off", "f", "n")
 _TABLES: Final = (Command.LIST, Command.MIRROR, Command.CRAWL)
 
 
@@ -88,12 +90,20 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         if text:
             lines = tuple(line for line in text.splitlines() if line.strip())
             found[option.field] = lines if is_repeatable(option.field) else text
+    for name, field in opposites().items():
+        text = environ.get(variable(name), "").lower()
+        if text and field in found:
+            raise UsageError(f"{variable(field)} and {variable(name)} are one setting", hint="give only one")
+        if text and text not in _TRUE + _FALSE:
+            raise UsageError(f"{variable(name)} must be true or false, got {text}", hint=f"{variable(name)}=true")
+        if text:
+            found[field] = text in _FALSE
     return found
 
 
 def misspelt(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """Variables that are nearly one of ours, each with the one that was probably meant."""
-    ours = {variable(option.field) for option in OPTIONS} | {PREFIX + "CONFIG"}
+    ours = {variable(name) for name in (*(option.field for option in OPTIONS), *opposites(), "config")}
     others = sorted(name for name in environ if name.startswith(PREFIX) and name not in ours)
     if not others:
         return []
@@ -152,15 +162,18 @@ def settings_in(
     path: Path | str, values: Mapping[str, Any], prefix: str, commands: frozenset[Command]
 ) -> dict[str, Any]:
     """Settings by their fields, from values by keys. Raises `UsageError` for keys that none of `commands` knows."""
-    known = {option.field for option in options_of(*commands)}
+    known = {option.field: option.field for option in options_of(*commands)}
+    known |= {off: field for off, field in opposites().items() if field in known}
     found: dict[str, Any] = {}
     for key, value in values.items():
-        field = key.replace("-", "_")
-        if field not in known:
-            raise UsageError(f"{path}: unknown key {prefix}{key}", hint=_suggestion(field, known))
+        name = key.replace("-", "_")
+        if name not in known:
+            raise UsageError(f"{path}: unknown key {prefix}{key}", hint=_suggestion(name, known))
+        field = known[name]
         if field in found:
             raise UsageError(f"{path}: {prefix}{key} is given twice", hint="keep one spelling of it")
-        found[field] = _value(path, f"{prefix}{key}", field, value)
+        taken = _value(path, f"{prefix}{key}", field, value)
+        found[field] = taken if name == field else not taken
     return found
 
 
@@ -169,12 +182,12 @@ def _value(path: Path | str, name: str, field: str, value: Any) -> Any:
         hint = f"write it as {key_of(field)} = 2"
         raise UsageError(f"{path}: {name} must be a number, got {str(value).lower()}", hint=hint)
     if not isinstance(value, bool) and is_flag(field):
-        hint = f"write it as {key_of(field)} = true"
+        hint = f"write it as {name.rpartition('.')[2]} = true"
         raise UsageError(f"{path}: {name} must be true or false, got {value}", hint=hint)
     return (value,) if isinstance(value, str) and is_repeatable(field) else value
 
 
-def _suggestion(field: str, known: set[str]) -> str:
+def _suggestion(field: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(field, sorted(known), n=1)

@@ -138,6 +138,12 @@ def options_of(*commands: Command) -> tuple[Option, ...]:
     return tuple(found.values())
 
 
+def opposites() -> dict[str, str]:
+    """The names that turn a flag off, spelled like fields (`ignore_robots`), each with the field that it turns off."""
+    pairs = ((name.partition("/")[2], option.field) for option in OPTIONS for name in option.spellings)
+    return {off.removeprefix("--").replace("-", "_"): field for off, field in pairs if off}
+
+
 def spell(field: str) -> str:
     """`rate_limit` as it is typed: `--rate-limit`."""
     return "--" + field.replace("_", "-")

@@ -28,6 +28,7 @@ from sitemirror.store.files import Tree
 from sitemirror.store.graph import Graph
 from sitemirror.store.schema import ASSET, PAGE
 from sitemirror.store.state import RunInfo
+from sitemirror.text import counted
 
 
 def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) -> str:
@@ -35,6 +36,11 @@ def write_index(session: Session, space: Workspace, tree: Tree, run: RunInfo) ->
     graph = Graph(space.state)
     rows = _Rows(session, space, tree, graph, run)
     folders = directories(rows.sizes())
+    if rows.beside:
+        session.warn(
+            f"mirror-index.json tells of {space.folder} alone, not of the {counted(rows.beside, 'file')} of other "
+            "hosts beside it: a mirror that has --index from the start keeps them in it"
+        )
     header = IndexHeader(
         base_url=run.source_url,
         generated_at=_precise(session.clock.now()),
@@ -73,7 +79,8 @@ def _args(settings: Settings) -> IndexArgs:
 
 
 class _Rows:
-    """The state's rows as the index wants them. Paths are seen from the run's own folder."""
+    """The state's rows as the index wants them. Paths are seen from the run's own folder, which holds all it tells of:
+    what a mirror without an index put into the folders of other hosts is left out."""
 
     def __init__(self, session: Session, space: Workspace, tree: Tree, graph: Graph, run: RunInfo) -> None:
         self._session = session
@@ -81,19 +88,27 @@ class _Rows:
         self._tree = tree
         self._graph = graph
         self._run = run
+        self._home = f"{space.home}/"
+        self.beside = 0
+        """Files in the folders of other hosts, when `sizes` has been read."""
 
     def _here(self, path: str) -> str:
-        return path.removeprefix(f"{self._space.home}/")
+        return path.removeprefix(self._home)
 
     def sizes(self) -> Iterator[tuple[str, int]]:
         """(path, size) of the same files as `files` tells of."""
         for path, size in self._graph.sizes():
-            yield self._here(path), size
+            if path.startswith(self._home):
+                yield self._here(path), size
+            else:
+                self.beside += 1
 
     def files(self) -> Iterator[FileRow]:
         keep_hash = self._session.settings.hash
         for row in self._graph.files():
             url, path, size, digest, fetched_at, etag, last_modified, content_type, status, headers, meta, kind = row
+            if not path.startswith(self._home):
+                continue
             sent = orjson.loads(headers) if headers else {}
             yield FileRow(
                 path=self._here(path),
@@ -114,6 +129,8 @@ class _Rows:
 
     def urls(self) -> Iterator[UrlRow]:
         for id, url, path, kind, status, headers, unchanged, fetched_at, depth, final_url in self._graph.urls():
+            if not path.startswith(self._home):
+                continue
             yield UrlRow(
                 url=url,
                 local_path=self._here(path),

@@ -221,7 +221,7 @@ class Mirror:
         if not self._settings.content_rate:
             due, most = self._tally.total - self._tally.processed, self._settings.max_pages
             self._session.pool.expect(min(due, most) if most else due)
-        self._notes.checkpoint()
+        self._notes.write()  # Until now, `_progress.json` told of the run before.
         repeats, outside = (0, 0) if self._plan.follows_links else (self._listing.repeats, self._listing.outside)
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed, repeats, outside))
 

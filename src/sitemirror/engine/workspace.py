@@ -185,7 +185,7 @@ def _tell_strangers(session: Session, folder: Path) -> None:
     strangers = [name for name in names if keep_free(name) == name]  # Our own have names that no page can have.
     if strangers:
         session.warn(
-            f"{folder} holds files that are no mirror's, such as {min(strangers)}: "
+            f"{folder} holds files that are not of this mirror, such as {min(strangers)}: "
             "where a page's file has the name of one, it takes its place"
         )
 
