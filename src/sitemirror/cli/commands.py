@@ -36,7 +36,7 @@ class CommandLine(NamedTuple):
     config: Path | None = None
     sites: Path | None = None
     """A list of sites, in place of one."""
-    base: str = ""
+    base: str | None = None
     """convert: the URL of the page in a file."""
     explains: bool = False
     """convert: what is kept and cut of the page, in place of it."""
