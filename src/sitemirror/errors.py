@@ -41,6 +41,11 @@ class UsageError(SitemirrorError):
     exit_code = 2
 
 
+def wrong_type(name: str, value: object, wanted: str, *, hint: str) -> UsageError:
+    """What is said to a program that passes the wrong kind of thing."""
+    return UsageError(f"{name} must be {wanted}, not {type(value).__name__}", hint=hint)
+
+
 class Unreachable(SitemirrorError):
     """The start URL's host could not be talked to at all."""
 
