@@ -287,3 +287,13 @@ async def test_a_wider_scope_takes_what_saved_pages_need(site: Site, out: Path) 
     assert report.successful == 2
     assert site.count("/i.png") == 1
     assert site.count("/x.html") == 0
+
+
+async def test_the_contents_tell_pages_from_other_files(site: Site, run: Crawl, copy: Copy) -> None:
+    """What a page needs to look right is saved, but is no page."""
+    site.html_page("/", "Home", '<a href="/a">a</a><img src="/i.png">')
+    site.html_page("/a", "A", "<p>a</p>")
+    site.page("/i.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", type="image/png")
+    await run()
+    head = (copy.folder / "_index.md").read_text(encoding="utf-8")
+    assert "- Pages: 2 and 1 other file, of 3 (failed: 0, skipped: 0, not reached: 0)\n" in head

@@ -145,11 +145,19 @@ def _tell_early_end(job: Job, talk: Reporter) -> None:
 
 
 def _tell_profile(talk: Reporter, report: object) -> None:
-    if isinstance(report, MirrorReport) and report.profile is not None and talk.level is not Level.QUIET:
+    if talk.level is Level.QUIET:
+        return
+    lines: list[str] = []
+    if isinstance(report, MirrorReport) and report.profile is not None:
         from sitemirror.cli.profile import profile_lines
 
-        for line in profile_lines(report.profile):
-            talk.say(line)
+        lines = profile_lines(report.profile)
+    elif isinstance(report, SitesReport):
+        from sitemirror.cli.profile import profile_of_sites
+
+        lines = profile_of_sites(report)
+    for line in lines:
+        talk.say(line)
 
 
 def _tell_failure(job: Job, talk: Reporter, error: SitemirrorError) -> None:
