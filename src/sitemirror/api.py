@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from sitemirror import urls
-from sitemirror.errors import UsageError
+from sitemirror.errors import UsageError, wrong_type
 from sitemirror.events import Event, Listener
 from sitemirror.settings import Format, Settings, kinds
 from sitemirror.text import printable
@@ -275,7 +275,11 @@ def verify(
 
 
 def where(
-    target: str, *, settings: Settings | None = None, on_guess: Callable[[str], None] | None = None, **options: Any
+    target: str | os.PathLike[str],
+    *,
+    settings: Settings | None = None,
+    on_guess: Callable[[str], None] | None = None,
+    **options: Any,
 ) -> str:
     """The file that a URL is or would be saved to, or the URL that a file came or would come from.
 
@@ -283,7 +287,9 @@ def where(
     """
     from sitemirror.engine.where import where as find
 
-    return find(target, settings_of(settings, options), on_guess)
+    if not isinstance(target, str | os.PathLike):
+        raise wrong_type("a URL or a file", target, "text or a path", hint="give it as https://example.com/")
+    return find(os.fspath(target), settings_of(settings, options), on_guess)
 
 
 async def fetch_page(
@@ -335,6 +341,8 @@ def _to_its_end(work: Coroutine[Any, Any, R]) -> R:
 
 def start_of(url: str) -> str:
     """A start URL in its one spelling. Raises `UsageError` for what cannot be one."""
+    if not isinstance(url, str):
+        raise wrong_type("a URL", url, "text", hint="give it as https://example.com/")
     try:
         return urls.start_url(url)
     except urls.InvalidUrl as error:
@@ -349,6 +357,13 @@ def start_of(url: str) -> str:
 
 def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
     """`settings` or the defaults, but for `options`. Raises `UsageError`."""
+    if not isinstance(settings, Settings | None):
+        raise wrong_type("settings", settings, "sitemirror.Settings", hint="or give the options one by one")
+    for name in options.keys() - kinds().keys():
+        from difflib import get_close_matches
+
+        meant = "".join(f" (did you mean {near}?)" for near in get_close_matches(name, kinds(), n=1))
+        raise UsageError(f"there is no option {name}{meant}", hint="see sitemirror.settings.Settings")
     try:
         base = settings or Settings()
         return base.with_changes(**options) if options else base

@@ -17,10 +17,14 @@ A page's failure is not here: it is a value (`model.Failed`), because one page m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sitemirror.publish.report import Report
+
+
+MORE_FILES: Final = "allow more open files (ulimit -n 1024), then run the same command"
+"""What to do where the system lets a process open too few."""
 
 
 class SitemirrorError(Exception):
@@ -36,9 +40,18 @@ class SitemirrorError(Exception):
 
 
 class UsageError(SitemirrorError):
-    """The command line or the configuration asks for something that cannot be."""
+    """The command line or the configuration asks for something that cannot be. `more` is what else is wrong."""
 
     exit_code = 2
+
+    def __init__(self, message: str, *more: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.more = more
+
+
+def wrong_type(name: str, value: object, wanted: str, *, hint: str) -> UsageError:
+    """What is said to a program that passes the wrong kind of thing."""
+    return UsageError(f"{name} must be {wanted}, not {type(value).__name__}", hint=hint)
 
 
 class Unreachable(SitemirrorError):

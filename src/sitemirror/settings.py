@@ -47,6 +47,12 @@ def _in_one_line(value: str) -> str:
     return value
 
 
+def _no_nul(value: Path) -> Path:
+    if "\0" in str(value):
+        raise ValueError(f"no path has a NUL character in it, as {str(value)!r} has")
+    return value
+
+
 def _with_names(value: tuple[str, ...]) -> tuple[str, ...]:
     for line in value:
         name, colon, content = line.partition(":")
@@ -75,7 +81,7 @@ def _with_colon(value: str) -> str:
 class Settings:
     """All that a run can be told. Frozen: a run's settings never change under it."""
 
-    output: Path = Path("output")
+    output: Annotated[Path, _no_nul] = Path("output")
     """The tree goes to DIR/<host>/."""
 
     rate_limit: Annotated[float, Bounds(ge=0), _finite] = 1.0
@@ -104,7 +110,7 @@ class Settings:
     header: Annotated[tuple[str, ...], _with_names] = ()
     """An extra request header, 'Name: value'. Repeatable. Sent to the start host and its www twin only."""
 
-    cookie_file: Path | None = None
+    cookie_file: Annotated[Path, _no_nul] | None = None
     """Cookies in Netscape format (as curl and wget write them). Sent to the start host and its www twin only."""
 
     basic_auth: Annotated[str, _with_colon] | None = None
@@ -114,7 +120,7 @@ class Settings:
     """URL of a proxy for all requests, or 'env' for the proxies named in the environment.
     Proxies in the environment are ignored otherwise."""
 
-    ca_file: Path | None = None
+    ca_file: Annotated[Path, _no_nul] | None = None
     """PEM file with certificates to trust besides the system's."""
 
     max_pages: Annotated[int, Bounds(ge=0)] = 10_000

@@ -75,6 +75,12 @@ def test_text_is_markdown_already(run_cli: RunCli, site: Site, tmp_path: Path) -
         ("sitemap.xml", b"<?xml version='1.0'?><urlset/>", 1, "sitemap.xml is not HTML but text/xml"),
         ("notes", b"no tags here, 1 < 2", 1, "notes is not HTML: there is no tag in it"),
         ("nothing", b" \n", 1, "nothing is empty"),
+        ("nothing.html", b"", 1, "nothing.html is empty"),
+        ("nothing.md", b"", 1, "nothing.md is empty"),
+        ("data.json", b'{"a": "<b>hi</b>"}', 1, "data.json is not HTML but application/json"),
+        ("program.py", b'print("<p>" if a<b else c)', 1, "program.py is not HTML but text/x-python"),
+        ("drawing.svg", b"<svg><text>hi</text></svg>", 1, "drawing.svg is not HTML but image/svg+xml"),
+        ("program.rs", b"let a: Vec<u8> = b;", 1, "program.rs is not HTML: it does not begin with a tag"),
     ],
 )
 def test_what_is_no_page(
@@ -88,6 +94,14 @@ def test_what_is_no_page(
     error, hint = done.stderr.splitlines()
     assert message in error
     assert hint.startswith("hint: ")
+
+
+@pytest.mark.parametrize("name", ["index.php", "index.php?id=3", "v1.2", "page.xml", "part.tmpl", "page.py"])
+def test_pages_under_other_names(run_cli: RunCli, tmp_path: Path, name: str) -> None:
+    """What begins as HTML does is a page, whatever its file is called."""
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf\n<!DOCTYPE html><html><p>Hello")
+    done = run_cli("convert", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Hello\n")
 
 
 @pytest.mark.parametrize(
@@ -118,6 +132,10 @@ def test_urls_without_a_page(run_cli: RunCli, site: Site, path: str, message: st
         (("https://example.com/", "--url", "https://example.com/x"), "--url is for a page in a file"),
         (("file:///etc/hosts",), "is not a URL"),
         (("-", "--url", "ftp://example.com/"), "is not a URL"),
+        (("-", "--url", "notaurl"), "'notaurl' is not a whole URL\nhint: give it as https://example.com/docs/page"),
+        (("-", "--url", "docs/page.html"), "'docs/page.html' is not a whole URL"),
+        (("-", "--url", ""), "'' is not a whole URL"),
+        (("-", "--url", "https://u:p@example.com/"), "the URL carries credentials\nhint: leave them out"),
         ((), "missing argument 'FILE|URL|-'"),
         (("x.html", "--concurrency", "3"), "no such option: --concurrency"),
     ],
@@ -127,6 +145,12 @@ def test_wrong_usage(run_cli: RunCli, arguments: tuple[str, ...], message: str) 
     done = run_cli("convert", *arguments, stdin="<p>x")
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_nothing_to_say_at_the_top(run_cli: RunCli) -> None:
+    """Without a title and an address there is no front matter: an empty block says nothing."""
+    done = run_cli("convert", "-", stdin="<p>Hello")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello\n", "")
 
 
 def test_an_empty_page_says_so(run_cli: RunCli) -> None:

@@ -51,7 +51,7 @@ def test_list_has_no_profile(site: Site, run_cli: RunCli) -> None:
 
 
 def test_many_sites_have_a_profile_each(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
-    """--sites: in the JSON, beside what else is said of a site."""
+    """--sites: a line for each on stderr, all of it in the JSON beside what else is said of a site."""
     site.fill(2)
     site.sitemap()
     listed = tmp_path / "sites.txt"
@@ -59,3 +59,8 @@ def test_many_sites_have_a_profile_each(site: Site, run_cli: RunCli, tmp_path: P
     done = run_cli("mirror", "--sites", listed, "--rate-limit", "0", "--profile")
     (only,) = done.json["sites"]
     assert sum(one["seconds"] for one in only["profile"]["shares"]) > 0
+    line, last = done.stderr.splitlines()[-2:]
+    assert line.startswith(f"{site.url}/ (")
+    assert line.endswith(f": limit: {only['profile']['explanation']}")
+    assert last == "the stages of each site: profile in the JSON"
+    assert "profile" not in run_cli("mirror", "--sites", listed, "--rate-limit", "0").stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import list_site_sync
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunCli, StartCli, clean_environment
 from tests.site import Site, faults
 
 FAST = ("--rate-limit", "0")
@@ -279,3 +279,25 @@ def test_a_run_without_a_page_says_why(
     site.sitemap()
     done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out, *options)
     assert (done.returncode, done.json["error"]) == (1, why)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+@pytest.mark.parametrize("command", ["list", "mirror", "crawl"])
+def test_too_few_open_files_are_told_before_anything_begins(small: Site, out: Path, command: str) -> None:
+    """One line says how many there are, and how to get more."""
+    program = f'exec "{sys.executable}" -m sitemirror {command} {small.url} --output "{out}"'
+    limited = ["sh", "-c", f"ulimit -n 14; {program}"]
+    done = subprocess.run(limited, capture_output=True, text=True, env=clean_environment(None), check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "sitemirror: error: only 14 files may be open at once, and 32 are needed\n"
+        "hint: allow more open files (ulimit -n 1024), then run the same command\n"
+    )
+    assert json.loads(done.stdout)["status"] == "error"
+    assert small.requests == []
+
+
+def test_any_timeout_can_be_written_into_the_index(small: Site, out: Path, run_cli: RunCli) -> None:
+    """A timeout that means none at all does not end a crawl at its last step."""
+    done = run_cli("crawl", f"{small.url}/page/0001", *FAST, "--timeout", "1e30", "--output", out)
+    assert (done.returncode, done.json["status"]) == (0, "ok")

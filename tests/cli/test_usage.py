@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sitemirror.cli.programs import run_sitemap_to_markdown, run_sitemirror
@@ -40,6 +42,16 @@ WRONG = [
     (["mirror", URL, "--format", "md"], "--format must be one of markdown, html, both, got md"),
     (["list", URL, "--concurrency", "2"], "no such option: --concurrency"),
     (["mirror", URL, "--timeout"], "option '--timeout' requires an argument"),
+    (["mirror", URL, "--output", ""], "--output is empty"),
+    (["crawl", URL, "--cookie-file="], "--cookie-file is empty"),
+    (["mirror", URL, "--on-error", "a\nb"], "--on-error must be one of skip, retry, abort, got a\\x0ab"),
+    (["mirror", URL, "--config", "a\nb"], "a\\x0ab: cannot be read: No such file or directory"),
+    (["convert", "a\nb"], "no such file: a\\x0ab"),
+    (["verify", ""], "the folder is an empty name"),
+    (["verify", "x" * 300], f"{'x' * 300}: File name too long"),
+    (["where", ""], "the URL or file is an empty name"),
+    (["where", "x" * 300], f"{'x' * 300}: File name too long"),
+    (["where", "https://u:p@example.com/"], "'https://***@example.com/': credentials in the URL"),
     (["miror", URL], "no such command 'miror'. Did you mean 'mirror'?"),
 ]
 
@@ -56,6 +68,16 @@ def test_wrong_usage_is_one_line_and_a_hint(
     assert first.startswith(f"sitemirror: error: {message}")
     assert second.startswith("hint: ")
     assert more == []
+
+
+@pytest.mark.parametrize("key", ["output", "cookie-file", "ca-file"])
+def test_no_path_has_a_nul_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str) -> None:
+    """A configuration file can spell one, the system cannot take it."""
+    config = tmp_path / "nul.toml"
+    config.write_text(f'{key} = "a\\u0000b"\n')
+    assert run_sitemirror(["mirror", URL, "--config", str(config)]) == 2
+    said = f"sitemirror: error: {config}: {key}: no path has a NUL character in it, as 'a\\x00b' has\n"
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_another_scheme_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -323,3 +323,13 @@ async def test_what_a_page_no_longer_needs_is_gone_at_once(site: Site, out: Path
         assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/c", "/only.png"]
         assert report.skipped == 0
         assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_the_contents_tell_pages_from_other_files(site: Site, run: Crawl, copy: Copy) -> None:
+    """What a page needs to look right is saved, but is no page."""
+    site.html_page("/", "Home", '<a href="/a">a</a><img src="/i.png">')
+    site.html_page("/a", "A", "<p>a</p>")
+    site.page("/i.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", type="image/png")
+    await run()
+    head = (copy.folder / "_index.md").read_text(encoding="utf-8")
+    assert "- Pages: 2 and 1 other file, of 3 (failed: 0, skipped: 0, not reached: 0)\n" in head

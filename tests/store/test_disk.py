@@ -167,7 +167,12 @@ def test_an_output_in_a_working_folder_that_is_gone_is_a_clear_error(
 
 @pytest.mark.parametrize(
     ("number", "match"),
-    [(errno.EACCES, "permission denied"), (errno.EROFS, "read-only"), (errno.ENOSPC, "Insufficient")],
+    [
+        (errno.EACCES, "permission denied"),
+        (errno.EROFS, "read-only"),
+        (errno.ENOSPC, "Insufficient"),
+        (errno.EMFILE, "too many open files"),
+    ],
 )
 def test_an_output_that_takes_no_files_is_a_clear_error(
     out: Path, monkeypatch: pytest.MonkeyPatch, number: int, match: str

@@ -31,7 +31,7 @@ _Url = Annotated[str, typer.Argument(metavar="URL")]
 _UrlOption = Annotated[str, typer.Option("--url")]
 _Folder = Annotated[str, typer.Argument(metavar="DIR")]
 _Page = Annotated[str, typer.Argument(metavar="FILE|URL|-")]
-_Base = Annotated[str, typer.Option("--url")]
+_Base = Annotated[str | None, typer.Option("--url")]
 _Explain = Annotated[bool, typer.Option("--explain")]
 _UrlOrFile = Annotated[str, typer.Argument(metavar="URL|FILE")]
 _Sites = Annotated[Path | None, typer.Option("--sites")]
@@ -72,7 +72,7 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
         return do(Command.CRAWL, context, url, config, sites)
 
     def convert(
-        context: typer.Context, page: _Page, url: _Base = "", explain: _Explain = False, config: _Config = None
+        context: typer.Context, page: _Page, url: _Base = None, explain: _Explain = False, config: _Config = None
     ) -> int:
         line = CommandLine(SITEMIRROR, arguments, page, typed(context), config, base=url, explains=explain)
         return carry_out(Command.CONVERT, line)

@@ -36,7 +36,7 @@ class CommandLine(NamedTuple):
     config: Path | None = None
     sites: Path | None = None
     """A list of sites, in place of one."""
-    base: str = ""
+    base: str | None = None
     """convert: the URL of the page in a file."""
     explains: bool = False
     """convert: what is kept and cut of the page, in place of it."""
@@ -61,6 +61,9 @@ def carry_out(command: Command, line: CommandLine) -> int:
             from sitemirror.cli.conversion import run_convert, run_explain
 
             return (run_explain if line.explains else run_convert)(line.target, line.base, settings)
+        case Command.VERIFY | Command.WHERE if not line.target:
+            what = "folder" if command is Command.VERIFY else "URL or file"
+            raise UsageError(f"the {what} is an empty name", hint=f"see `{SITEMIRROR} {command} --help`")
         case Command.VERIFY:
             from sitemirror.cli.verification import run_verify
 

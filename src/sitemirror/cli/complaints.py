@@ -14,9 +14,9 @@ from sitemirror.values import WrongValues
 BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the traceback"
 
 
-def complain(message: str, hint: str = "", *, program: str) -> None:
-    """Says on stderr what went wrong (one line for each line of `message`) and what to do about it."""
-    lines = [f"{program}: error: {printable(line)}" for line in message.splitlines() or [""]]
+def complain(message: str, hint: str = "", *more: str, program: str) -> None:
+    """Says on stderr what went wrong, in one line each, and what to do about it."""
+    lines = [f"{program}: error: {printable(each)}" for each in (message, *more)]
     if hint:
         lines.append(f"hint: {printable(hint)}")
     try:
@@ -37,14 +37,14 @@ def show_traceback(error: Exception) -> None:
         sys.stderr.write(printable(line) + "\n")
 
 
-def explain(error: WrongValues, name_of: Callable[[str], str]) -> str:
-    """One line per wrong value; `name_of` gives a field's name as the person wrote it."""
+def explain(error: WrongValues, name_of: Callable[[str], str]) -> list[str]:
+    """A sentence for each wrong value; `name_of` gives a field's name as the person wrote it."""
     lines = []
     for fault in error.faults:
         field = str(fault["loc"][0]) if fault["loc"] else ""
         name = name_of(field) if field else "the settings"
         lines.append(_sentence(name, field, fault))
-    return "\n".join(dict.fromkeys(lines))
+    return [*dict.fromkeys(lines)]
 
 
 def _sentence(name: str, field: str, fault: Mapping[str, Any]) -> str:

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sitemirror.cli.complaints import explain
-from sitemirror.cli.options import OPTIONS, Command, is_flag, is_number, is_repeatable, opposites, options_of, spell
+from sitemirror.cli.options import (
+    OPTIONS,
+    Command,
+    is_flag,
+    is_number,
+    is_path,
+    is_repeatable,
+    opposites,
+    options_of,
+    spell,
+)
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
 from sitemirror.values import WrongValues
@@ -58,8 +68,8 @@ def settings_for(
     try:
         settings = Settings.of(merged)
     except WrongValues as error:
-        message = explain(error, lambda field: names.get(field, spell)(field))
-        raise UsageError(message, hint=f"see `sitemirror {command} --help`") from None
+        wrong = explain(error, lambda field: names.get(field, spell)(field))
+        raise UsageError(*wrong, hint=f"see `sitemirror {command} --help`") from None
     return settings
 
 
@@ -67,6 +77,8 @@ def check_choices(command: Command, layer: Layer, field: str) -> bool:
     """Whether a value counts for this command. What only another command takes is left aside, unless meant here."""
     choices = next((option.choices for option in options_of(command) if option.field == field), ())
     value = layer.values[field]
+    if value == "" and is_path(field):  # A variable of a script that was never set: the working folder is not meant.
+        raise UsageError(f"{layer.name_of(field)} is empty", hint="give a path, or leave it out")
     if not choices or value in choices:
         return True
     if not layer.own and any(option.field == field and value in option.choices for option in OPTIONS):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sitemirror.cli import stdout
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
-from sitemirror.text import counted
+from sitemirror.text import counted, printable
 
 if TYPE_CHECKING:
     from sitemirror.engine.single import Source
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _STDIN = "-"
 
 
-def run_convert(target: str, base: str, settings: Settings) -> int:
+def run_convert(target: str, base: str | None, settings: Settings) -> int:
     """The exit code. `base` is the URL of a page that is in a file."""
     source = _source(target, base, settings)
     page = source.page(settings.content)
@@ -31,7 +31,7 @@ def run_convert(target: str, base: str, settings: Settings) -> int:
     return 0
 
 
-def run_explain(target: str, base: str, settings: Settings) -> int:
+def run_explain(target: str, base: str | None, settings: Settings) -> int:
     """The exit code, after every block of the page has been shown under the reason why it is kept or cut."""
     blocks = [block for block in _source(target, base, settings).explained(settings.content) if block.text.strip()]
     lines: list[str] = []
@@ -47,22 +47,35 @@ def run_explain(target: str, base: str, settings: Settings) -> int:
     return 0
 
 
-def _source(target: str, base: str, settings: Settings) -> Source:
-    from sitemirror import api
-
+def _source(target: str, base: str | None, settings: Settings) -> Source:
     if "://" in target:
-        if base:
+        if base is not None:
             raise UsageError("--url is for a page in a file", hint="leave it out: the address is known")
         return _fetched(target, settings)
 
     from sitemirror.engine.single import of_bytes, read_file
 
-    url = api.start_of(base) if base else ""
+    url = "" if base is None else _address(base)
     if not target:
         raise UsageError("no file and no URL is named", hint="give one, or - for standard input")
     if target == _STDIN:
         return of_bytes(sys.stdin.buffer.read(), "stdin", url=url)
     return read_file(Path(target), url=url)
+
+
+def _address(base: str) -> str:
+    """Nothing is asked for there, so nobody would notice a host that was never meant: it has to be a whole URL."""
+    from sitemirror import api
+
+    if "://" not in base:
+        hint = "give it as https://example.com/docs/page"
+        raise UsageError(f"{printable(base, limit=200)!r} is not a whole URL", hint=hint)
+    try:
+        return api.start_of(base)
+    except UsageError as error:
+        if "basic-auth" in error.hint:
+            error.hint = "leave them out: nothing is asked for there"
+        raise
 
 
 def _fetched(url: str, settings: Settings) -> Source:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from sitemirror.settings import kinds, meanings
@@ -165,6 +166,10 @@ def choices_of(field: str) -> tuple[str, ...]:
 
 def is_number(field: str) -> bool:
     return kinds()[field].type in (int, float)
+
+
+def is_path(field: str) -> bool:
+    return kinds()[field].type is Path
 
 
 def default_text(field: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from sitemirror.cli.progress import span
 from sitemirror.publish.profile import Profile
+from sitemirror.publish.report import MirrorReport, SitesReport
 from sitemirror.stopwatch import Limit, Stage
 
 _LIMITS: Final = {
@@ -33,6 +35,9 @@ _STAGES: Final = {
     Stage.PUBLISHING: "publishing",
 }
 
+_SITES: Final = 10
+"""More of them are for the JSON."""
+
 _LEAST: Final = 0.005
 """Smaller shares are not worth a word."""
 
@@ -56,6 +61,15 @@ def profile_lines(profile: Profile) -> list[str]:
     lines.append(f"at once, on average: {', '.join(depths)}")
     lines.append(_machine(profile))
     return lines
+
+
+def profile_of_sites(report: SitesReport) -> list[str]:
+    """The same for many sites: what the limit of each was, those first that took longest."""
+    found = [(site, site.profile) for site in report.sites if isinstance(site, MirrorReport) and site.profile]
+    found.sort(key=lambda each: -each[0].elapsed_sec)
+    lines = [f"{site.url} ({span(site.elapsed_sec)}): limit: {profile.explanation}" for site, profile in found]
+    more = f"{len(lines) - _SITES:,} more sites and " if len(lines) > _SITES else ""
+    return [*lines[:_SITES], f"{more}the stages of each site: profile in the JSON"] if lines else []
 
 
 def _machine(profile: Profile) -> str:

@@ -18,7 +18,7 @@ from sitemirror.cli.commands import (
 from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
 from sitemirror.cli.options import Command, options_of
 from sitemirror.cli.plain import read_plain, read_plain_list
-from sitemirror.errors import SitemirrorError
+from sitemirror.errors import SitemirrorError, UsageError
 
 
 def run_sitemirror(arguments: Sequence[str]) -> int:
@@ -99,7 +99,8 @@ def _guarded(program: str, arguments: Sequence[str], run: Callable[[], int]) -> 
             return _refuse_nothing(program)
         return run()
     except SitemirrorError as error:
-        complain(error.message, error.hint, program=program)
+        more = error.more if isinstance(error, UsageError) else ()
+        complain(error.message, error.hint, *more, program=program)
         return error.exit_code
     except OSError as error:
         # Our own writing is guarded; what is left is help that nobody reads to the end, or a full disk.

@@ -9,18 +9,20 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from sitemirror.cli import stdout
 from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
 from sitemirror.cli.progress import Level, Reporter, level_of, reporter
 from sitemirror.cli.signals import Interrupts, Stoppable
 from sitemirror.cli.summary import kept, summary
-from sitemirror.errors import SitemirrorError, UsageError
+from sitemirror.errors import MORE_FILES, SitemirrorError, UsageError
 from sitemirror.events import Listener
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Format, Settings
 from sitemirror.text import printable
+
+_LEAST_FILES: Final = 32
 
 Report = MirrorReport | ListReport | SitesReport
 
@@ -72,12 +74,25 @@ def run_job(job: Job) -> int:
     return _tell_end(job, talk, report, interrupts)
 
 
+def _check_files() -> None:
+    """Raises where so few files may be open that not even an event loop can be made, or not with a mirror beside it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_FILES:
+        message = f"only {limit} files may be open at once, and {_LEAST_FILES} are needed"
+        raise SitemirrorError(message, hint=MORE_FILES)
+
+
 def _finish(job: Job, talk: Reporter, interrupts: Interrupts) -> Report:
     async def whole_run() -> Report:
         run = job.start(talk)
         interrupts.watch(run)
         return await run
 
+    _check_files()
     # What is loaded by now stays until the end. Looking through it again and again would find nothing.
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
@@ -130,11 +145,19 @@ def _tell_early_end(job: Job, talk: Reporter) -> None:
 
 
 def _tell_profile(talk: Reporter, report: object) -> None:
-    if isinstance(report, MirrorReport) and report.profile is not None and talk.level is not Level.QUIET:
+    if talk.level is Level.QUIET:
+        return
+    lines: list[str] = []
+    if isinstance(report, MirrorReport) and report.profile is not None:
         from sitemirror.cli.profile import profile_lines
 
-        for line in profile_lines(report.profile):
-            talk.say(line)
+        lines = profile_lines(report.profile)
+    elif isinstance(report, SitesReport):
+        from sitemirror.cli.profile import profile_of_sites
+
+        lines = profile_of_sites(report)
+    for line in lines:
+        talk.say(line)
 
 
 def _tell_failure(job: Job, talk: Reporter, error: SitemirrorError) -> None:

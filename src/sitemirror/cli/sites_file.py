@@ -89,7 +89,7 @@ def _with(settings: Settings, values: Mapping[str, Any], place: str, command: Co
     try:
         return settings.with_changes(**values)
     except WrongValues as error:
-        raise UsageError(explain(error, layer.name_of), hint=f"see `sitemirror {command} --help`") from None
+        raise UsageError(*explain(error, layer.name_of), hint=f"see `sitemirror {command} --help`") from None
 
 
 def _start(url: str, place: str) -> str:

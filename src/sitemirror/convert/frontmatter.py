@@ -12,6 +12,7 @@ from sitemirror.text import UNPRINTABLE
 # Valid in JSON strings, but not in YAML. What cannot be seen is escaped as well: this is the block people look at.
 _NOT_IN_YAML: Final = re.compile(f"{UNPRINTABLE.pattern}|[\ufffe\uffff]")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_EMPTY: Final = "---\n---\n"  # A page in a file may have neither title nor address.
 _URL_LINE: Final = re.compile(rb"^url:[ \t]+(\S.*?)[ \t\r]*$")
 
 
@@ -30,8 +31,11 @@ def front_matter(page: Page) -> str:
 
 
 def with_front_matter(page: Page) -> str:
-    """The page as it is saved: front matter, a blank line, the Markdown."""
-    return f"{front_matter(page)}\n{page.markdown}" if page.markdown else front_matter(page)
+    """The page as it is saved: front matter, a blank line, the Markdown; no empty front matter."""
+    head = front_matter(page)
+    if head == _EMPTY:
+        return page.markdown
+    return f"{head}\n{page.markdown}" if page.markdown else head
 
 
 def read_front_matter_url(head: bytes) -> str | None:

@@ -22,6 +22,7 @@ from sitemirror.convert.shape import shape
 from sitemirror.convert.sheets import Rule, hiding_rules
 from sitemirror.convert.tables import square
 from sitemirror.convert.white_space import STYLED, settle_white_space, thin_breaks
+from sitemirror.errors import UsageError, wrong_type
 from sitemirror.model import Link, Page
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
@@ -34,7 +35,11 @@ _LINES_WITH_A_TITLE: Final = 200
 def convert_html(
     html: bytes | str, *, url: str, content: Content | str = Content.AUTO, charset: str | None = None
 ) -> Page:
-    """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise."""
+    """Converts an HTML page. `charset` is what the Content-Type header said. Nothing in the page can make it raise.
+
+    Raises `UsageError` for arguments that are not what they should be.
+    """
+    chosen = _judged(html, url, content, charset)
     document = parse(html, url=url, charset=charset)
     body = document.body
     links: tuple[Link, ...] = ()
@@ -43,7 +48,20 @@ def convert_html(
     if body is not None:
         parts.drop_no_content(document)
         links = read_links(body, urls)
-    return _converted(document, body, html, Content(content), charset, urls, links, rules)
+    return _converted(document, body, html, chosen, charset, urls, links, rules)
+
+
+def _judged(html: object, url: object, content: Content | str, charset: object) -> Content:
+    if not isinstance(html, str | bytes | bytearray | memoryview):
+        raise wrong_type("html", html, "bytes or text", hint="give the page itself")
+    for name, value in (("url", url), ("charset", charset or "")):
+        if not isinstance(value, str):
+            raise wrong_type(name, value, "text", hint='an empty one stands for "not known"')
+    try:
+        return Content(content)
+    except ValueError:
+        names = ", ".join(Content)
+        raise UsageError(f"content must be one of {names}, got {content!r}", hint="auto is the default") from None
 
 
 def convert_document(document: Document, html: bytes | str, *, content: Content, charset: str | None = None) -> Page:

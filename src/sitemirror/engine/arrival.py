@@ -10,7 +10,7 @@ from sitemirror.convert import PageKind, page_kind
 from sitemirror.discover.finder import looks_like_sitemap, scope_folder
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
-from sitemirror.errors import BadStart, Unreachable
+from sitemirror.errors import MORE_FILES, BadStart, Unreachable
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
 from sitemirror.settings import Settings
 
@@ -171,6 +171,8 @@ def unreachable(url: str, reason: str) -> Unreachable:
         hint = "it does not seem to speak https there: give the address with http://"
     elif "TLS" in reason:
         hint = "check the certificate; --ca-file names further certificates to trust"
+    elif "open files" in reason:
+        hint = MORE_FILES
     elif "not allowed" in reason:
         hint = "start from the private address itself if you mean to mirror it"
     else:

@@ -20,13 +20,19 @@ _TRACES: Final = (STATE_FILE, PROCESSED, CHECKPOINT, LOCK_NAME)
 
 def mirrors_in(folder: Path) -> Iterator[Path]:
     """The folder itself if it is a mirror, else those right below it."""
-    if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"{folder} {what}", hint="give the folder of a mirror, such as output/docs.example.com")
+    below: list[Path] = []
+    try:
+        what = "" if folder.is_dir() else " is not a folder" if folder.exists() else " does not exist"
+        if not what and not _is_mirror(folder):
+            below = sorted(folder.iterdir())
+    except OSError as error:  # A name that is too long, or a folder that may not be looked into.
+        what = f": {error.strerror}"
+    if what:
+        raise UsageError(f"{folder}{what}", hint="give the folder of a mirror, such as output/docs.example.com")
     if _is_mirror(folder):
         yield folder
     else:
-        yield from (each for each in sorted(folder.iterdir()) if not each.is_symlink() and _is_mirror(each))
+        yield from (each for each in below if not each.is_symlink() and _is_mirror(each))
 
 
 def _is_mirror(folder: Path) -> bool:

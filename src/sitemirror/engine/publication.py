@@ -259,6 +259,7 @@ class _Writer:
                     rows=self.survey.contents(),
                     here=self._here,
                     failures=self._failures(),
+                    assets=self.counts.assets,
                 )
         except OutputError as error:
             self.session.warn(f"the contents could not be written: {error.message}")

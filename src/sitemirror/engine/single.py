@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from mimetypes import MimeTypes
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,9 @@ _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
 _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")
 _REFRESH: Final = re.compile(rb"http-equiv\s*=\s*[\"']?refresh", re.I)
 _TAG: Final = re.compile(rb"<[A-Za-z!?/]")
+_BEGINS_WITH_TAG: Final = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<")
+_NAMES: Final = MimeTypes()  # Python's own list: the system's would give another answer on each.
+_PIPE: Final = "give an HTML file; if it is one, give it as stdin: sitemirror convert - < FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +92,42 @@ def read_file(path: Path, *, url: str = "") -> Source:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot read {path}: {reason}", hint="check the name and its permissions") from None
+    _refuse_empty(body, str(path))
     name = path.name.lower()
     if name.endswith(_TEXT_ENDINGS) and sniff(body) == "text/plain":
         return Source(body, url, PageKind.TEXT)
     if not name.endswith(_HTML_ENDINGS):
-        return of_bytes(body, str(path), url=url)
+        source = of_bytes(body, str(path), url=url)
+        if path.suffix:
+            _refuse_other_names(body, path)
+        return source
     _refuse_other_types(body, str(path))
     return Source(as_html(body) if name.endswith(".xhtml") else body, url, PageKind.HTML)
 
 
 def of_bytes(body: bytes, name: str, *, url: str = "") -> Source:
     """A page whose bytes are at hand, and that nothing but those bytes says anything of. Raises `NoPage`."""
-    if not body.strip():
-        raise NoPage(f"{name} is empty", hint="give a page in HTML")
+    _refuse_empty(body, name)
     _refuse_other_types(body, name)
     if not _TAG.search(body) and b"\0" not in body:
         raise NoPage(f"{name} is not HTML: there is no tag in it", hint="plain text is Markdown as it is")
     return Source(body, url, PageKind.HTML)
+
+
+def _refuse_empty(body: bytes, name: str) -> None:
+    if not body.strip():
+        raise NoPage(f"{name} is empty", hint="give a page in HTML")
+
+
+def _refuse_other_names(body: bytes, path: Path) -> None:
+    """Programs and data have tags in them, too. Only what the bytes leave open is decided by the name."""
+    if page_kind(sniff(body)) is PageKind.HTML:
+        return
+    said = _NAMES.guess_type(f"x{path.suffix}")[0]
+    if said is not None:
+        raise NoPage(f"{path} is not HTML but {said}", hint=_PIPE)
+    if not _BEGINS_WITH_TAG.match(body):
+        raise NoPage(f"{path} is not HTML: it does not begin with a tag", hint=_PIPE)
 
 
 def _refuse_other_types(body: bytes, name: str) -> None:

@@ -32,7 +32,7 @@ def where(target: str, settings: Settings, on_guess: Note | None = None) -> str:
     if "://" in target:
         return _file_of(target, settings.output, note)
     path = Path(target)
-    if path.exists():
+    if _exists(path):
         if url := _url_of(path):
             return url
     elif url := _typed_url(target):
@@ -41,6 +41,13 @@ def where(target: str, settings: Settings, on_guess: Note | None = None) -> str:
     if answer.guessed:
         note(answer.guessed)
     return answer.url
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # A name that is too long, or a folder that may not be looked into.
+        raise UsageError(f"{path}: {error.strerror}", hint="check the name and its permissions") from None
 
 
 def _typed_url(target: str) -> str:
@@ -57,9 +64,8 @@ def _file_of(text: str, output: Path, note: Note) -> str:
     try:
         url = urls.normalize(text)
     except urls.InvalidUrl as error:
-        raise UsageError(
-            f"{urls.without_credentials(text)!r}: {error.reason}", hint="give an http or https URL"
-        ) from None
+        hint = "leave them out" if "credentials" in error.reason else "give an http or https URL"
+        raise UsageError(f"{urls.without_credentials(text)!r}: {error.reason}", hint=hint) from None
     folder = paths.host_folder(url)
     manifests = [output / folder / MANIFEST]
     if output.is_dir():  # a page of another subdomain stands in the manifest of the site it was found on

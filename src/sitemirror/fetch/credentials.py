@@ -96,7 +96,7 @@ def _load_cookies(path: Path) -> tuple[_Cookie, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
-        raise UsageError(f"cannot read the cookie file {path}: {error.strerror}", hint="check the path") from None
+        raise UsageError(f"cannot read the cookie file {path}: {error.strerror}", hint="check --cookie-file") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a cookie file: not text", hint=_COOKIE_HINT) from None
     found = []

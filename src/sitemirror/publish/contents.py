@@ -10,6 +10,7 @@ from sitemirror.publish import inline
 from sitemirror.publish.listing import shown, write_listing
 from sitemirror.publish.manifest import FailureRow, ManifestHeader
 from sitemirror.publish.sink import Sink
+from sitemirror.text import counted
 
 FAILURES_SHOWN: Final = 50
 """More than this many failures are a matter for `_failed.log`."""
@@ -27,12 +28,13 @@ def write_contents(
     rows: Callable[[int], Iterable[ContentsRow]],
     here: Callable[[str], str],
     failures: Iterable[FailureRow],
+    assets: int = 0,
 ) -> None:
     """Writes the contents, under the manifest's header. `host` is the site's, with its port if it has one; pages of
     other hosts are grouped under theirs. `rows(n)` gives the pages from the n-th on, always sorted by their URLs'
     `sections.order`; `here` makes a path relative to the folder that `_index.md` is in. Of `failures` no more is read
-    than is shown."""
-    _write_head(file, header, host)
+    than is shown. `assets`: how many of what is saved are no pages."""
+    _write_head(file, header, host, assets)
 
     def items(some: Sequence[ContentsRow]) -> list[str]:
         return [inline.file_link(_label(url, title, host), here(path)) for url, path, title in some]
@@ -42,12 +44,13 @@ def write_contents(
         _write_failures(file, header, failures)
 
 
-def _write_head(file: Sink, header: ManifestHeader, host: str) -> None:
+def _write_head(file: Sink, header: ManifestHeader, host: str, assets: int) -> None:
+    others = f" and {counted(assets, 'other file')}," if assets else ""
     lines = [
         f"# {inline.text(host)}",
         "",
         f"- Source: {inline.autolink(header.source_url)}",
-        f"- Pages: {header.successful:,} of {header.total_pages:,}"
+        f"- Pages: {header.successful - assets:,}{others} of {header.total_pages:,}"
         f" (failed: {header.failed:,}, skipped: {header.skipped:,}, not reached: {header.not_reached_count:,})",
         f"- Duplicates: {header.duplicates:,} (URLs listed more than once, and other URLs of the same pages)",
         f"- Mirrored: {header.crawl_completed or header.crawl_started}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sitemirror.api import Parts, finish, settings_of, start_of
 from sitemirror.engine.mirror import run_copy
-from sitemirror.errors import UsageError
+from sitemirror.errors import UsageError, wrong_type
 from sitemirror.events import Listener
 from sitemirror.publish.report import SitesReport
 from sitemirror.settings import Settings
@@ -78,6 +78,8 @@ def _run(
     common = settings_of(settings, options)
     if isinstance(sites, str):
         raise UsageError("give a list of sites, not one", hint="for one site there is `mirror`")
+    if isinstance(sites, bytes) or not isinstance(sites, Iterable):
+        raise wrong_type("sites", sites, "a list of sites", hint="for one site there is `mirror`")
     job = partial(run_copy, command=command)
     return SitesRun(command, job, _distinct(_site(site, common) for site in sites), common, listener, parts)
 
@@ -87,6 +89,9 @@ def _site(site: str | Mapping[str, Any] | Site, common: Settings) -> Site:
         return Site(start_of(site.url), site.settings)
     if isinstance(site, str):
         return Site(start_of(site), common)
+    if not isinstance(site, Mapping):
+        wanted = "a URL, or a mapping with its url"
+        raise wrong_type("a site", site, wanted, hint="give it as {'url': 'https://example.com/', …}")
     own = dict(site)
     url = own.pop("url", None)
     if not isinstance(url, str):

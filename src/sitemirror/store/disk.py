@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
 
-from sitemirror.errors import DiskFull, OutputError
+from sitemirror.errors import MORE_FILES, DiskFull, OutputError
 from sitemirror.text import printable
 
 MEGABYTE: Final = 1024 * 1024
@@ -172,6 +172,8 @@ def refusal(error: OSError, path: str | Path) -> OutputError:
         )
     if error.errno == errno.ENAMETOOLONG:
         return OutputError(f"cannot write {shown}: the path is too long here", hint="choose a shorter --output")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return OutputError(f"cannot write {shown}: too many open files", hint=MORE_FILES)
     reason = error.strerror or type(error).__name__
     hint = "check the disk, then run the same command: it resumes (or choose another --output)"
     return OutputError(f"cannot write {shown}: {reason}", hint=hint)
