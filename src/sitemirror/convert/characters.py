@@ -27,7 +27,7 @@ _SMUGGLED: Final = re.compile(f"({_FLAG})|{_TAGS}|{_SELECTORS}|{_NO_WIDTH}|{_TUR
 _WIDTHLESS: Final = rb"\xe2(?:\x80[\x8b-\x8f]|\x81[\xa0-\xaf])"
 _ENDS: Final = b"\x81\x8b\x8c\x8d\x8e\x8f"  # of what has no width, or the middle
 _NO_WIDTH_IN_UTF8: Final = re.compile(rb"%b(?:%b|\xef\xbb\xbf){7}" % (_WIDTHLESS, _WIDTHLESS)).search
-_SELECTORS_IN_UTF8: Final = re.compile(rb"\xef\xb8[\x80-\x8f](?:\xef\xb8[\x80-\x8f]|\xf3)").search
+_SELECTORS_IN_UTF8: Final = re.compile(rb"\xef(?:\xb8[\x80-\x8f])(?:\xef\xb8[\x80-\x8f]|\xf3)").search
 _TURNS_IN_UTF8: Final = re.compile(rb"\xe2\x80[\xad\xae]").search
 
 
@@ -69,7 +69,7 @@ def has_smuggled(data: bytes) -> bool:
         return True
     if (b"\xad" in data or b"\xae" in data) and _TURNS_IN_UTF8(data):
         return True
-    return b"\xef\xb8" in data and _SELECTORS_IN_UTF8(data) is not None
+    return b"\xef" in data and b"\xb8" in data and _SELECTORS_IN_UTF8(data) is not None
 
 
 def _strip(text: str) -> tuple[str, int]:
