@@ -38,6 +38,7 @@ class Reason(Enum):
     HIDDEN = "hidden: nobody sees it"
     OUTSIDE = "outside the main content"
     CONTROL = "a control: to be used, not read"
+    GENERATED = "written by the page's generator, not by its author"
 
 
 Cut = tuple[Element, Reason]

@@ -107,6 +107,7 @@ class Generator:
     formulas: str = ""
     previous: str = ""
     next: str = ""
+    modified: str = ""  # when the page was last changed
     titles: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     roles: Mapping[str, str] | None = None
@@ -214,6 +215,7 @@ def read_generator(text: str) -> Generator:
         formulas=any_of(data.pop("formulas", ())),
         previous=any_of(data.pop("previous", ())),
         next=any_of(data.pop("next", ())),
+        modified=any_of(data.pop("modified", ())),
         titles=tuple(data.pop("titles", ())),
         tags=tuple(data.pop("tags", ())),
         roles=_by_name(data.pop("classes", {})),
