@@ -75,7 +75,7 @@ _CONTAINERS: Final = (
 )
 
 _ANYTHING: Final = frozenset(
-    ("WordPress", "Jekyll", "Hugo", "math", "DocBook, framed")
+    ("WordPress", "Jekyll", "Hugo", "math", "Pandoc", "DocBook, framed")
 )  # make pages of every kind, or are part of such
 _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
 

@@ -105,6 +105,7 @@ class Generator:
     noise: str = ""
     unwrap: str = ""
     formulas: str = ""
+    marks_formulas: bool = False  # What stands between TeX's delimiters elsewhere is no formula.
     previous: str = ""
     next: str = ""
     modified: str = ""  # when the page was last changed
@@ -133,6 +134,7 @@ class Vocabulary:
     noise: str
     unwrap: str
     formulas: str
+    marks_formulas: bool
     tags: tuple[str, ...]
 
 
@@ -189,6 +191,7 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
         noise=_joined(one.noise for one in every),
         unwrap=_joined(one.unwrap for one in every),
         formulas=_joined(one.formulas for one in every),
+        marks_formulas=any(one.marks_formulas for one in every),
         tags=tuple(dict.fromkeys(tag for one in every for tag in one.tags)),
     )
 
@@ -213,6 +216,7 @@ def read_generator(text: str) -> Generator:
         noise=any_of(data.pop("noise", ())),
         unwrap=any_of(data.pop("unwrap", ())),
         formulas=any_of(data.pop("formulas", ())),
+        marks_formulas=data.pop("marks_formulas", False),
         previous=any_of(data.pop("previous", ())),
         next=any_of(data.pop("next", ())),
         modified=any_of(data.pop("modified", ())),

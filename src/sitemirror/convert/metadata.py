@@ -115,7 +115,7 @@ def with_neighbours(metadata: Metadata, document: Document, generators: Sequence
     for generator in generators if body is not None else ():
         if body is not None and generator.modified and "modified" not in metadata.fields:
             day = body.select_one(generator.modified)
-            if day is not None and (date := date_of(day.text)):
+            if day is not None and (date := date_of(day.attr("datetime") or day.text)):
                 found["modified"] = date
         for way, selector in (("previous", generator.previous), ("next", generator.next)):
             if not selector or way in metadata.fields or way in found:
