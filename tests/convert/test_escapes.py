@@ -249,4 +249,9 @@ def test_backticks_behind_an_escaped_one_are_no_error() -> None:
 
 def test_a_control_character_goes_though_it_is_looked_for_last() -> None:
     """With marks, escapes and a line end of its own around it."""
-    assert markdown("<p>a_b\x07 x<sub>2</sub>\u2028[c]</p>") == "a_b x<sub>2</sub>\n[c]\n"
+    assert markdown("<p>a_b\x07 x<sub>2</sub>\u2028[c]</p>") == "a_b x<sub>2</sub> [c]\n"
+
+
+def test_what_stands_behind_a_control_character_is_escaped_as_if_it_began_the_line() -> None:
+    """Without the character it does begin the line, and would be a heading, an item or a quote."""
+    assert markdown("<p>\x07# a</p><p>1\x07. b</p><p>\x02> c</p>") == "\\# a\n\n1\\. b\n\n\\> c\n"

@@ -45,3 +45,20 @@ def test_controls_are_not_shown_as_kept() -> None:
     page = convert_html(html, url="https://example.com/")
     assert {text for text, is_kept in blocks.items() if not is_kept} == {"typed", "one", "Copy"}
     assert all((text in page.markdown) is is_kept for text, is_kept in blocks.items())
+
+
+def test_what_a_generator_s_names_take_out_is_not_shown_as_kept() -> None:
+    """Line numbers and the like are cut, and a heading stays though a sign beside it goes."""
+    html = (
+        '<meta name=generator content="Asciidoctor 2"><div id=header><h1>Kites</h1><div class=details>'
+        '<span class=author>Ada Wind</span></div></div><div id=content><h2><a class=anchor href="#a">§</a>'
+        "Parts</h2><p>Spars.</p></div>"
+    )
+    blocks = [(block.text, block.is_kept, block.reason) for block in explain(html, url="https://example.com/")]
+    assert blocks == [
+        ("Kites", True, "the page"),
+        ("Ada Wind", False, "written by the page's generator, not by its author"),
+        ("§Parts", True, "the page"),
+        ("Spars.", True, "the page"),
+    ]
+    assert "Ada Wind" not in convert_html(html, url="https://example.com/").markdown

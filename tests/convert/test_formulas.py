@@ -77,3 +77,13 @@ def test_formulas_that_sphinx_has_marked_need_no_script_that_is_known() -> None:
     html = r"""<p>A <span class="math notranslate nohighlight">\(a^2 + b_1\)</span> b</p>
         <div class="math notranslate nohighlight" id="e">\[c + 1 = 0\]</div>"""
     assert markdown(html) == "A $a^2 + b_1$ b\n\n$$\nc + 1 = 0\n$$\n"
+
+
+@pytest.mark.parametrize("maker", ["pandoc", "bookdown 0.30 and GitBook 2.6.7", "quarto-1.3"])
+def test_what_pandoc_does_not_mark_as_a_formula_is_text(maker: str) -> None:
+    """It has an element for each formula, so that money and brackets in the text are what they look like."""
+    html = (
+        f'<meta name=generator content="{maker}"><p>It costs $$5 or $$6, and \\(a\\) is a group.</p>'
+        '<p>Here <span class="math inline">\\(x^2\\)</span> is one.</p>'
+    )
+    assert markdown(html) == "It costs $$5 or $$6, and \\\\(a\\\\) is a group.\n\nHere $x^2$ is one.\n"

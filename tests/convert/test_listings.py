@@ -181,3 +181,14 @@ def test_more_ways_to_name_a_language(attributes: str, language: str) -> None:
 def test_code_that_plug_ins_have_drawn_is_code(html: str) -> None:
     """A box for each line, with or without its number, is one block of code."""
     assert markdown(html) == "```\na\n  b\n```\n"
+
+
+def test_the_blank_beside_the_numbers_of_lines_goes_with_them() -> None:
+    """Doxygen sets its code off from the numbers by a blank in the text."""
+    lines = ("int main() {", "  return 0;", "}")
+    drawn = "".join(
+        f'<div class="line"><span class="lineno">    {number}</span> {line}</div>'
+        for number, line in enumerate(lines, 1)
+    )
+    html = f'<meta name="generator" content="Doxygen 1.9.4"><h1>T</h1><div class="fragment">{drawn}</div>'
+    assert markdown(html) == "# T\n\n```\nint main() {\n  return 0;\n}\n```\n"

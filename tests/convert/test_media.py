@@ -235,3 +235,12 @@ def test_a_picture_without_words_that_is_nowhere_else_says_nothing() -> None:
     """nbconvert has words for every picture that nobody has described."""
     alt = "No description has been provided for this image"
     assert markdown(f'<p>a</p><img alt="{alt}" src="data:image/png;base64,AA==">') == "a\n"
+
+
+@pytest.mark.parametrize("dark", ['class="only-dark" src="{}.png"', 'src="{}.png#gh-dark-mode-only"'])
+def test_pictures_that_are_all_for_a_dark_ground_stay(dark: str) -> None:
+    """One goes for its twin on a light ground only."""
+    html = f"<p><img {dark.format('a')} alt=A> <img {dark.format('b')} alt=B></p>"
+    text = markdown(html)
+    assert "![A]" in text
+    assert "![B]" in text

@@ -298,3 +298,10 @@ def test_a_caption_of_several_lines_stands_above_its_table() -> None:
     """Its headings and paragraphs are no cells."""
     html = "<table><caption><h3>H</h3><p>a<br>b</p></caption><tr><th>A<th>B<tr><td>1<td>2</table>"
     assert markdown(html) == "### H\n\na\\\nb\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n"
+
+
+def test_tasks_in_a_cell_keep_their_ticks() -> None:
+    """Whether something is done is what such a cell says."""
+    items = "<li><input type=checkbox checked disabled> oars</li><li><input type=checkbox disabled> sail</li>"
+    html = f"<table><tr><th>Boat</th></tr><tr><td><ul>{items}</ul></td></tr></table>"
+    assert markdown(html) == "| Boat |\n| --- |\n| - [x] oars<br>- [ ] sail |\n"

@@ -167,14 +167,14 @@ def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dic
     headings = [heading for element in elements for heading in element.iter_elements(_HEADINGS, include_self=True)]
     for number, heading in enumerate(headings):
         heading.append(Text(f" {_MARK}{number}\ufdd6"))
-    markdown = render(elements)
+    markdown, _ = render(elements)
     if not markdown:
         return None
     if "<table" in markdown:
         for element in elements:
             for table in element.iter_elements("table", include_self=True):
                 square(table)
-        markdown = render(elements)
+        markdown, _ = render(elements)
     slugs = Slugs()
     found: dict[Element, str] = {}
     for text in _said(markdown, headings):

@@ -1,6 +1,7 @@
-"""Keeps out of a page's text what no text file should hold: control characters and odd line ends.
+"""Keeps out of a page's text what no text file should hold: control characters, odd line ends, and hidden writing.
 
-Escape sequences reach a reader's terminal, and U+2028 splits lines for some programs and not for others.
+Escape sequences reach a reader's terminal, and U+2028 splits lines for some programs and not for others. Tags, long
+runs of characters without a width and letters that are turned round tell an agent what no reader of the page is told.
 """
 
 from __future__ import annotations
@@ -14,20 +15,40 @@ _C1: Final = re.compile(b"\xc2[\x80-\x9f]")
 _LINE_ENDS: Final = re.compile("\r\n?|\x85|\u2028|\u2029")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
+# A flag is spelled with tags: of a part of a country, in up to six letters. One selector chooses how a character looks;
+# several say nothing that could be seen. Fewer characters without a width are a letter's own, or an editor's litter.
+_FLAG: Final = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
+_TAGS: Final = "[\U000e0000-\U000e007f]+"
+_SELECTORS: Final = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
+_NO_WIDTH: Final = "[\u200b-\u200f\u2060-\u206f\ufeff]{8,}"
+_TURNED: Final = "[\u202d\u202e]([^\u202a-\u202e\n]*)\u202c?"
+_SMUGGLED: Final = re.compile(f"({_FLAG})|{_TAGS}|{_SELECTORS}|{_NO_WIDTH}|{_TURNED}")
+# The same in UTF-8, where each begins with a byte that is found at the speed of memory.
+_WIDTHLESS: Final = rb"\xe2(?:\x80[\x8b-\x8f]|\x81[\xa0-\xaf])"
+_ENDS: Final = b"\x81\x8b\x8c\x8d\x8e\x8f"  # of what has no width, or the middle
+_NO_WIDTH_IN_UTF8: Final = re.compile(rb"%b(?:%b|\xef\xbb\xbf){7}" % (_WIDTHLESS, _WIDTHLESS)).search
+_SELECTORS_IN_UTF8: Final = re.compile(rb"\xef(?:\xb8[\x80-\x8f])(?:\xef\xb8[\x80-\x8f]|\xf3)").search
+_TURNS_IN_UTF8: Final = re.compile(rb"\xe2\x80[\xad\xae]").search
+
 
 def without_controls(text: str) -> str:
-    """`text` with LF line ends and without control characters."""
-    if text.isprintable():
-        return text  # a title, an address
+    """`text` with LF line ends and without control characters or hidden writing."""
+    return without_unseen(text)[0]
+
+
+def without_unseen(text: str) -> tuple[str, int]:
+    """The same, with the number of pieces of hidden writing."""
+    if text.isprintable() and (text.isascii() or not has_smuggled(text.encode())):
+        return text, 0  # a title, an address
     try:
         data = text.encode()
     except UnicodeEncodeError:
         return _strip(text)
-    return _strip(text) if has_controls(text, data) else text
+    return _strip(text) if has_controls(text, data) or has_smuggled(data) else (text, 0)
 
 
 def has_controls(text: str, data: bytes) -> bool:
-    """Whether `without_controls` would change anything; `data` is the same text in UTF-8."""
+    """Whether `without_controls` would take control characters out; `data` is the same text in UTF-8."""
     # Bytes are looked through many times faster than by a regular expression over the text, and nearly all are clean.
     if any(map(data.__contains__, _C0)):  # one by one, each at the speed of memory
         return True
@@ -38,5 +59,27 @@ def has_controls(text: str, data: bytes) -> bool:
     return b"\xc2" in data and _C1.search(data) is not None
 
 
-def _strip(text: str) -> str:
-    return _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+def has_smuggled(data: bytes) -> bool:
+    """Whether a text in UTF-8 may have writing in it that nobody sees."""
+    if data.isascii():
+        return False
+    if b"\xf3" in data:  # Nothing else that is in use begins so.
+        return True
+    if any(map(data.__contains__, _ENDS)) and _NO_WIDTH_IN_UTF8(data):
+        return True
+    if (b"\xad" in data or b"\xae" in data) and _TURNS_IN_UTF8(data):
+        return True
+    return b"\xef" in data and b"\xb8" in data and _SELECTORS_IN_UTF8(data) is not None
+
+
+def _strip(text: str) -> tuple[str, int]:
+    text, number = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text)), 0
+
+    def seen(found: re.Match[str]) -> str:
+        nonlocal number
+        if found[1] is not None:
+            return found[1]
+        number += 1
+        return found[2] or ""
+
+    return _SMUGGLED.sub(seen, text), number

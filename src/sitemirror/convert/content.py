@@ -38,6 +38,7 @@ class Reason(Enum):
     HIDDEN = "hidden: nobody sees it"
     OUTSIDE = "outside the main content"
     CONTROL = "a control: to be used, not read"
+    GENERATED = "written by the page's generator, not by its author"
 
 
 Cut = tuple[Element, Reason]
@@ -74,7 +75,7 @@ _CONTAINERS: Final = (
 )
 
 _ANYTHING: Final = frozenset(
-    ("WordPress", "Jekyll", "Hugo", "math", "DocBook, framed")
+    ("WordPress", "Jekyll", "Hugo", "math", "Pandoc", "DocBook, framed")
 )  # make pages of every kind, or are part of such
 _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
 

@@ -13,7 +13,7 @@ from sitemirror.convert import content as parts
 from sitemirror.convert.blocks import Reading
 from sitemirror.convert.controls import says_nothing
 from sitemirror.convert.document import parse
-from sitemirror.convert.generators import recognise
+from sitemirror.convert.generators import recognise, vocabulary
 from sitemirror.convert.metadata import read_metadata
 from sitemirror.convert.sheets import hiding_rules
 
@@ -45,11 +45,15 @@ def explain(
     kept = parts.choose(body, Content(content), generators, document)
     parts.drop_unseen(unseen, taken)
     cut = dict(taken)
+    if noise := vocabulary(generators).noise:
+        cut.update((found, parts.Reason.GENERATED) for element in kept for found in element.select(noise))
     if not any(element.text.strip() for element in kept):
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []
     for (text, tag), nodes in zip(blocks, reading.nodes, strict=True):
-        is_kept, reason = _verdict(nodes[0], cut, kept, lambda name: body.find(attrs={"id": name}))
+        verdicts = [_verdict(node, cut, kept, lambda name: body.find(attrs={"id": name})) for node in nodes]
+        # A sign to copy the link of a heading is no reason against the heading.
+        is_kept, reason = next((one for one in verdicts if one[0]), verdicts[0])
         explained.append(_explained(text, tag, is_kept, reason))
     return explained
 

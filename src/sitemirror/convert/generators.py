@@ -105,8 +105,10 @@ class Generator:
     noise: str = ""
     unwrap: str = ""
     formulas: str = ""
+    marks_formulas: bool = False  # What stands between TeX's delimiters elsewhere is no formula.
     previous: str = ""
     next: str = ""
+    modified: str = ""  # when the page was last changed
     titles: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     roles: Mapping[str, str] | None = None
@@ -132,6 +134,7 @@ class Vocabulary:
     noise: str
     unwrap: str
     formulas: str
+    marks_formulas: bool
     tags: tuple[str, ...]
 
 
@@ -188,6 +191,7 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
         noise=_joined(one.noise for one in every),
         unwrap=_joined(one.unwrap for one in every),
         formulas=_joined(one.formulas for one in every),
+        marks_formulas=any(one.marks_formulas for one in every),
         tags=tuple(dict.fromkeys(tag for one in every for tag in one.tags)),
     )
 
@@ -212,8 +216,10 @@ def read_generator(text: str) -> Generator:
         noise=any_of(data.pop("noise", ())),
         unwrap=any_of(data.pop("unwrap", ())),
         formulas=any_of(data.pop("formulas", ())),
+        marks_formulas=data.pop("marks_formulas", False),
         previous=any_of(data.pop("previous", ())),
         next=any_of(data.pop("next", ())),
+        modified=any_of(data.pop("modified", ())),
         titles=tuple(data.pop("titles", ())),
         tags=tuple(data.pop("tags", ())),
         roles=_by_name(data.pop("classes", {})),

@@ -159,7 +159,10 @@ def shape_lines(element: Element) -> None:
     for row in element.select("tr + tr"):
         row.insert(0, Text("\n"))
     lines = element.select(_LINES_BESIDE) or [child for child in element if isinstance(child, Element)]
-    text = "\n".join(line.text.rstrip("\n") for line in lines) if lines else element.text
+    texts = [line.text.rstrip("\n") for line in lines] if lines else [element.text]
+    if all(text.startswith(" ") for text in texts if text.strip()) and any(map(str.strip, texts)):
+        texts = [text[1:] for text in texts]  # It stood between the code and the numbers of its lines.
+    text = "\n".join(texts)
     element.clear()
     element.tag = "pre"
     element.append(Text(text.replace("\xa0", " ")))

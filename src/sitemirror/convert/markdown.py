@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from turbohtml import Element, Markdown
+from turbohtml import Element, Markdown, Text
 
 from sitemirror.convert.apart import drop_spacing, set_apart
 from sitemirror.convert.bare import drop_bare, drop_first_breaks, drop_last_breaks
-from sitemirror.convert.characters import has_controls, without_controls
+from sitemirror.convert.characters import has_controls, has_smuggled, without_unseen
 from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, spell_out_code, unnest, untangle
 from sitemirror.convert.links import drop_empty_links, strip_targets
 from sitemirror.convert.markdown_code import outside_code, with_plain_spaces, without_blank_lines
@@ -66,8 +66,11 @@ _FIRST_BREAK: Final = re.compile(r"\\(?:(?<=\n\n\\)|(?<=[-*>.] \\))\n").search
 _ODD_LINE: Final = re.compile(rf"\n(?:(?<=[-*#] \n)|{_BLOCK_IN_ITEM})").search
 
 
-def render(elements: Sequence[Element]) -> str:
-    """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters."""
+def render(elements: Sequence[Element]) -> tuple[str, int]:
+    """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters.
+
+    And how many pieces of text were left out of it that are written in characters that nobody sees.
+    """
     raw = _raw(elements)
     has_odd_links = _ODD_LINK(raw) is not None
     shows_nothing = has_odd_links and _EMPTY_LINK(raw) is not None
@@ -93,8 +96,8 @@ def render(elements: Sequence[Element]) -> str:
         and not marks_in(raw.encode("utf-8", "replace"))
     ):
         # Nothing else can be amiss here, so the text need not be finished to find out.
-        return _finished(_raw(elements) if _mended(elements, [drop_empty_links]) else raw, elements)[0]
-    text, has_marks = _finished(raw, elements)
+        return _finished(_raw(elements) if _mended(elements, [drop_empty_links]) else raw, elements)[::2]
+    text, has_marks, unseen = _finished(raw, elements)
     # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be mended.
     mends: list[Callable[[Element], int]] = []
     if "<" in raw and "<br>" in raw:
@@ -123,7 +126,7 @@ def render(elements: Sequence[Element]) -> str:
         mends.append(drop_empty_links)
     if has_bare:
         mends.append(drop_bare)  # last: where a link has gone, its item went with it
-    return _finished(_raw(elements), elements)[0] if mends and _mended(elements, mends) else text
+    return _finished(_raw(elements), elements)[::2] if mends and _mended(elements, mends) else (text, unseen)
 
 
 def _has_unread(raw: str) -> bool:
@@ -151,8 +154,22 @@ def _raw(elements: Sequence[Element]) -> str:
     return parts[0] if len(parts) == 1 else "\n\n".join(filter(None, parts))
 
 
-def _finished(raw: str, elements: Sequence[Element]) -> tuple[str, bool]:
-    """What the renderer has made of `elements`, with what it needs besides. And whether there were marks in it."""
+def _clean(elements: Sequence[Element]) -> int:
+    """Takes out of the text what no file should hold, before it is escaped. The pieces of writing that nobody sees."""
+    taken = 0
+    for node in [node for element in elements for node in element.descendants if isinstance(node, Text)]:
+        clean, number = without_unseen(node.data)
+        if clean != node.data:
+            node.data = clean
+        taken += number
+    return taken
+
+
+def _finished(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str, bool, int]:
+    """What the renderer has made of `elements`, with what it needs besides. And whether there were marks in it.
+
+    And how much was taken out that nobody sees, of which `unseen` was before.
+    """
     text = raw.strip("\n")
     has_entity = "&" in text and text.rfind("&#160;") >= 0
     if has_entity and _BLANK_PARAGRAPHS.search("\n\n" + text):
@@ -166,16 +183,16 @@ def _finished(raw: str, elements: Sequence[Element]) -> tuple[str, bool]:
     if "\\" in text:
         text = unescaped(text, lambda: "".join([element.text for element in elements]))
     if not text:
-        return "", False
+        return "", False, unseen
     whole = text + "\n"
-    try:
-        data = whole.encode()
-    except UnicodeEncodeError:
-        return _finished(without_controls(raw), elements)
-    if has_controls(whole, data):
-        # Nothing above takes a control character out or puts one in, so they can be looked for when all is done.
-        return _finished(without_controls(raw), elements)
+    data = whole.encode("utf-8", "replace")
+    # Nothing above takes such a character out or puts one in, so they can be looked for when all is done.
+    if has_controls(whole, data) or has_smuggled(data):
+        number = _clean(elements)
+        clean, others = without_unseen(_raw(elements))
+        if clean != raw:
+            return _finished(clean, elements, unseen + number + others)
     if marks := marks_in(data):
         text = resolve(text, marks)
-        return text + "\n" if text else "", True
-    return whole, False
+        return text + "\n" if text else "", True, unseen
+    return whole, False, unseen

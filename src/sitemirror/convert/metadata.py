@@ -109,10 +109,14 @@ def _maker(document: Document) -> str | None:
 
 
 def with_neighbours(metadata: Metadata, document: Document, generators: Sequence[Generator]) -> Metadata:
-    """Adds the pages before and after this one, where the head does not name them but the page links to them."""
+    """Adds the pages before and after this one and its date, where the head does not name them but the page does."""
     body = document.body
     found: dict[str, object] = {}
     for generator in generators if body is not None else ():
+        if body is not None and generator.modified and "modified" not in metadata.fields:
+            day = body.select_one(generator.modified)
+            if day is not None and (date := date_of(day.attr("datetime") or day.text)):
+                found["modified"] = date
         for way, selector in (("previous", generator.previous), ("next", generator.next)):
             if not selector or way in metadata.fields or way in found:
                 continue

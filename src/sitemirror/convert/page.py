@@ -10,7 +10,7 @@ from turbohtml import Element, Text
 
 from sitemirror.choices import Content
 from sitemirror.convert import content as parts
-from sitemirror.convert.characters import without_controls
+from sitemirror.convert.characters import without_unseen
 from sitemirror.convert.document import Document, decode, parse
 from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
 from sitemirror.convert.links import Resolver, make_absolute, read_links, tidy_links
@@ -100,14 +100,16 @@ def _converted(
     chosen = parts.choose(body, content, generators, document)
     parts.drop_unseen(unseen, cut)
     hidden_texts = parts.hidden_texts(cut)
-    markdown = _markdown(chosen, urls, names)
+    markdown, smuggled = _markdown(chosen, urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
         if hidden_texts:
-            markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names, without_hidden=True)
+            again = parse(html, url=document.url, charset=charset)
+            markdown, smuggled = _whole_body(again, urls, names, without_hidden=True)
         if not markdown:
-            markdown = _whole_body(parse(html, url=document.url, charset=charset), urls, names, without_hidden=False)
-    return _page(document, metadata, title, _titled_once(markdown), links, refresh, hidden_texts)
+            again = parse(html, url=document.url, charset=charset)
+            markdown, smuggled = _whole_body(again, urls, names, without_hidden=False)
+    return _page(document, metadata, title, _titled_once(markdown), links, refresh, hidden_texts + smuggled)
 
 
 def _titled_once(markdown: str) -> str:
@@ -142,29 +144,32 @@ def _heading(body: Element, urls: Resolver) -> str | None:
 
 def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
     """Keeps a plain text or Markdown page as it is, in UTF-8 with LF line ends."""
-    text = without_controls(decode(body, charset)).rstrip("\n")
-    return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text))
+    text, unseen = without_unseen(decode(body, charset))
+    text = text.rstrip("\n")
+    return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text), hidden_texts=unseen)
 
 
-def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) -> str:
+def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) -> tuple[str, int]:
+    """As `render` gives it."""
     for element in elements:
         tidy_links(element, urls)
         make_absolute(element, urls)
         shape(element, urls, names)
-    text = render(elements)
+    text, unseen = render(elements)
     if "<" in text and text.rfind("<table") >= 0:  # twice as fast as from the beginning
         # The renderer met a table with rows of unequal length; looking at each row of each table would be slower.
         for element in elements:
             for table in element.iter_elements("table", include_self=True):
                 square(table)
-        text = render(elements)
-    return text
+        text, more = render(elements)
+        unseen += more
+    return text, unseen
 
 
-def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, without_hidden: bool) -> str:
+def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, without_hidden: bool) -> tuple[str, int]:
     body = document.body
     if body is None:
-        return ""
+        return "", 0
     rules = hiding_rules(document) if without_hidden else ()
     parts.drop_no_content(document)
     if without_hidden:
@@ -187,7 +192,7 @@ def _frameset(document: Document, metadata: Metadata) -> Page:
     frames = Element("ul", None, items)
     body = Element("body")
     body.append(frames)
-    markdown = _markdown([frames], urls, vocabulary()) if items else ""
+    markdown, _ = _markdown([frames], urls, vocabulary()) if items else ("", 0)
     links = tuple(Link(url, name) for url, name in found.items())
     return _page(document, metadata, metadata.title, markdown, links, refresh_target(document))
 

@@ -34,7 +34,7 @@ def shape_image(image: Element, urls: Resolver) -> None:
     if ("emoji" in classes or "smiley" in classes) and (sign := (image.attr("alt") or "").strip()):
         image.replace_with(Text(sign))  # a character, drawn by the page so that it looks the same everywhere
         return
-    if (source.endswith(_DARK_ADDRESSES) or _is_for_the_dark(classes)) and _has_twin(image):
+    if _is_for_the_dark(classes, source) and _has_twin(image):
         _take_out(image)
         return
     if image.attr("alt") == _NO_WORDS:
@@ -51,8 +51,10 @@ def shape_image(image: Element, urls: Resolver) -> None:
             image.attrs[name] = " ".join(text.split())
 
 
-def _is_for_the_dark(classes: str) -> bool:
+def _is_for_the_dark(classes: str, source: str) -> bool:
     """Whether a page shows it only to those who prefer light letters on a dark ground."""
+    if source.endswith(_DARK_ADDRESSES):
+        return True
     if "dark" not in classes and "light" not in classes:
         return False
     words = classes.split()
@@ -61,11 +63,13 @@ def _is_for_the_dark(classes: str) -> bool:
 
 
 def _has_twin(image: Element) -> bool:
-    """Whether another picture stands beside it, or beside the link that it stands in."""
+    """Whether another picture stands beside it, or beside the link that it stands in, for a light ground or any."""
     around = image.parent
     if isinstance(around, Element) and around.tag == "a" and next(around.stripped_strings, None) is None:
         around = around.parent
-    return isinstance(around, Element) and len(around.find_all("img", limit=2)) > 1
+    return isinstance(around, Element) and not all(
+        _is_for_the_dark(one.attr("class") or "", one.attr("src") or "") for one in around.find_all("img")
+    )
 
 
 def _out_of_code(image: Element) -> None:

@@ -108,7 +108,8 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
     if names.formulas:
         for found in element.select(names.formulas):
             shape_delimited(found)
-        shape_text(element)
+        if not names.marks_formulas:
+            shape_text(element)
     roles = names.told
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):

@@ -2,7 +2,8 @@
 
 A rule counts that holds always and ends in one name, if no other rule shows what has that name and no script of the
 page speaks of it: whoever hides what somebody is to see later has to say so. Another name of an element may show it as
-well, as `md:block` does beside `hidden`.
+well, as `md:block` does beside `hidden`. Where the page has no script that could show anything later, rules for
+attributes and elements count as well, and what is hidden as makers of pages hide what fades in.
 """
 
 from __future__ import annotations
@@ -18,9 +19,17 @@ from sitemirror.convert.document import Document
 from sitemirror.convert.styles import declarations, hides
 
 # How it is written, by machines and by people: what is not there is found out faster than by any pattern.
-# Neither `visibility` nor `opacity` is among them: makers of pages hide with those what fades in.
-_SIGNS: Final = ("display:none", "display: none", "font-size:0", "font-size: 0", "-999", "rect(0", "rect(1px")
-_UNREAD: Final = re.compile(r"/\*.*?(?:\*/|\Z)|\"[^\"\n]*+\"|'[^'\n]*+'", re.S)  # comments and texts
+_SIGNS: Final = (
+    "display:none", "display: none", "font-size:0", "font-size: 0", "-999", "rect(0", "rect(1px",
+    "indent:-", "indent: -", "height:0;", "height: 0;", "height:0}", "height:0px", "height: 0px",
+)  # fmt: skip
+# With these makers of pages hide what a script fades in.
+_FADING: Final = ("visibility:hidden", "visibility: hidden", "opacity:0", "opacity: 0")
+# Comments and texts, but for single words: those may be an attribute's.
+_UNREAD: Final = re.compile(
+    r"/\*.*?(?:\*/|\Z)|(\"[\w-]*+\"|'[\w-]*+')|\"[^\"\n]*+\"|'[^'\n]*+'",
+    re.S,
+)
 # Sheets that show by these what somebody has ticked or gone to, or what only begins with a name, are not understood.
 # They are looked for in comments, too: most sheets have some, and taking the comments out takes far longer.
 # Each begins with one character: that is found faster than a text of several.
@@ -33,10 +42,19 @@ _SHOWS: Final = re.compile(
 _SELECTOR: Final = re.compile(
     r"(?:[a-z0-9]*+(?:[.#][\w-]++)?+(?: ?> ?| )){0,4}?(?:[a-z][a-z0-9]*+)?[.#](?=[\w-]*$)"
 ).match
+# The same that ends in a tag or an attribute.
+_NAMELESS: Final = re.compile(
+    r"(?:[a-z0-9]*+(?:[.#][\w-]++)?+(?: ?> ?| )){0,4}?(?=[a-z\[])"
+    r"([a-z][a-z0-9]*+)?+(\[[\w-]+(?:=[\"']?[\w-]+[\"']?)?\])?+"
+).fullmatch
 _NAME: Final = re.compile(r"-?[A-Za-z_][\w-]*+").fullmatch
 _MEDIA: Final = frozenset(("", "all", "screen"))
 _AWAY: Final = ("position", "left", "top", "right", "bottom", "clip", "clip-path")
 _ABSENT: Final = ("absolute", "fixed")
+_SIZES: Final = ("overflow", "overflow-x", "overflow-y", "height", "max-height", "width", "max-width")
+_MOVES: Final = ("transition", "animation", "will-change", "transform")
+_ALL: Final = ("display", *_AWAY, *_SIZES, "font-size", "text-indent", "visibility", "opacity")
+_SCRIPTS: Final = ("", "module", "text/javascript", "application/javascript", "text/babel")  # types of those that run
 _MOST: Final = 500  # rules that are looked at, and selectors of one that are
 _MOST_PLACES: Final = 50  # of a name in the sheets
 _LONGEST_REMEMBERED: Final = 50_000  # characters of sheets
@@ -53,34 +71,51 @@ class Rule(NamedTuple):
 def hiding_rules(document: Document) -> list[Rule]:
     """The rules of a document that hide something. To be asked before its scripts are taken out."""
     css = "\n".join([style.text for style in document.styles if _applies(style)]) if document.styles else ""
-    found = (_remembered if len(css) <= _LONGEST_REMEMBERED else _hiding)(css) if css else ()
+    if not css:
+        return []
+    scripts = [element for element in document.head if element.tag == "script"]
+    is_still = not any((script.attr("type") or "").lower() in _SCRIPTS for script in scripts)
+    found = (_remembered if len(css) <= _LONGEST_REMEMBERED else _hiding)(css, is_still)
     if not found:
         return []
-    scripts = "\n".join([element.text for element in document.head if element.tag == "script"])
-    return [rule for name, rule in found if not _speaks_of(scripts, name)]
+    said = "\n".join([script.text for script in scripts])
+    return [rule for name, rule in found if not _speaks_of(said, name)]
 
 
-def _hiding(css: str) -> tuple[tuple[str, Rule], ...]:
-    """The rules of style sheets that hide something for good unless a script shows it, each with its name."""
-    if not any(sign in css for sign in _SIGNS) or any(found(css) for found in _BEYOND):
+def _hiding(css: str, is_still: bool) -> tuple[tuple[str, Rule], ...]:
+    """The rules of style sheets that hide something for good unless a script shows it, each with its name.
+
+    `is_still` on a page that has no script.
+    """
+    signs = (*_SIGNS, *_FADING) if is_still else _SIGNS
+    if not any(sign in css for sign in signs) or any(found(css) for found in _BEYOND):
         return ()
-    css = _UNREAD.sub("", css)
+    css = _UNREAD.sub(r"\1", css)
     found: list[tuple[str, Rule]] = []
     judged: set[str] = set()
     blocks: dict[int, dict[str, str]] = {}
-    for selectors, declared in _blocks(css):
-        names = _hidden_by(declared)
+    for selectors, declared in _blocks(css, signs):
+        names = _hidden_by(declared, is_still)
         if not names:
             continue
         for selector in map(str.strip, selectors.split(",", _MOST)[:_MOST]):
-            start = _SELECTOR(selector)
-            if start is None or selector in judged or len(judged) >= _MOST or not _NAME(selector, start.end()):
+            name = _name_of(selector, is_still)
+            if not name or selector in judged or len(judged) >= _MOST:
                 continue
             judged.add(selector)
-            name = selector[start.end() - 1 :]
             if not _is_shown(css, name, names, blocks):
-                found.append((name[1:], Rule(selector, names[0] == "font-size", css)))
+                inherits = names[0] == "font-size" or (names[0] == "visibility" and "visible" in css)
+                found.append((name.lstrip(".#"), Rule(selector, inherits, css)))
     return tuple(found)
+
+
+def _name_of(selector: str, is_still: bool) -> str:
+    """What a rule ends in; empty if it is not understood."""
+    start = _SELECTOR(selector)
+    if start is not None:
+        return selector[start.end() - 1 :] if _NAME(selector, start.end()) else ""
+    found = _NAMELESS(selector) if is_still else None
+    return (found[2] or found[1]) if found is not None else ""
 
 
 _remembered: Final = lru_cache(maxsize=16)(_hiding)  # The pages of a site have the same sheets.
@@ -89,13 +124,13 @@ _remembered: Final = lru_cache(maxsize=16)(_hiding)  # The pages of a site have 
 def hidden_by(body: Element, rules: Sequence[Rule]) -> list[Element]:
     """What the rules hide, but for what its own style or another of its names may show."""
     inherits = {rule.selector: rule.inherits for rule in rules}
-    names = {selector[max(selector.rfind("."), selector.rfind("#")) :] for selector in inherits}
+    names = {selector[max(0, selector.rfind("."), selector.rfind("#")) :] for selector in inherits}
     found: dict[Element, None] = {}
     for is_loose in (False, True):
         if selectors := [selector for selector, inherited in inherits.items() if inherited is is_loose]:
             for element in body.select(", ".join(selectors)):
                 style = element.attr("style")
-                if style is not None and not declarations(style).keys().isdisjoint(("display", *_AWAY, "font-size")):
+                if style is not None and not declarations(style).keys().isdisjoint(_ALL):
                     continue
                 if any(_may_show(name, rules[0].css) for name in _names_of(element) if name not in names):
                     continue
@@ -117,10 +152,10 @@ def _applies(style: Element) -> bool:
     return (style.attr("media") or "").strip().lower() in _MEDIA and style.closest("noscript") is None
 
 
-def _blocks(css: str) -> Iterator[tuple[str, dict[str, str]]]:
+def _blocks(css: str, signs: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """The blocks that may hide something and hold always: what stands before them, and what they declare."""
     left = _MOST
-    for sign in _SIGNS:
+    for sign in signs:
         done = depth = 0
         here = css.find(sign)
         while here >= 0 and left:
@@ -136,13 +171,18 @@ def _blocks(css: str) -> Iterator[tuple[str, dict[str, str]]]:
             here = css.find(sign, closing)
 
 
-def _hidden_by(declared: Mapping[str, str]) -> tuple[str, ...]:
+def _hidden_by(declared: Mapping[str, str], is_still: bool = True) -> tuple[str, ...]:
     """The names of what hides, if it does."""
     if declared.get("display") == "none":
         return ("display",)
     if declared.get("position") in _ABSENT and hides({name: declared[name] for name in _AWAY if name in declared}):
         return _AWAY
-    return ("font-size",) if "font-size" in declared and hides({"font-size": declared["font-size"]}) else ()
+    for name in ("font-size", "text-indent", *(("opacity", "visibility") if is_still else ())):
+        if name in declared and hides({one: declared[one] for one in (name, *_MOVES) if one in declared}):
+            return (name,)
+    if declared.keys().isdisjoint(_MOVES) and hides({one: declared[one] for one in _SIZES if one in declared}):
+        return _SIZES  # What moves unfolds.
+    return ()
 
 
 def _is_shown(css: str, name: str, names: tuple[str, ...], blocks: dict[int, dict[str, str]]) -> bool:

@@ -199,6 +199,9 @@ def _put_on_line(block: Element) -> None:
     if tag == "li":
         rank = block.attr("value")
         block.insert_before(Text(f"{rank}. " if rank else "- "))
+        box = next(block.iter_elements("input"), None)
+        if box is not None and box.attr("type") == "checkbox":
+            box.replace_with(Text("[ ] " if box.attr("checked") is None else "[x] "))
     if isinstance(after, Text) or (after is not None and after.tag not in _CELL_PARTS):
         block.insert_after(Text(LINE_BREAK))
     block.tag = "span"

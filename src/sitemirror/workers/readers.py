@@ -51,7 +51,7 @@ def read_text(source: Source, _: Wishes) -> Reading:
 
     page = convert_text(source.body, url=source.url, charset=source.charset)
     markdown = page.markdown.encode("utf-8", "replace")
-    return Reading(_digest(markdown), page.title, markdown=markdown)
+    return Reading(_digest(markdown), page.title, markdown=markdown, hidden_texts=page.hidden_texts)
 
 
 def read_css(source: Source, _: Wishes) -> Reading:
