@@ -181,3 +181,20 @@ def test_more_ways_to_name_a_language(attributes: str, language: str) -> None:
 def test_code_that_plug_ins_have_drawn_is_code(html: str) -> None:
     """A box for each line, with or without its number, is one block of code."""
     assert markdown(html) == "```\na\n  b\n```\n"
+
+
+def test_mandoc_ends_the_line_above_an_indented_one_twice() -> None:
+    """Its code has the lines that the manual page has, in the site's own frame too, as on Debian's site."""
+    html = (
+        '<div class="manual-text"><section class="Sh"><h1 class="Sh" id="X">X</h1><p class="Pp">A graph:</p>'
+        "<pre>\n<br/>\n    A---B\n<br/>\n   /\nC</pre><pre><i>git rebase</i> [-i]\n<br/>\n    [--root]</pre>"
+        "</section></div>"
+    )
+    assert (
+        markdown(html) == "# X\n\nA graph:\n\n```\n    A---B\n   /\nC\n```\n\n```\ngit rebase [-i]\n    [--root]\n```\n"
+    )
+
+
+def test_a_break_in_the_code_of_other_pages_is_a_line() -> None:
+    """Only of mandoc's pages is it known that nobody wrote it."""
+    assert markdown("<pre>a\n<br>\n  b</pre>") == "```\na\n\n\n  b\n```\n"
