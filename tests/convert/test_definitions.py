@@ -99,3 +99,26 @@ def test_the_cells_of_a_synopsis_stand_apart() -> None:
         '<table class="Nm"><tr><td><code class="Nm">ls</code></td><td>[<code>-a</code>]</td></tr></table></main></body>'
     )
     assert "`ls [-a]`" in markdown(html)
+
+
+def test_a_type_of_odocs_is_one_block_of_code() -> None:
+    """Older versions have its fields in a table; a variant may have fields of its own."""
+    delimited = '<span class="comment-delim">(*</span><p>One.</p><span class="comment-delim">*)</span>'
+    fields = "".join(
+        f'<tr id="type-t.{name}" class="anchored"><td class="def record field"><a href="#type-t.{name}" class="anchor">'
+        f"</a><code><span>{name} : int;</span></code></td>{remark}</tr>"
+        for name, remark in (("a", f'<td class="def-doc">{delimited}</td>'), ("b", ""))
+    )
+    record = (
+        "<code><span>type t</span><span> = </span><span>{</span></code>"
+        f"<table>{fields}</table><code><span>}}</span></code>"
+    )
+    variant = (
+        "<code><span>type v</span><span> = </span></code><ol><li><code><span>| </span><span>A of {</span></code>"
+        "<ol><li><code><span>x : int;</span></code></li></ol><code><span>}</span></code></li></ol>"
+    )
+    specs = "".join(f'<div class="odoc-spec"><div class="spec type">{one}</div></div>' for one in (record, variant))
+    assert markdown(f'<meta name="generator" content="odoc 2.1.0"><body class="odoc">{specs}', content="auto") == (
+        "```ocaml\ntype t = {\n  a : int; (* One. *)\n  b : int;\n}\n```\n\n"
+        "```ocaml\ntype v =\n  | A of { x : int;}\n```\n"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.convert.pages import markdown
 
 
@@ -25,6 +27,37 @@ def test_org_defines_each_note_in_a_box() -> None:
         '<div class="footpara" role="doc-footnote"><p class="footpara">The note.</p></div></div>'
     )
     assert markdown(html) == "Text[^1].\n\n[^1]: The note.\n"
+
+
+@pytest.mark.parametrize(
+    ("generator", "attributes"),
+    [
+        ("pkgdown 2.0.7", 'data-bs-toggle="popover" data-bs-content'),
+        ("bookdown 0.32 with bs4_book()", 'data-toggle="popover" data-content'),
+    ],
+)
+def test_notes_that_stand_in_their_marks_only(generator: str, attributes: str) -> None:
+    """pkgdown shows a note to who points at its number, and has it nowhere else; its links are those of the page."""
+    note = (
+        "&lt;p&gt;See &lt;a href=&quot;more.html&quot;&gt;more&lt;/a&gt; on &lt;code&gt;row()&lt;/code&gt;.&lt;/p&gt;"
+    )
+    html = (
+        f'<meta name="generator" content="{generator}"><main id="content"><h1>T</h1><p>Text<a class="footnote-ref" '
+        f'tabindex="0" {attributes}="{note}"><sup>1</sup></a>.</p></main>'
+    )
+    assert markdown(html, content="auto") == (
+        "# T\n\nText[^1].\n\n[^1]: See [more](https://example.com/docs/more.html) on `row()`.\n"
+    )
+
+
+def test_notes_in_marks_in_notes_in_marks() -> None:
+    """However deep they are written, one is read: no page can make the converter go down forever."""
+    note = "The end"
+    for _ in range(200):
+        quoted = note.replace("&", "&amp;").replace('"', "&quot;")
+        note = f'<a class=footnote-ref data-content="{quoted}"><sup>1</sup></a>'
+    html = f'<meta name="generator" content="pkgdown 2.0.7"><main id="main"><h1>T</h1><p>Text {note}</p></main>'
+    assert markdown(html, content="auto") == "# T\n\nText [^1]\n\n[^1]: 1\n"
 
 
 def test_a_year_before_a_reference_is_no_number_of_an_item() -> None:

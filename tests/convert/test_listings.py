@@ -192,3 +192,20 @@ def test_the_blank_beside_the_numbers_of_lines_goes_with_them() -> None:
     )
     html = f'<meta name="generator" content="Doxygen 1.9.4"><h1>T</h1><div class="fragment">{drawn}</div>'
     assert markdown(html) == "# T\n\n```\nint main() {\n  return 0;\n}\n```\n"
+
+
+def test_mandoc_ends_the_line_above_an_indented_one_twice() -> None:
+    """Its code has the lines that the manual page has, in the site's own frame too, as on Debian's site."""
+    html = (
+        '<div class="manual-text"><section class="Sh"><h1 class="Sh" id="X">X</h1><p class="Pp">A graph:</p>'
+        "<pre>\n<br/>\n    A---B\n<br/>\n   /\nC</pre><pre><i>git rebase</i> [-i]\n<br/>\n    [--root]</pre>"
+        "</section></div>"
+    )
+    assert (
+        markdown(html) == "# X\n\nA graph:\n\n```\n    A---B\n   /\nC\n```\n\n```\ngit rebase [-i]\n    [--root]\n```\n"
+    )
+
+
+def test_a_break_in_the_code_of_other_pages_is_a_line() -> None:
+    """Only of mandoc's pages is it known that nobody wrote it."""
+    assert markdown("<pre>a\n<br>\n  b</pre>") == "```\na\n\n\n  b\n```\n"

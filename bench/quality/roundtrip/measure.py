@@ -50,7 +50,8 @@ def sources() -> dict[str, str]:
 def built(generator: Generator, home: Path) -> Iterator[Built]:
     """Our pages as `generator` builds them, for as long as the block lasts."""
     pages = sources()
-    with tempfile.TemporaryDirectory() as scratch:
+    # Beside the generators' packages: Astro fails on a file of theirs that shares no folder with the site's own.
+    with tempfile.TemporaryDirectory(dir=home) as scratch:
         folder = Path(scratch).resolve()
         work, site = folder / "work", folder / "site"
         work.mkdir()

@@ -60,6 +60,16 @@ def part_lines(pre: Element) -> None:
             line.insert_before(Text("\n"))
 
 
+def join_roff(page: Element) -> bool:
+    """Takes out the line ends that mandoc writes above each line of code that is indented, beside the line's own."""
+    for end in page.select("pre br"):
+        before, after = end.previous_sibling, end.next_sibling
+        if isinstance(after, Text) and (before is None or (isinstance(before, Text) and before.data.endswith("\n"))):
+            after.data = after.data.removeprefix("\n")
+            end.decompose()
+    return False
+
+
 def drop_counted(pre: Element) -> None:
     """Takes out what begins each line and counts them, whatever it is called."""
     holder = pre

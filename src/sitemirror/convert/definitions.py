@@ -23,6 +23,9 @@ _NAME: Final = ":is(code, tt)[class*=descname]"  # what is declared, as Sphinx b
 _NOT_IN_A_LIST: Final = "td, th, a"
 _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
 _ROWS: Final = ":scope > tr, :scope > * > tr"
+_VARIANTS: Final = ":is(ol, ul, table)"
+_VARIANT: Final = ":scope > :is(li, tr), :scope > tbody > tr"
+_REMARK: Final = ".def-doc"
 _TEMPLATE: Final = ":scope > td.memTemplParams"
 _NEW_LINE: Final = "\v"
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
@@ -142,6 +145,22 @@ def shape_synopsis(box: Element) -> bool:
         if part.select_one(".funcdef") is not None:
             shape_signature(part)
             part.tag = "p"
+    return True
+
+
+def shape_declaration(box: Element) -> bool:
+    """Makes one code block of a type whose variants or fields have an item or a row each, as odoc writes them."""
+    if box.select_one(f":scope > {_VARIANTS}") is None:
+        return False
+    for word in box.select(f"{_REMARK}, {_REMARK} > *, {_VARIANTS} li, {_VARIANTS} tr"):
+        word.insert_before(Text(" "))
+    lines: list[str] = []
+    for part in box:
+        if isinstance(part, Element):
+            variants = part.select(_VARIANT) if part.matches(_VARIANTS) else ()
+            lines += [f"  {' '.join(one.text.split())}" for one in variants] or [" ".join(part.text.split())]
+    box.tag = "pre"
+    box.set_text("\n".join(filter(None, lines)))
     return True
 
 

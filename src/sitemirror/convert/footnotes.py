@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
-from turbohtml import Element, Text
+from turbohtml import Element, Text, parse
 
 from sitemirror.convert.marks import FIRST_NOTE, footnote, pins, reference
 
@@ -19,6 +19,8 @@ _LABELS: Final = (
 )
 _INSET: Final = ".ltx_note_content"
 _INSET_LABELS: Final = ":scope > :is(.ltx_note_mark, .ltx_tag_note)"
+_POPOVERS: Final = ("data-bs-content", "data-content")  # Bootstrap's
+_UNREAD: Final = "script, style, template"
 _NUMBERED: Final = "h5"
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
 
@@ -101,9 +103,22 @@ def _first(element: Element) -> Element | Text | None:
     return None
 
 
-def take_inset(mark: Element, page: Element) -> Element | None:
+def note_in_popover(mark: Element) -> Element | None:
+    """A note that stands nowhere but in its mark, for who points at it, as pkgdown writes them."""
+    html = next(filter(None, map(mark.attr, _POPOVERS)), None)
+    body = parse(html, positions=False).find("body") if html else None
+    if body is None:
+        return None
+    body.remove(_UNREAD)
+    for name in _POPOVERS:
+        for inner in body.select(f"[{name}]"):
+            del inner.attrs[name]  # Notes in notes in notes could be as deep as a page is long.
+    return Element("div", None, list(body)) if body.text.strip() else None
+
+
+def take_inset(mark: Element, content: Element | None, page: Element) -> Element | None:
     """Takes a note that stands in the text to the end of the page, and leaves a reference; `None` if it is none."""
-    content = mark.select_one(_INSET)
+    content = content or mark.select_one(_INSET)
     number = mark.find("sup")
     if content is None or number is None:
         return None

@@ -15,16 +15,25 @@ from turbohtml import Element, Node, Text
 from sitemirror.convert.admonitions import shape_admonition, shape_undrawn
 from sitemirror.convert.boxed_tables import shape_grid, shape_spoken_table
 from sitemirror.convert.cards import shape_card
+from sitemirror.convert.code_lines import join_roff
 from sitemirror.convert.code_spans import shape_code, shape_output, shape_typed
 from sitemirror.convert.controls import FIELDS, shape_button, shape_control, shape_label
 from sitemirror.convert.definitions import (
+    shape_declaration,
     shape_definitions,
     shape_members,
     shape_pairs,
     shape_signature,
     shape_synopsis,
 )
-from sitemirror.convert.footnotes import is_quoted_note, shape_footnotes, split_headed, split_list, take_inset
+from sitemirror.convert.footnotes import (
+    is_quoted_note,
+    note_in_popover,
+    shape_footnotes,
+    split_headed,
+    split_list,
+    take_inset,
+)
 from sitemirror.convert.formulas import (
     shape_delimited,
     shape_drawn,
@@ -48,7 +57,7 @@ from sitemirror.convert.keys import (
     shape_step,
     shape_within,
 )
-from sitemirror.convert.links import Resolver
+from sitemirror.convert.links import Resolver, make_absolute, tidy_links
 from sitemirror.convert.listings import (
     shape_callouts,
     shape_diagram,
@@ -170,7 +179,11 @@ def _footnotes(element: Element, page: _Page) -> bool:
 
 
 def _inset(mark: Element, page: _Page) -> bool:
-    if (note := take_inset(mark, page.root)) is not None:
+    if (text := note_in_popover(mark)) is not None:
+        tidy_links(text, page.urls)
+        make_absolute(text, page.urls)
+        shape(text, page.urls, page.names)
+    if (note := take_inset(mark, text, page.root)) is not None:
         page.notes.append(note)
     return note is not None
 
@@ -250,6 +263,13 @@ def _signature(element: Element, _: _Page) -> bool:
 
 def _code_block(pre: Element, page: _Page) -> None:
     shape_listing(pre, page.names.languages)
+
+
+def _declaration(box: Element, page: _Page) -> bool:
+    is_code = shape_declaration(box)
+    if is_code:
+        _code_block(box, page)
+    return is_code
 
 
 def _definitions(dl: Element, page: _Page) -> None:
@@ -373,7 +393,9 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "listing": _lines,
     "source": _source,
     "numbered": _numbered,
+    "roff": _alone(join_roff),
     "signature": _signature,
+    "declaration": _declaration,
     "verse": _alone(shape_verse),
     "formula": _alone(shape_drawn),
     "equations": _alone(shape_equations),
