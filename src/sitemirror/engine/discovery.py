@@ -117,7 +117,8 @@ class Discovery:
             if attempt:
                 self._listing.restart(row.id)
             problem = await self._read_once(row)
-            if not (isinstance(problem, Failed) and problem.transient):
+            # Who complains of too many requests was asked again as often as it may be.
+            if not isinstance(problem, Failed) or not problem.transient or problem.status == 429:
                 break
             if attempt < self._session.settings.max_retries:
                 # Not kept for the report: it may well be read yet.
