@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
 import threading
@@ -161,6 +162,29 @@ async def test_assets_are_stored_decoded(site: Site, run: Crawl, copy: Copy) -> 
     assert copy.files["c.js"] == b"let a = 1;" * 100
     assert copy.files["b.tar.gz"] == packed
     assert "<title>Home</title>" in copy.text("index.html")
+
+
+async def test_packed_files_stay_packed(site: Site, run: Crawl, copy: Copy) -> None:
+    """Whether a server says of `a.tar.gz` that it was packed for the way, or packs it once more, it is a gzip file."""
+    packed = gzip.compress(b"many files " * 1000)
+    for path, body, type, encoding in (
+        ("/said.tar.gz", packed, "application/x-tar", "x-gzip"),
+        ("/said.tgz", packed, "application/x-gzip", "gzip"),
+        ("/twice.tar.gz", gzip.compress(packed), "application/gzip", "gzip"),
+        ("/empty.gz", gzip.compress(b"", mtime=0), "text/plain", "gzip"),
+        ("/unnamed.GZ", packed, "", "gzip"),
+        ("/plain.txt", packed, "text/plain", "gzip"),
+        ("/page.gz", gzip.compress(b"<title>Page</title><p>Text"), "text/html", "gzip"),
+    ):
+        site.page(path, body, type=type, headers={"Content-Encoding": encoding})
+        site.fault(path, faults.chunked(7))
+    names = ("said.tar.gz", "said.tgz", "twice.tar.gz", "unnamed.GZ")
+    site.html_page("/", "Home", link(*(f"/{name}" for name in (*names, "empty.gz", "plain.txt", "page.gz"))))
+    await run()
+    assert {name: copy.files[name] for name in names} == dict.fromkeys(names, packed)
+    assert copy.files["empty.gz"] == gzip.compress(b"", mtime=0)
+    assert copy.files["plain.txt"] == b"many files " * 1000
+    assert copy.files["page.gz/index.html"].startswith(b"<title>Page")
 
 
 async def test_first_bytes_that_come_alone(site: Site, run: Crawl, copy: Copy) -> None:

@@ -38,6 +38,16 @@ async def test_a_sitemap_out_of_scope_says_what_keeps_it_out(
     assert hint in (caught.value.hint or "")
 
 
+async def test_a_sitemap_out_of_scope_whose_pages_are_saved(site: Site, out: Path) -> None:
+    """That an earlier run has saved its pages does not make it less clear what keeps them out of this one."""
+    site.sitemap(urls=site.fill(3))
+    site.html_page("/docs/", "Docs", "<p>docs</p>")
+    await mirror(site.url, output=out, rate_limit=0)
+    with pytest.raises(EmptySitemap, match=re.escape("(outside the start path /docs/)")) as caught:
+        await mirror(f"{site.url}/docs/", output=out, rate_limit=0)
+    assert "--whole-site" in (caught.value.hint or "")
+
+
 async def _answer_in_plain_text(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.read(100)
     writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")

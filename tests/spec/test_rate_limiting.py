@@ -113,6 +113,18 @@ async def test_429_response_handling(site: Site, out: Path) -> None:
     assert not (Mirrored.of(site, out).folder / "_failed.log").exists()
 
 
+async def test_429_response_handling_of_sitemaps(site: Site, out: Path) -> None:
+    """429 response handling: a sitemap is asked for no more often than a page, and the others are read."""
+    site.sitemap(urls=site.fill(2))
+    site.robots(f"Sitemap: {site.url}/busy.xml\nSitemap: {site.url}/sitemap.xml\n")
+    site.fault("/busy.xml", faults.status(429))
+
+    report = await mirror(site.url, output=out, clock=JumpingClock(), rate_limit=0, max_retries=2)
+
+    assert (report.status, report.successful) == ("partial", 2)
+    assert site.count("/busy.xml") == 3
+
+
 class Crowd:
     """Three requests at once: the first is refused when the others are there, and those have no answer for long."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
@@ -55,6 +56,7 @@ class Discovery:
         self._robots = robots
         self._checkpoint = checkpoint
         self._violations = 0
+        self._refusals = Counter[str]()  # why entries are out of scope
         self._wanted = 0  # entries in scope, as this command judges it
         self._resumed = listing.listed > 0
         self._misses: list[str] = []
@@ -117,7 +119,8 @@ class Discovery:
             if attempt:
                 self._listing.restart(row.id)
             problem = await self._read_once(row)
-            if not (isinstance(problem, Failed) and problem.transient):
+            # Who complains of too many requests was asked again as often as it may be.
+            if not isinstance(problem, Failed) or not problem.transient or problem.status == 429:
                 break
             if attempt < self._session.settings.max_retries:
                 # Not kept for the report: it may well be read yet.
@@ -243,8 +246,10 @@ class Discovery:
         reason = self._scope.reason(url)
         if not reason:
             self._wanted_here += 1
-        elif reason == DOMAIN_LOCK:
-            self._violation(url)
+        else:
+            self._refusals[reason] += 1
+            if reason == DOMAIN_LOCK:
+                self._violation(url)
         alternates = (
             orjson.dumps(
                 [{"lang": lang, "href": urls.without_credentials(href)} for lang, href in entry.alternates]
@@ -288,7 +293,8 @@ class Discovery:
         if self._found_any():
             return
         if listing.total:
-            reason = listing.main_refusal
+            # Pages that another run has saved are no outsiders in the state.
+            reason = listing.main_refusal or next((name for name, _ in self._refusals.most_common(1)), "")
             shown = f"{reason} {self._scope.folder}" if reason == OUTSIDE_START else reason
             refused = f"none of the {listing.total} URLs in the sitemap is in scope"
             raise EmptySitemap(

@@ -14,6 +14,7 @@ from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
+from sitemirror.fetch.decode import Decoder, FileDecoder
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import LOOK_AT, binary_type, sniff
 from sitemirror.fetch.stream import Stream
@@ -23,6 +24,7 @@ from sitemirror.stopwatch import Stage
 from sitemirror.store.known import Known
 from sitemirror.store.names import ENCODING
 from sitemirror.store.restore import RESCUED
+from sitemirror.urls import parts
 from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
 
 CSS = "text/css"
@@ -118,7 +120,7 @@ class Taker:
     async def _anything(self, known: Known, validators: Validators, turn: Turn) -> Answer | Fetched:
         """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
         stream = self._session.fetcher.stream(
-            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, turn=turn
+            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, turn=turn, kind=_decoder
         )
         async with stream as answer:
             if not isinstance(answer, Stream):
@@ -177,6 +179,12 @@ def _kind(content_type: str) -> str | None:
         return "css" if content_type == CSS else "svg"
     kind = page_kind(content_type)
     return None if kind is None else kind.value
+
+
+def _decoder(head: Head) -> type[Decoder]:
+    """What is read for its links is unpacked whatever its name."""
+    is_packed = parts(head.url).path.lower().endswith((".gz", ".tgz"))
+    return FileDecoder if is_packed and _kind(head.content_type) not in ("html", "css", "svg") else Decoder
 
 
 def _cut_short(url: str, head: Head, error: str) -> Failed | Skipped:

@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractResolver
 from sitemirror.events import Listener, nobody
 from sitemirror.fetch.alarm import Alarms
 from sitemirror.fetch.credentials import Credentials
-from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, UnknownEncoding
+from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
 from sitemirror.fetch.exchange import Exchange, Head
 from sitemirror.fetch.guard import AddressGuard, AddressRefused
 from sitemirror.fetch.lookup import Lookup
@@ -171,6 +171,7 @@ class Fetcher:
         limit: int,
         validators: Validators = Validators(),  # noqa: B008 - frozen
         turn: Turn | None = None,
+        kind: Callable[[Head], type[Decoder]] = lambda _: Decoder,
     ) -> AsyncIterator[Stream | Redirect | NotModified | Failed | Skipped]:
         """Asks for `url` and leaves the body to be read as it comes. For bodies too large to hold."""
         total = self._settings.timeout * STREAM_TIMEOUTS
@@ -180,7 +181,7 @@ class Fetcher:
             return
         try:
             try:
-                decoder = answer.decoder(limit)
+                decoder = answer.decoder(limit, kind(answer.head))
             except UnknownEncoding as error:
                 yield self._failed(url, error)
             else:

@@ -92,6 +92,15 @@ class Decoder:
         return self._through(number + 1, piece)
 
 
+class FileDecoder(Decoder):
+    """For what is saved under a name that says it is packed: `a.tar.gz` stays so."""
+
+    def __init__(self, content_encoding: str | None, *, limit: int) -> None:
+        super().__init__(content_encoding, limit=limit)
+        if _names(content_encoding) in (["gzip"], ["x-gzip"]):
+            self._layers = [_PackedFile(self._layers[0])]
+
+
 def _names(content_encoding: str | None) -> list[str]:
     names = [name.strip().lower() for name in (content_encoding or "").split(",")]
     names = [name for name in names if name not in _PLAIN and not _is_charset(name)]
@@ -281,6 +290,42 @@ class _Unmarked:
             yield from self._try(self._layer.feed(self._head))
         if self._layer is not None:
             yield from self._try(self._layer.finish())
+
+
+class _PackedFile:
+    """gzip that is taken off only where the file inside is packed as well.
+
+    Of `a.tar.gz` some servers say that it is a tar file, packed for the way; others do pack it for the way once more.
+    """
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer: Layer | None = layer  # None: the file is as it should be
+        self._held = b""
+        self._doubtful = True
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._doubtful:
+            data, self._held = self._held + data, b""
+            try:
+                inside = zlib.decompressobj(wbits=31).decompress(data, len(_GZIP_MAGIC))
+            except zlib.error:
+                inside = data
+            if len(inside) < len(_GZIP_MAGIC) and len(data) < STEP:
+                self._held = data
+                return
+            self._doubtful = False
+            if inside != _GZIP_MAGIC:
+                self._layer = None
+        if self._layer is None:
+            yield data
+        else:
+            yield from self._layer.feed(data)
+
+    def finish(self) -> Iterator[bytes]:
+        if self._doubtful:
+            yield self._held
+        elif self._layer is not None:
+            yield from self._layer.finish()
 
 
 def _inflated(stream: zlib._Decompress, data: bytes, name: str) -> Iterator[bytes]:

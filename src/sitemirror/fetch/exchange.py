@@ -48,13 +48,13 @@ class Exchange:
         found = [_text(value) for name, value in self._response.raw_headers if name.lower() == b"location"]
         return list(dict.fromkeys(found))
 
-    def decoder(self, limit: int) -> Decoder:
+    def decoder(self, limit: int, kind: type[Decoder] = Decoder) -> Decoder:
         """Raises `UnknownEncoding` before anything is read."""
         travelling = self.head.headers.get("transfer-encoding", "chunked").strip().lower()
         if travelling not in ("chunked", "identity"):
             # We asked for no other. The parser passes what it does not know as it is, framing and all.
             raise UnknownEncoding(f"transfer encoding {travelling}")
-        return Decoder(self.head.headers.get("content-encoding"), limit=limit)
+        return kind(self.head.headers.get("content-encoding"), limit=limit)
 
     def at_once(self, limit: int) -> bytes | None:
         """The decoded body, if all of it is there by now; a small page's mostly comes with its head."""
