@@ -110,6 +110,35 @@ async def test_no_post_process_keeps_bytes_as_received(site: Site, run: Crawl, c
     assert b"url(i.png)" in copy.files["s.css"]
 
 
+@pytest.mark.parametrize("again", ["update", "re_download_all"])
+@pytest.mark.parametrize("format", ["html", "both"])
+@pytest.mark.parametrize("state", ["kept", "lost"])
+async def test_no_post_process_brings_back_what_was_rewritten(
+    site: Site, run: Crawl, copy: Copy, format: str, again: str, state: str
+) -> None:
+    """What is sent again is kept as received, though its content is that of a copy whose links were made local; that
+    is no change of the page, and a later run may make them local once more."""
+    sent = {"index.html": b'<a href="/a">a</a><link rel=stylesheet href=/s.css>', "s.css": b"p{background:url(/i.png)}"}
+    site.page("/", sent["index.html"])
+    site.html_page("/a", "A", "<p>a</p>")
+    site.page("/s.css", sent["s.css"], type="text/css")
+    site.page("/i.png", b"i", type="image/png")
+    await run(format=format)
+    local = copy.files
+    assert all(local[name] != data for name, data in sent.items())
+    if state == "lost":
+        (copy.folder / "_state.sqlite3").unlink()
+
+    report = await run(format=format, post_process=False, **{again: True})
+
+    assert {name: copy.files[name] for name in sent} == sent
+    assert report.new == 0
+    assert state == "lost" or report.changed == 0
+    assert verify(copy.folder).problems == ()
+    await run(format=format)
+    assert copy.files == local
+
+
 async def test_a_page_saved_later_is_linked_from_pages_made_local_earlier(site: Site, run: Crawl, copy: Copy) -> None:
     """First the link leads to the site, and once the page is there to its file; one that never comes stays."""
     site.html_page("/", "Home", link("/late#frag", "/never"))

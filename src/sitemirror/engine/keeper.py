@@ -183,7 +183,8 @@ class Keeper:
         received, fold = sha256(data).hexdigest(), fold_key(wanted)
         saved_at = self._home_of(known, wanted, kind)
         path = saved_at or self._place(known.url, wanted, fold)
-        if known.sha256 and received == self._before(known) and self._is_intact(path, known.sha256):
+        is_meant = path != known.html_path or not self._was_rewritten(known)
+        if is_meant and known.sha256 and received == self._before(known) and self._is_intact(path, known.sha256):
             # The bytes on disk may have had their links made local since.
             self._tree.touch(path, self._session.clock.now().timestamp())
             size, local_at = self._size(path), known.local_at or ""
@@ -201,6 +202,10 @@ class Keeper:
                 self._tree.write(path, data)
         self._remember_folder(path)
         return _OnDisk(path, wanted, fold, len(data), received, received, changed=received != self._before(known))
+
+    def _was_rewritten(self, known: Known) -> bool:
+        """Whether the links of a page's HTML were made local by an earlier run, where this one keeps every byte."""
+        return bool(known.local_at) and not self._session.settings.post_process
 
     def _is_intact(self, path: str, digest: str) -> bool:
         """Whether a file is there and says what it said when it was written: somebody may have cut or edited it."""
@@ -224,7 +229,7 @@ class Keeper:
         received = sha256(html).hexdigest()
         received_before = (known.received or "").rpartition(_AND)[2]
         before = known.html_sha256 if received == received_before and known.html_path == path else None
-        same = before is not None and self._is_intact(path, before)
+        same = before is not None and not self._was_rewritten(known) and self._is_intact(path, before)
         if not same:
             with self._session.watch.working(Stage.SAVING):
                 self._tree.write(path, html)

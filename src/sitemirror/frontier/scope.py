@@ -18,6 +18,8 @@ NOT_INCLUDED: Final = "not matched by --include-path"
 EXCLUDED: Final = "matched by --exclude-path"
 ROBOTS: Final = "disallowed by robots.txt"
 
+_ESCAPE: Final = re.compile("%[0-9a-fA-F]{2}")
+
 
 class Scope:
     """What one run may fetch. `folder` is the start path's folder ("/" for the whole site)."""
@@ -26,8 +28,8 @@ class Scope:
         self.folder = folder if not settings.whole_site else "/"
         self._lock = settings.domain_lock
         self._domain = registrable_domain(urls.parts(start_url).host)
-        self._include = [re.compile(translate(glob)) for glob in settings.include_path]
-        self._exclude = [re.compile(translate(glob)) for glob in settings.exclude_path]
+        self._include = [re.compile(translate(_one_case(glob))) for glob in settings.include_path]
+        self._exclude = [re.compile(translate(_one_case(glob))) for glob in settings.exclude_path]
         self._any_path = self.folder == "/" and not self._include and not self._exclude
         self._origins: dict[str, bool] = {}
 
@@ -50,7 +52,7 @@ class Scope:
         if self.folder != "/" and not (path.startswith(self.folder) or path == self.folder[:-1]):
             return OUTSIDE_START
         # As the URL spells it, and as the outline shows it and people type it.
-        spellings = (path, urls.decoded(path)) if "%" in path else (path,)
+        spellings = (_one_case(path), urls.decoded(path)) if "%" in path else (path,)
         if self._include and not _any_matches(self._include, spellings):
             return NOT_INCLUDED
         if _any_matches(self._exclude, spellings):
@@ -65,6 +67,11 @@ class Scope:
         """Changes when the same URL could get another answer."""
         globs = [[glob.pattern for glob in group] for group in (self._include, self._exclude)]
         return repr((self.folder, self._lock and self._domain, globs))
+
+
+def _one_case(text: str) -> str:
+    """`%c3%a9` and `%C3%A9` are the same character: sites write one, browsers show the other."""
+    return _ESCAPE.sub(lambda escape: escape[0].upper(), text)
 
 
 def _any_matches(globs: list[re.Pattern[str]], spellings: tuple[str, ...]) -> bool:
