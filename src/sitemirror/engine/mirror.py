@@ -235,7 +235,7 @@ class Mirror:
         self._visitor.not_new.update(lost)
         self._visitor.to_compare += len(halves)
         if files := len(lost) + len(halves):
-            self._session.warn(f"{counted(files, 'file')} deleted since the last run; fetched again")
+            self._session.warn(f"{counted(files, 'file')} deleted or emptied since the last run; fetched again")
 
     def _warn_again(self) -> None:
         """What was wrong with sitemaps that were read before an interruption is what the run's result still lacks."""

@@ -366,11 +366,21 @@ class Visitor:
         return Result(skipped=True)
 
     def give_up(self, known: Known, failure: Failed) -> str:
-        """The last word on a failure, for now: the next run tries again. Gives the name that it is told under."""
-        names = self._keeper.failed(known, failure)
-        for name in names:
+        """The last word on a failure, for now: the next run tries again. Gives the name that it is told under.
+
+        Copies whose pages have moved there are told of as well, and alone where nobody has asked for anything else.
+        """
+        copies = [each for each in self._let_down.get(known.id, ()) if self._is_still_old(each)]
+        told_by: list[str] = []
+        if not copies or known.run or self._ledger.listed_names(known) != [(known.id, known.url)]:
+            told_by = self._keeper.failed(known, failure)
+        for name in told_by:
             self._session.emit(PageFailed(name, told(failure.reason, known.url if name != known.url else None)))
-        return names[0]
+        for copy in copies:
+            reason = self._ledger.reason_of(copy.id)
+            told_by += self._keeper.failed(copy, Failed(copy.url, reason, transient=False))
+            self._session.emit(PageFailed(copy.url, reason))
+        return told_by[0]
 
     def put_off(self, known: Known, failure: Failed) -> None:
         """Says of a failure that it is not the last word."""
