@@ -11,7 +11,8 @@ from sitemirror.store.state import State
 
 # Pages first: of a million URLs few may be saved. What only `_processed.txt` names is done by its word, file or not.
 _SAVED: Final = f"""
-SELECT page.id, page.path, page.size, page.html_path, page.html_size, coalesce(page.error, '') FROM page CROSS JOIN url ON url.id = page.id
+SELECT page.id, page.path, page.size, page.html_path, page.html_size, coalesce(page.error, '')
+FROM page CROSS JOIN url ON url.id = page.id
 WHERE url.status = {Row.SAVED} AND page.fetched_at != ''
 """
 
