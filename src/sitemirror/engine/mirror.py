@@ -23,7 +23,6 @@ from sitemirror.engine.workspace import INDEX_FILE, STATE_FILE, Workspace, open_
 from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
-from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Phase
@@ -211,8 +210,7 @@ class Mirror:
             self._space.state.save_run(self._run)
         if self._resumed:
             self._warn_again()
-        for url in self._follow.judge_again():
-            self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
+        self._follow.judge_again()
         if not (self._settings.update or self._settings.re_download_all):  # which look at every file themselves
             self._fetch_deleted()
         reopen_names(self._space.state, self._run)

@@ -274,7 +274,6 @@ class Visitor:
         for each in lost:
             if each not in told:
                 self._ledger.redirected(each.id, told[0].id, self._session.now())
-                self._keeper.forget_placeholders(each)
         for each, failure in failures[1:]:  # when none of them leads to another any more
             self.give_up(each, failure)
         return Result(failure=failures[0][1], known=told[0])
@@ -285,7 +284,7 @@ class Visitor:
             self._leads[known.id] = target.id
             return
         self._ledger.redirected(known.id, target.id, self._session.now(), transient=redirect.status in _FOR_NOW)
-        self._keeper.forget_placeholders(known)
+        self._keeper.forget_placeholder(known)
 
     def _led_by(self, known: Known) -> list[Known]:
         """The copies whose fate is no longer that of `known`, which leads elsewhere; its own is one of them."""

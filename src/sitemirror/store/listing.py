@@ -255,7 +255,7 @@ class Listing:
             )
 
     def keep_linked(self) -> None:
-        """What listed pages link to, and no sitemap ever named, is not gone: pictures, styles, what those need in turn.
+        """What listed pages link to, and no sitemap names, is not gone: pictures, styles, what those need in turn.
 
         A page that has not changed is not read, so its links are those of the last time.
         """
@@ -264,6 +264,7 @@ class Listing:
                 f"""
                 {_KEPT.format(roots="1")}
                 UPDATE url SET run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE run END,
+                  sitemap = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 0 ELSE sitemap END,
                   status = CASE
                   WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
                   ELSE status END
