@@ -24,7 +24,7 @@ async def test_a_repeated_run_fetches_what_was_deleted(site: Site, run: Mirror, 
     report = await run(max_pages=1)
     assert [site.count(path) for path in paths] == [0, 1, 0, 1, 0, 0]
     assert (report.status, report.successful, report.new) == ("ok", 6, 0)
-    assert report.warnings == ("2 files deleted since the last run; fetched again",)
+    assert report.warnings == ("2 files deleted or emptied since the last run; fetched again",)
     assert copy.files == before
     assert verify(copy.folder).status is RunStatus.OK
 
@@ -48,8 +48,32 @@ async def test_a_repeated_run_fetches_one_of_two_files(
     report = await run(format="both", links=links)
     assert [site.count(path) for path in paths] == [0, 1]
     assert (report.status, report.successful, report.new) == ("ok", 2, 0)
-    assert report.warnings == ("1 file deleted since the last run; fetched again",)
+    assert report.warnings == ("1 file deleted or emptied since the last run; fetched again",)
     assert missing.read_bytes() == before
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_a_repeated_run_fetches_what_is_empty(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A file without a byte is no page, unless the site's own has none; nor does it stay where none is to be had."""
+    paths = site.fill(3, etag="1")
+    site.page("/nothing.css", b"", type="text/css")
+    site.html_page("/page/0001", "One", '<link rel="stylesheet" href="/nothing.css"><p>one</p>')
+    site.sitemap(urls=paths)
+    await run(format=format)
+    ending = "md" if format == "markdown" else "html"
+    emptied = [copy.folder / f"page/000{number}/index.{ending}" for number in (2, 3)]
+    before = emptied[0].read_bytes()
+    for file in emptied:
+        file.write_bytes(b"")
+    if format != "both":
+        site.remove("/page/0003")
+    site.clear_log()
+    report = await run(format=format)
+    assert [site.count(path) for path in (*paths, "/nothing.css")] == [0, 1, 1, 0]
+    assert "2 files deleted or emptied since the last run; fetched again" in report.warnings
+    assert report.failed == (format != "both")
+    assert emptied[0].read_bytes() == before
     assert verify(copy.folder).status is RunStatus.OK
 
 
@@ -116,7 +140,7 @@ async def test_what_comes_back_as_it_was_has_not_changed(
         deleted.append(copy.folder / "c/index.html")
     for path in deleted:
         path.unlink()
-    site.html_page("/b", "b", "<p>another b</p>")
+    site.html_page("/b", "b", '<p>another b</p><img src="/b.png">')
     report = await run(format=format, update=update)
     assert (report.status, report.successful, report.new, report.changed) == ("ok", first.successful, 0, 1)
     assert all(path.is_file() for path in deleted)

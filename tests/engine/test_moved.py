@@ -345,3 +345,17 @@ async def test_what_moves_to_a_twin_shares_the_fate_of_the_twin(
     else:
         assert sorted(copy.pages["/a"]["aliases"]) == [f"{site.url}/a/", f"{site.url}/c"]
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("on_error", ["skip", "retry"])
+async def test_the_log_names_the_page_that_was_asked_for(site: Site, run: Mirror, copy: Copy, on_error: str) -> None:
+    """A copy whose page has moved to what cannot be had is told under its own name, not under that of the other."""
+    site.sitemap(urls=site.fill(2, etag="1"))
+    await run()
+    site.redirect("/page/0001", "/new")
+    site.fault("/new", status(500))
+    await run(update=True, max_retries=1, on_error=on_error)
+    lines = [line.split("\t")[1:] for line in copy.text("_failed.log").splitlines()]
+    reason = copy.pages["/page/0001"]["refresh_error"]
+    assert lines == [[f"{site.url}/page/0001", reason]]
+    assert verify(copy.folder).status is RunStatus.OK

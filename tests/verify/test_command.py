@@ -60,6 +60,8 @@ def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_cli: RunCli) -> 
         "hint: the command that made the mirror, with --re-download-all, writes changed files anew"
         in run_cli("verify", copy.folder).stderr
     )
+    (copy.folder / "index.md").unlink()
+    assert "--re-download-all, fetches missing pages again and writes changed" in (copy.verify().hint or "")
 
 
 def test_dead_links_of_an_interrupted_run_are_mended_by_its_end(mirrored: Mirrored) -> None:

@@ -63,6 +63,8 @@ class Findings:
         """What to do about it."""
         if not self.complete and self.kinds and self.kinds <= _MENDED_BY_THE_END:
             return _HINTS[0][1]
+        if {ProblemKind.MISSING, ProblemKind.CHANGED} <= self.kinds and ProblemKind.UNFINISHED not in self.kinds:
+            return f"{_THE_COMMAND}, with --re-download-all, fetches missing pages again and writes changed files anew"
         return next((hint for kinds, hint in _HINTS if not self.kinds.isdisjoint(kinds)), None)
 
     def warn(self, message: str) -> None:

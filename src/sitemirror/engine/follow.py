@@ -53,11 +53,8 @@ class Follow:
             for url in book.accepted_queries():
                 self._traps.accept(url)
 
-    def judge_again(self) -> list[str]:
-        """Judges anew, by this run's settings, what earlier runs left or cut. No page is read for it.
-
-        Gives the URLs that had been asked for, and may be again.
-        """
+    def judge_again(self) -> None:
+        """Judges anew, by this run's settings, what earlier runs left or cut. No page is read for it."""
         self._ledger.within_batch()
         if self._plan.follows_links:
             for waiting in self._book.undecided():
@@ -69,13 +66,10 @@ class Follow:
                 if waiting.is_out and self._is_needed(waiting):
                     self._book.rejudge(waiting.id, "")
         again = self._book.outgrown(TOO_LARGE, self._settings.max_file_bytes)
-        again += [
-            (id, url) for id, url, reason in self._book.skipped(REDIRECTS_OUT) if not self._still_out(url, reason)
-        ]
-        for id, _ in again:
+        again += [id for id, url, reason in self._book.skipped(REDIRECTS_OUT) if not self._still_out(url, reason)]
+        for id in again:
             self._book.rejudge(id, "")
         self._ledger.commit()
-        return [url for _, url in again]
 
     def _is_needed(self, waiting: Undecided) -> bool:
         """Whether it is a file that a page by sitemaps needs, and may be fetched now: other links are a step away."""

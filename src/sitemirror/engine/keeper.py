@@ -98,7 +98,7 @@ class Keeper:
 
     def keep(self, known: Known, taken: Taken, names: Iterable[str] = ()) -> Kept:
         """Saves what was taken of a URL, to which `names` lead. Equal bytes are left alone, but count as seen today."""
-        reading, names = taken.reading, tuple(names)
+        reading = taken.reading
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
         if taken.asset is not None:
@@ -121,7 +121,6 @@ class Keeper:
         if left is not None:
             self._ledger.commit()
             self.finish_removal()
-        self.forget_placeholders(known, names)
         return Kept(file.path, file.size, file.changed)
 
     def _row(self, file: _OnDisk, taken: Taken) -> SavedPage:
@@ -395,13 +394,9 @@ class Keeper:
         for id, _ in names:
             if id != known.id:
                 self._ledger.tried(id)
-        if known.attempts and all(id != known.id for id, _ in names):  # It had a placeholder of its own once.
-            self._absences.forget(known.url)
         return [(url, None if id == known.id else known.url) for id, url in names]
 
-    def forget_placeholders(self, known: Known, names: Iterable[str] = ()) -> None:
-        """Removes the placeholders of a URL that is no failure any more, and of the `names` that lead to it."""
+    def forget_placeholder(self, known: Known) -> None:
+        """Removes the placeholder of a URL that is no failure any more: one that leads to a failure would be kept."""
         if known.attempts or known.status is Row.SKIPPED or known.size is not None:
             self._absences.forget(known.url)
-        for name in names:
-            self._absences.forget(name)

@@ -24,7 +24,6 @@ from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.file_names import CHECKPOINT, FAILED_LOG, MANIFEST, MIRROR_INDEX
-from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Phase
@@ -212,8 +211,7 @@ class Mirror:
             self._space.state.save_run(self._run)
         if self._resumed:
             self._warn_again()
-        for url in self._follow.judge_again():
-            self._space.tree.remove(self._space.file(f"_skipped/{placeholder_name(url)}"))
+        self._follow.judge_again()
         if not self._settings.renews:  # which look at every file themselves
             self._fetch_deleted()
         reopen_names(self._space.state, self._run)
@@ -236,7 +234,7 @@ class Mirror:
         self._visitor.not_new.update(lost)
         self._visitor.to_compare += len(halves)
         if files := len(lost) + len(halves):
-            self._session.warn(f"{counted(files, 'file')} deleted since the last run; fetched again")
+            self._session.warn(f"{counted(files, 'file')} deleted or emptied since the last run; fetched again")
 
     def _warn_again(self) -> None:
         """Repeats the warnings about sitemaps that were read before an interruption: they still hold."""

@@ -274,7 +274,6 @@ class Visitor:
         for each in lost:
             if each not in told:
                 self._ledger.redirected(each.id, told[0].id, self._session.now())
-                self._keeper.forget_placeholders(each)
         for each, failure in failures[1:]:  # when none of them leads to another any more
             self.give_up(each, failure)
         return Result(failure=failures[0][1], known=told[0])
@@ -285,7 +284,7 @@ class Visitor:
             self._leads[known.id] = target.id
             return
         self._ledger.redirected(known.id, target.id, self._session.now(), transient=redirect.status in _FOR_NOW)
-        self._keeper.forget_placeholders(known)
+        self._keeper.forget_placeholder(known)
 
     def _led_by(self, known: Known) -> list[Known]:
         """The copies whose fate is no longer that of `known`, which leads elsewhere; its own is one of them."""
@@ -366,11 +365,21 @@ class Visitor:
         return Result(skipped=True)
 
     def give_up(self, known: Known, failure: Failed) -> str:
-        """Records a failure that this run does not try again. Gives the name that it is told under."""
-        names = self._keeper.failed(known, failure)
-        for name in names:
+        """Records a failure that this run does not try again. Gives the name that it is told under.
+
+        Copies whose pages have moved there are told of as well, and alone where nobody has asked for anything else.
+        """
+        copies = [each for each in self._let_down.get(known.id, ()) if self._is_still_old(each)]
+        told_by: list[str] = []
+        if not copies or known.run or self._ledger.listed_names(known) != [(known.id, known.url)]:
+            told_by = self._keeper.failed(known, failure)
+        for name in told_by:
             self._session.emit(PageFailed(name, told(failure.reason, known.url if name != known.url else None)))
-        return names[0]
+        for copy in copies:
+            reason = self._ledger.reason_of(copy.id)
+            told_by += self._keeper.failed(copy, Failed(copy.url, reason, transient=False))
+            self._session.emit(PageFailed(copy.url, reason))
+        return told_by[0]
 
     def put_off(self, known: Known, failure: Failed) -> None:
         """Tells of a failure that will be tried again."""

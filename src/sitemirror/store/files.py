@@ -185,6 +185,11 @@ class Tree:
         """Whether a file seems to stand at `rel`. Looks as `is_folder` does."""
         return stat.S_ISREG(self._mode(rel))
 
+    def file_size(self, rel: str) -> int | None:
+        """How large the file is that seems to stand at `rel`; `None` where none does."""
+        found = self._look(rel)
+        return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+
     def is_folder(self, rel: str) -> bool:
         """Looks without stepping from folder to folder, since it is asked for every page and nothing is opened."""
         return stat.S_ISDIR(self._mode(rel))

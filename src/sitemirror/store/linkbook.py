@@ -182,12 +182,12 @@ class LinkBook:
         query = f"SELECT id, url, reason FROM url WHERE status = {Row.SKIPPED} AND substr(reason, 1, ?) = ? ORDER BY id"
         return self._db.execute(query, (len(reason), reason)).fetchall()
 
-    def outgrown(self, reason: str, limit: int) -> list[tuple[int, str]]:
-        """(id, url) of what was too large, nobody knows by how much, for the limit of the run before this one."""
+    def outgrown(self, reason: str, limit: int) -> list[int]:
+        """The ids of what was too large, nobody knows by how much, for the limit of the run before this one."""
         before = self._state.get("size limit", 0)
         self._state.put("size limit", limit)
-        query = f"SELECT id, url FROM url WHERE status = {Row.SKIPPED} AND reason = ? AND size IS NULL ORDER BY id"
-        return self._db.execute(query, (reason,)).fetchall() if before < limit else []
+        query = f"SELECT id FROM url WHERE status = {Row.SKIPPED} AND reason = ? AND size IS NULL ORDER BY id"
+        return [id for (id,) in self._db.execute(query, (reason,))] if before < limit else []
 
     def read_later(self, src: int) -> None:
         """Has the page fetched whole when it is next asked for: its links have never been read."""

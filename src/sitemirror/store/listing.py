@@ -253,7 +253,7 @@ class Listing:
             )
 
     def keep_linked(self) -> None:
-        """Counts as still there what listed pages link to and no sitemap ever named: pictures, styles, what those need.
+        """Counts as still there what listed pages link to and no sitemap names: pictures, styles, what those need.
 
         A page that has not changed is not read, so its links are those of the last time.
         """
@@ -262,6 +262,7 @@ class Listing:
                 f"""
                 {_KEPT.format(roots="1")}
                 UPDATE url SET run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE run END,
+                  sitemap = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 0 ELSE sitemap END,
                   status = CASE
                   WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
                   ELSE status END
