@@ -38,6 +38,11 @@ class SitemirrorError(Exception):
         self.hint = hint
         self.report: Report | None = None  # what the run can say of itself in spite of it, for stdout
 
+    @property
+    def advice(self) -> str:
+        """Both in one line, for where it does not end the run."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
 
 class UsageError(SitemirrorError):
     """The command line or the configuration asks for something that cannot be. `more` is what else is wrong."""

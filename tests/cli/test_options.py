@@ -105,3 +105,11 @@ def test_help_is_the_same_wherever_it_is_asked_for(capsys: pytest.CaptureFixture
         out = capsys.readouterr().out.rstrip("\n")
         half = len(out) // 2
         assert out[:half].strip() == out[half:].strip()
+
+
+@pytest.mark.parametrize("columns", ["0", "-5", "", "wide", "1"])
+def test_help_is_drawn_on_any_terminal(run_cli: RunCli, columns: str) -> None:
+    """What COLUMNS says is taken where it is a width, and left where it is none."""
+    done = run_cli("mirror", "--help", env={"COLUMNS": columns})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage: sitemirror mirror" in " ".join(done.stdout.split())

@@ -89,7 +89,7 @@ def test_a_full_disk_behind_stdout_is_one_line_and_a_hint(arguments: list[str]) 
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
     assert done.returncode == 1
     said = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("note: "))
-    assert said.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: ")
+    assert said.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: make room where ")
 
 
 def test_a_sitemap_index_lists_sitemaps(small: Site, run_cli: RunCli) -> None:
@@ -301,3 +301,36 @@ def test_any_timeout_can_be_written_into_the_index(small: Site, out: Path, run_c
     """A timeout that means none at all does not end a crawl at its last step."""
     done = run_cli("crawl", f"{small.url}/page/0001", *FAST, "--timeout", "1e30", "--output", out)
     assert (done.returncode, done.json["status"]) == (0, "ok")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_verify_says_so(
+    site: Site, out: Path, run_cli: RunCli, start_cli: StartCli, number: signal.Signals
+) -> None:
+    """Whichever signal ends it, stdout has the one JSON object, and the exit code tells which."""
+    site.fill(1)
+    site.sitemap()
+    run_cli("mirror", site.url, *FAST, "--output", out)
+    (manifest,) = out.glob("*/_manifest.json")
+    content = json.loads(manifest.read_text())
+    (page,) = content["pages"]
+    # It can only end before these problems have been read, of which no pipe takes all.
+    content["pages"] += [{**page, "url": f"{page['url']}-{each}", "path": f"{each}/{'x' * 90}"} for each in range(3000)]
+    manifest.write_text(json.dumps(content))
+    process = start_cli("verify", out)
+    assert process.stderr is not None
+    process.stderr.readline()
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=40)
+    assert "Traceback" not in stderr
+    assert (process.returncode, json.loads(stdout)["status"]) == (128 + number, "interrupted")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell that can close streams is needed")
+def test_no_stdin_is_told(tmp_path: Path) -> None:
+    """A page that should come from a stream that is closed."""
+    program = f'exec "{sys.executable}" -m sitemirror convert - <&-'
+    done = subprocess.run(["sh", "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "sitemirror: error: stdin is closed\nhint: give a page there, or name a file\n"

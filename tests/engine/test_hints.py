@@ -107,3 +107,28 @@ def test_a_folder_that_cannot_be_made_is_no_fault_of_the_disk(site: Site, run_cl
     done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", "/proc/x")
     assert done.json["error"] == "/proc/x cannot be the output folder: no folder can be made there"
     assert done.json["hint"] == "choose another --output"
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("<html><p>no", ": HTML page instead of a sitemap; its URLs are missing here, and the next run reads it again"),
+        ("{start}<url>", "no element found; what follows is missing here, and the next run reads it again"),
+        ("{start}<url></url></urlset>", ": 1 entry without a URL; all else in it was taken"),
+        (
+            "{start}</urlset><!--" + " " * 3000 + "-->",
+            ": exceeds size limit; what follows is missing here: allow more with --max-sitemap-size",
+        ),
+    ],
+)
+async def test_a_broken_sitemap_says_what_it_costs(site: Site, out: Path, body: str, what: str) -> None:
+    """A warning tells what is missing because of it, and what can be done."""
+    good = f"{site.url}{site.fill(1)[0]}"
+    start = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{good}</loc></url>'
+    site.page("/broken.xml", body.format(start=start), type="application/xml")
+    site.sitemap("/good.xml", [good])
+    site.sitemap_index("/sitemap.xml", [f"{site.url}/good.xml", f"{site.url}/broken.xml"])
+    report = await mirror(site.url, output=out, rate_limit=0, max_sitemap_size=0.002)
+    (warning,) = report.warnings
+    assert warning.startswith(f"sitemap {site.url}/broken.xml: ")
+    assert warning.endswith(what)

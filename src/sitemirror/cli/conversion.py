@@ -59,6 +59,8 @@ def _source(target: str, base: str | None, settings: Settings) -> Source:
     if not target:
         raise UsageError("no file and no URL is named", hint="give one, or - for standard input")
     if target == _STDIN:
+        if sys.stdin is None:
+            raise UsageError("stdin is closed", hint="give a page there, or name a file")
         return of_bytes(sys.stdin.buffer.read(), "stdin", url=url)
     return read_file(Path(target), url=url)
 

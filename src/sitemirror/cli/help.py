@@ -141,10 +141,9 @@ def _wrapped(text: str, columns: int) -> list[str]:
 
 
 def _columns(stream: TextIO) -> int:
-    try:
-        return int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        pass
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):  # else it says nothing, as for other programs
+        return int(columns)
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):  # not a terminal, or no file at all

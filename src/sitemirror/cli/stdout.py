@@ -9,13 +9,15 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sitemirror.errors import OutputError
 from sitemirror.text import printable
 
 if TYPE_CHECKING:
     from sitemirror.publish.report import Report
+
+_ON_DISK: Final = "the files on disk are complete"
 
 
 def prepare() -> None:
@@ -39,7 +41,7 @@ def give_up() -> None:
 
 def print_report(report: Report) -> None:
     """The one JSON object that a run ends with."""
-    _write(report.to_json() + "\n")
+    _write(report.to_json() + "\n", _ON_DISK)
 
 
 def print_object(members: Mapping[str, object]) -> None:
@@ -72,22 +74,20 @@ def print_file(path: Path) -> None:
     with path.open(encoding="utf-8", newline="\n") as lines:
         if sys.stdout.isatty():
             for line in lines:
-                _write(printable(line.rstrip("\n")) + "\n")
+                _write(printable(line.rstrip("\n")) + "\n", _ON_DISK)
         else:
             while chunk := lines.read(65_536):
-                _write(chunk)
+                _write(chunk, _ON_DISK)
 
 
-def _write(text: str) -> None:
+def _write(text: str, hint: str = "make room where stdout leads, or let it lead elsewhere") -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
         give_up()
         if not _reader_has_gone(error):
-            raise OutputError(
-                f"cannot write to stdout: {error.strerror}", hint="the files on disk are complete"
-            ) from error
+            raise OutputError(f"cannot write to stdout: {error.strerror}", hint=hint) from error
 
 
 def _reader_has_gone(error: OSError) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from sitemirror.cli import stdout
 from sitemirror.cli.complaints import complain
@@ -12,20 +16,19 @@ from sitemirror.publish.report import RunStatus, VerifyProblem, VerifyReport
 from sitemirror.settings import Settings
 from sitemirror.text import counted, printable
 
-_INTERRUPTED = 130
-
 
 def run_verify(folder: Path, settings: Settings, program: str) -> int:
     """The exit code, after everything has been said."""
     from sitemirror import api
 
     try:
-        report = api.verify(folder, on_problem=None if settings.quiet else _tell)
-    except KeyboardInterrupt:
+        with _interruptible():
+            report = api.verify(folder, on_problem=None if settings.quiet else _tell)
+    except KeyboardInterrupt as interrupt:
         stdout.print_object(
             {"status": RunStatus.INTERRUPTED.value, "command": "verify", "folder": printable(str(folder))}
         )
-        return _INTERRUPTED
+        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
     stdout.print_report(report)
     if not settings.quiet:
         _say(*(f"note: {warning}" for warning in report.warnings), _summary(report))
@@ -33,6 +36,25 @@ def run_verify(folder: Path, settings: Settings, program: str) -> int:
         complain(report.error or "", report.hint or "", program=program)
         return 1
     return 0
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Other signals that ask for the end are like Ctrl+C: nothing is written here that could be left half done."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise KeyboardInterrupt(number)
+
+    before = {
+        number: signal.signal(number, end)
+        for name in ("SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) is signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _tell(problem: VerifyProblem) -> None:

@@ -20,7 +20,18 @@ from sitemirror.errors import EmptySitemap, NoSitemap
 from sitemirror.events import PageSkipped, SitemapRead, Warned
 from sitemirror.fetch.stream import Stream
 from sitemirror.frontier.scope import DOMAIN_LOCK, EXCLUDED, NOT_INCLUDED, OUTSIDE_START, Scope
-from sitemirror.model import Entry, Failed, Fetched, Lane, NotModified, Problem, Redirect, SitemapRef, Skipped
+from sitemirror.model import (
+    TOO_LARGE,
+    Entry,
+    Failed,
+    Fetched,
+    Lane,
+    NotModified,
+    Problem,
+    Redirect,
+    SitemapRef,
+    Skipped,
+)
 from sitemirror.store.intake import Listed
 from sitemirror.store.listing import Listing, SitemapRow
 from sitemirror.text import printable
@@ -136,7 +147,17 @@ class Discovery:
         self._checkpoint()
         self._session.emit(SitemapRead(row.url, self._count - self._children, error or "", self._children))
         if error:
-            self._session.warn(f"sitemap {row.url}: {error}")
+            self._session.warn(f"sitemap {row.url}: {error}{self._next_step(problem, error)}")
+
+    def _next_step(self, problem: Failed | str | None, error: str) -> str:
+        """What is said behind a sitemap's fault: what it costs, and what can be done."""
+        if TOO_LARGE in error:
+            return "; what follows is missing here: allow more with --max-sitemap-size"
+        if isinstance(problem, Failed):
+            return "; its URLs are missing here, and the next run reads it again"
+        if self._cut:
+            return "; what follows is missing here, and the next run reads it again"
+        return "; all else in it was taken" if self._count else ""
 
     async def _read_once(self, row: SitemapRow) -> Failed | str | None:
         """None, or what was wrong: `Failed` when reading it again may help, text when all that is readable was read."""
@@ -262,7 +283,10 @@ class Discovery:
     def _violation(self, url: str) -> None:
         self._violations += 1
         if self._violations <= _NAMED_VIOLATIONS:
-            self._session.warn(f"security: domain lock violation: {url} is on another domain and is not fetched")
+            self._session.warn(
+                f"security: domain lock violation: {url} is on another domain and is not fetched "
+                "(--no-domain-lock allows it)"
+            )
         else:
             self._session.emit(PageSkipped(url, DOMAIN_LOCK))
 

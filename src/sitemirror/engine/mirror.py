@@ -269,7 +269,7 @@ class Mirror:
         try:
             await in_thread(partial(self._notes.write_last, outcome.counts))
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
-            self._session.warn(f"the checkpoint could not be written: {refusal.message}")
+            self._session.warn(f"the checkpoint could not be written: {refusal.advice}")
         counts = outcome.counts
         unseen = self._tally.total - self._tally.processed - counts.not_reached
         if unseen > 0 and status is not RunStatus.OK and self._settings.renews:

@@ -99,11 +99,11 @@ async def publish(
     try:
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
     except OutputError as error:
-        session.warn(f"the last pages may not survive a power cut: {error.message}")
+        session.warn(f"the last pages may not survive a power cut: {error.advice}")
     try:
         Absences(tree, space.home).settle(survey, ledger)
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
-        session.warn(f"some placeholders could not be written: {error.message}")
+        session.warn(f"some placeholders could not be written: {error.advice}")
     counts = survey.counts()
     long_since = survey.redirected_since(stamp(session.clock.now() - FOR_NOW_AT_MOST))
     if long_since:
@@ -244,7 +244,7 @@ class _Writer:
                     not_reached=self.survey.not_reached(),
                 )
         except OutputError as error:
-            self.session.warn(f"the manifest could not be written: {error.message}")
+            self.session.warn(f"the manifest could not be written: {error.advice}")
             return None
         return str(self.tree.root / name)
 
@@ -262,7 +262,7 @@ class _Writer:
                     assets=self.counts.assets,
                 )
         except OutputError as error:
-            self.session.warn(f"the contents could not be written: {error.message}")
+            self.session.warn(f"the contents could not be written: {error.advice}")
             return None
         return str(self.tree.root / name)
 
@@ -273,7 +273,7 @@ class _Writer:
             with self.session.watch.working(Stage.PUBLISHING):
                 return write_index(self.session, self.space, self.tree, self.run)
         except OutputError as error:
-            self.session.warn(f"the mirror index could not be written: {error.message}")
+            self.session.warn(f"the mirror index could not be written: {error.advice}")
             return None
 
     def _failures(self) -> Iterator[FailureRow]:

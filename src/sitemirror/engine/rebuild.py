@@ -198,7 +198,8 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
     except (ManifestUnreadable, OSError) as error:
         session.warn(f"{name} cannot be read ({error}); going by _processed.txt and the files")
     if damaged:
-        session.warn(f"{damaged} entries of {name} could not be understood")
+        entries = "1 entry" if damaged == 1 else f"{damaged:,} entries"
+        session.warn(f"{entries} of {name} could not be understood; going by _processed.txt and the files")
     return told
 
 
