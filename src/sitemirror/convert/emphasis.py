@@ -82,23 +82,14 @@ def _emphasis_around(br: Element) -> Element | None:
 
 
 def unnest(element: Element) -> int:
-    """Takes emphasis out that is the third around its text, and shows no more than the first does. The number."""
+    """Takes emphasis out that is the third around its text, and shows no more than one around it does. The number."""
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)])
-
-
-def untangle(element: Element) -> int:
-    """The same where the second is of the other kind: beside a tag, signs would close what is around it. The number."""
-    return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and _is_other(part)])
 
 
 def _unwrap(parts: list[Element]) -> int:
     for part in parts:
         part.unwrap()
     return len(parts)
-
-
-def _is_other(part: Element) -> bool:
-    return isinstance(part.parent, Element) and (part.parent.tag in _SLANTED) != (part.tag in _SLANTED)
 
 
 def _bare(element: Element) -> int:
@@ -165,8 +156,17 @@ def _free_spaces(element: Element) -> int:
 
 
 def _is_nested(part: Element) -> bool:
-    between = part.parent
-    around = between.parent if isinstance(between, Element) and between.tag in _EMPHASIS else None
-    return (
-        isinstance(around, Element) and around.tag in _EMPHASIS and (around.tag in _SLANTED) == (part.tag in _SLANTED)
-    )
+    kind = _SLANTED if part.tag in _SLANTED else _STRONG
+    found: list[str] = []
+    around = part.parent
+    if isinstance(around, Element) and around.tag in kind and len(around) == 1 and part.closest("td, th") is None:
+        return False  # the same twice, which Markdown can say; in a cell each line may be a piece of it
+    for _level in range(_MOST):
+        if not isinstance(around, Element) or (
+            around.tag not in _SPLIT and around.tag not in _NEUTRAL and around.tag != "a"
+        ):
+            break
+        if around.tag in _EMPHASIS:
+            found.append(around.tag)
+        around = around.parent
+    return len(found) > 1 and any(tag in kind for tag in found)
