@@ -7,6 +7,8 @@ rendered and converted again is the same.
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Iterator
 from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
@@ -86,6 +88,11 @@ def unnest(element: Element) -> int:
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)])
 
 
+def untangle(element: Element) -> int:
+    """The same but for what is the same twice, which can be said; in a cell each line may be a piece of it."""
+    return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and not _is_twice(part)])
+
+
 def _unwrap(parts: list[Element]) -> int:
     for part in parts:
         part.unwrap()
@@ -157,16 +164,25 @@ def _free_spaces(element: Element) -> int:
 
 def _is_nested(part: Element) -> bool:
     kind = _SLANTED if part.tag in _SLANTED else _STRONG
-    found: list[str] = []
+    found = [around.tag for around in _around(part) if around.tag in _EMPHASIS]
+    return len(found) > 1 and any(tag in kind for tag in found)
+
+
+def _is_twice(part: Element) -> bool:
     around = part.parent
-    if isinstance(around, Element) and around.tag in kind and len(around) == 1 and part.closest("td, th") is None:
-        return False  # the same twice, which Markdown can say; in a cell each line may be a piece of it
+    if not isinstance(around, Element) or len(around) != 1 or (around.tag in _SLANTED) != (part.tag in _SLANTED):
+        return False
+    outermost = deque(_around(part), maxlen=1)[0].parent
+    return not isinstance(outermost, Element) or outermost.tag not in ("td", "th")
+
+
+def _around(part: Element) -> Iterator[Element]:
+    """What is around emphasis on its line, from the inside."""
+    around = part.parent
     for _level in range(_MOST):
         if not isinstance(around, Element) or (
             around.tag not in _SPLIT and around.tag not in _NEUTRAL and around.tag != "a"
         ):
-            break
-        if around.tag in _EMPHASIS:
-            found.append(around.tag)
+            return
+        yield around
         around = around.parent
-    return len(found) > 1 and any(tag in kind for tag in found)

@@ -11,7 +11,7 @@ from turbohtml import Element, Markdown, Text
 from sitemirror.convert.apart import drop_spacing, set_apart
 from sitemirror.convert.bare import drop_bare, drop_first_breaks, drop_last_breaks
 from sitemirror.convert.characters import has_controls, has_smuggled, without_unseen
-from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, spell_out_code, unnest
+from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, spell_out_code, unnest, untangle
 from sitemirror.convert.links import drop_empty_links, strip_targets
 from sitemirror.convert.markdown_code import outside_code, with_plain_spaces, without_blank_lines
 from sitemirror.convert.markdown_escapes import unescaped
@@ -109,7 +109,7 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
         mends += [mend for tag, mend in _MENDS.items() if tag in tags]
     if mend_emphasis in mends:
         # Last line breaks show nothing, but the renderer takes them for what comes next.
-        mends = [drop_last_breaks, unnest, *mends]
+        mends = [drop_last_breaks, untangle, *mends]
     if has_breaks and drop_first_breaks not in mends:
         mends.append(drop_first_breaks)
     if has_definitions:
