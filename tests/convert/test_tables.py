@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.convert.pages import markdown
 
@@ -305,3 +306,18 @@ def test_tasks_in_a_cell_keep_their_ticks() -> None:
     items = "<li><input type=checkbox checked disabled> oars</li><li><input type=checkbox disabled> sail</li>"
     html = f"<table><tr><th>Boat</th></tr><tr><td><ul>{items}</ul></td></tr></table>"
     assert markdown(html) == "| Boat |\n| --- |\n| - [x] oars<br>- [ ] sail |\n"
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<em><em><em>1</em></em>é<em><em>b1</em><em> <em><br></em></em></em></em>",
+        "<em><strong><em><em>.</em></em>y </strong> </em>",
+        "<strong><em><strong><strong>b</strong>a</strong></em>y </strong><br>",
+    ],
+)
+def test_emphasis_in_emphasis_of_a_cell_is_the_same_when_it_is_converted_again(inside: str) -> None:
+    """What is nested three times shows no more than once, and its signs would be read as others."""
+    once = markdown(f"<table><tr><th>h</th></tr><tr><td>{inside}</td></tr></table>")
+    again = markdown(MarkdownIt("commonmark").enable("table").render(once))
+    assert again == once

@@ -7,6 +7,8 @@ rendered and converted again is the same.
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Iterator
 from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
@@ -82,23 +84,19 @@ def _emphasis_around(br: Element) -> Element | None:
 
 
 def unnest(element: Element) -> int:
-    """Takes emphasis out that is the third around its text, and shows no more than the first does. The number."""
+    """Takes emphasis out that is the third around its text, and shows no more than one around it does. The number."""
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)])
 
 
 def untangle(element: Element) -> int:
-    """The same where the second is of the other kind: beside a tag, signs would close what is around it. The number."""
-    return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and _is_other(part)])
+    """The same but for what is the same twice, which can be said; in a cell each line may be a piece of it."""
+    return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and not _is_twice(part)])
 
 
 def _unwrap(parts: list[Element]) -> int:
     for part in parts:
         part.unwrap()
     return len(parts)
-
-
-def _is_other(part: Element) -> bool:
-    return isinstance(part.parent, Element) and (part.parent.tag in _SLANTED) != (part.tag in _SLANTED)
 
 
 def _bare(element: Element) -> int:
@@ -165,8 +163,26 @@ def _free_spaces(element: Element) -> int:
 
 
 def _is_nested(part: Element) -> bool:
-    between = part.parent
-    around = between.parent if isinstance(between, Element) and between.tag in _EMPHASIS else None
-    return (
-        isinstance(around, Element) and around.tag in _EMPHASIS and (around.tag in _SLANTED) == (part.tag in _SLANTED)
-    )
+    kind = _SLANTED if part.tag in _SLANTED else _STRONG
+    found = [around.tag for around in _around(part) if around.tag in _EMPHASIS]
+    return len(found) > 1 and any(tag in kind for tag in found)
+
+
+def _is_twice(part: Element) -> bool:
+    around = part.parent
+    if not isinstance(around, Element) or len(around) != 1 or (around.tag in _SLANTED) != (part.tag in _SLANTED):
+        return False
+    outermost = deque(_around(part), maxlen=1)[0].parent
+    return not isinstance(outermost, Element) or outermost.tag not in ("td", "th")
+
+
+def _around(part: Element) -> Iterator[Element]:
+    """What is around emphasis on its line, from the inside."""
+    around = part.parent
+    for _level in range(_MOST):
+        if not isinstance(around, Element) or (
+            around.tag not in _SPLIT and around.tag not in _NEUTRAL and around.tag != "a"
+        ):
+            return
+        yield around
+        around = around.parent

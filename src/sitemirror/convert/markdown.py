@@ -120,7 +120,9 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
         mends.append(drop_spacing)
     if has_unread and mend_emphasis not in mends:
         mends.append(mend_emphasis)
-    if text.rfind("*_") >= 0 and (_MINGLED(text) or _MINGLED_TAGS(text)):  # twice as fast as from the beginning
+    if (
+        unnest not in mends and text.rfind("*_") >= 0 and (_MINGLED(text) or _MINGLED_TAGS(text))
+    ):  # twice as fast as from the beginning
         mends.append(unnest)
     if shows_nothing or (has_marks and _EMPTY_LINK(text)):
         mends.append(drop_empty_links)
