@@ -209,3 +209,14 @@ def test_mandoc_ends_the_line_above_an_indented_one_twice() -> None:
 def test_a_break_in_the_code_of_other_pages_is_a_line() -> None:
     """Only of mandoc's pages is it known that nobody wrote it."""
     assert markdown("<pre>a\n<br>\n  b</pre>") == "```\na\n\n\n  b\n```\n"
+
+
+def test_the_numbers_of_mysts_code_stand_in_a_code_of_their_own() -> None:
+    """It is numbers alone, and the code beside it has the language."""
+    html = (
+        '<link rel="stylesheet" href="/myst-theme.css"><article class="article"><div class="relative myst-code">'
+        '<div class="myst-code-body hljs"><pre><code style="float:left;user-select:none"><span '
+        'class="react-syntax-highlighter-line-number">1\n</span><span class="react-syntax-highlighter-line-number">2\n'
+        '</span></code><code class="language-python">a = 1\nb = 2</code></pre></div></div></article>'
+    )
+    assert markdown(html, content="auto") == "```python\na = 1\nb = 2\n```\n"

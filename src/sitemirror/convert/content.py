@@ -220,12 +220,20 @@ def _is_content_aside(aside: Element) -> bool:
     names = f"{aside.attr('class') or ''} {aside.attr('id') or ''}"
     if aside.attr("role") in _NOTE_ROLES or _NOTE_CLASS.search(names):
         return True
-    if aside.closest("main, article, [role=main]") is None:
+    if aside.closest("main, article, [role=main]") is None and not _stands_in_text(aside):
         return False
     if _ASIDE_CHROME.search(names) or aside.find("form") is not None:
         return False
     length = len(aside.text)
     return length > 0 and sum(len(anchor.text) for anchor in aside.find_all("a")) <= length * _MAX_LINK_SHARE
+
+
+def _stands_in_text(aside: Element) -> bool:
+    """Whether it stands in a section, beside a paragraph: an author's words, not what a site has beside a page."""
+    return aside.closest("section") is aside.parent is not None and any(
+        next((node.tag for node in nodes if isinstance(node, Element)), None) == "p"
+        for nodes in (aside.previous_siblings, aside.next_siblings)
+    )
 
 
 def _drop_parts(elements: Iterable[Element], generators: Sequence[Generator]) -> None:
