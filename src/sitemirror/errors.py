@@ -44,8 +44,8 @@ class SitemirrorError(Exception):
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
-class UsageError(SitemirrorError):
-    """The command line or the configuration asks for something that cannot be. `more` is what else is wrong."""
+class UsageError(SitemirrorError, ValueError):
+    """The command line, the configuration or a program asks for what cannot be. `more` is what else is wrong."""
 
     exit_code = 2
 

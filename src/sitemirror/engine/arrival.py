@@ -27,6 +27,7 @@ _SITEMAP_TYPES: Final = frozenset(
 )
 # What asking again with GET cannot change.
 _FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused")
+_NOT_THERE: Final = ("HTTP 404", "HTTP 410")
 _SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
 
 
@@ -59,7 +60,7 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
     for _ in range(MAX_HOPS + 1):
         session.check_stop()
         session.pace.patient_with(url)
-        outcome = await _look(session, url)
+        outcome = await _look(session, url, needs_page=gate is not None)
         match outcome:
             case Redirect(location=location):
                 if gate is not None:
@@ -128,10 +129,11 @@ async def check_robots(robots: RobotsBook, url: str) -> None:
         )
 
 
-async def _look(session: Session, url: str) -> Outcome:
-    """HEAD tells all that is needed; servers that refuse it are asked for the page."""
+async def _look(session: Session, url: str, *, needs_page: bool) -> Outcome:
+    """HEAD tells all that is needed; servers that refuse it are asked for the page. Some refuse it by a 404."""
     outcome = await session.fetcher.head(url, lane=Lane.SITEMAP)
-    if isinstance(outcome, Failed) and not any(word in outcome.reason for word in _FINAL):
+    final = _FINAL if needs_page else _FINAL + _NOT_THERE
+    if isinstance(outcome, Failed) and not any(word in outcome.reason for word in final):
         return await session.fetcher.get(url, lane=Lane.SITEMAP, limit=session.settings.max_file_bytes)
     return outcome
 

@@ -280,20 +280,15 @@ class SitesRun(Run[SitesReport]):
 def _of_folder(parts: list[MirrorReport]) -> MirrorReport:
     """One report of a folder, from those of its parts in the order of their ends.
 
-    The last has it all, but counts what an earlier part lacks as out of its own scope.
+    The last has it all, but counts what an earlier part did not come to as out of its own scope.
     """
     *earlier, last = parts
     folders = [part.url.rpartition("/")[0] + "/" for part in parts]
     apart = not any(one.startswith(other) for one, other in permutations(folders, 2))
     if not apart or last.status not in (RunStatus.OK, RunStatus.PARTIAL):
         return last
-    failed, not_reached = sum(part.failed for part in earlier), sum(part.not_reached for part in earlier)
-    return replace(
-        last,
-        failed=last.failed + failed,
-        not_reached=last.not_reached + not_reached,
-        skipped=max(0, last.skipped - failed - not_reached),
-    )
+    not_reached = sum(part.not_reached for part in earlier)
+    return replace(last, not_reached=last.not_reached + not_reached, skipped=max(0, last.skipped - not_reached))
 
 
 def _sentence(failed: list[str], sites: int) -> str:
