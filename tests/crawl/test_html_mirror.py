@@ -13,10 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sitemirror import mirror, verify
-from sitemirror.publish.report import RunStatus
+from sitemirror import verify
 from tests.conftest import StartCli
-from tests.copies import path_of
 from tests.crawl.conftest import Copy, Crawl, link
 from tests.site import Site, faults
 
@@ -342,41 +340,6 @@ async def test_a_file_of_unknown_size_is_rewritten(site: Site, run: Crawl, copy:
     report = await run()
     assert (report.status, report.failed) == ("ok", 0)
     assert copy.files == whole
-
-
-async def test_a_wider_scope_takes_what_saved_pages_need(site: Site, out: Path) -> None:
-    """A picture that an earlier run had to leave comes with the run that may have it; links stay unfollowed."""
-    site.html_page("/a", "A", '<img src="/i.png"><a href="/x.html">x</a>')
-    site.page("/i.png", b"\x89PNG", type="image/png")
-    site.html_page("/x.html", "X", "<p>x</p>")
-    site.sitemap(urls=["/a"])
-    for include in (("/a",), ()):
-        report = await mirror(site.url, output=out, rate_limit=0, format="html", include_path=include)
-    assert report.successful == 2
-    assert site.count("/i.png") == 1
-    assert site.count("/x.html") == 0
-
-
-@pytest.mark.parametrize("change", ["text", "moved"])
-async def test_what_a_page_no_longer_needs_is_gone_at_once(site: Site, out: Path, change: str) -> None:
-    """A page by sitemap has lost its picture: that is told in the run that has found it out, and not in the next."""
-    site.html_page("/a", "A", '<p>a <img src="/both.png"></p>', etag='"1"')
-    site.html_page("/b", "B", '<p>b <img src="/only.png"> <img src="/both.png"> <a href="/c">c</a></p>', etag='"1"')
-    for path in ("/only.png", "/both.png"):
-        site.page(path, b"\x89PNG", type="image/png")
-    site.sitemap(urls=["/a", "/b", "/only.png"])  # which once was listed itself
-    await mirror(site.url, output=out, rate_limit=0, format="html")
-    site.sitemap(urls=["/a", "/b"])
-    if change == "moved":
-        site.redirect("/b", "/a")
-    else:
-        site.html_page("/b", "B", '<p>b <img src="/both.png"></p>', etag='"2"')
-    copy = Copy(out / f"127.0.0.1_{site.port}")
-    for _ in range(2):
-        report = await mirror(site.url, output=out, rate_limit=0, format="html", update=True)
-        assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/c", "/only.png"]
-        assert report.skipped == 0
-        assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_the_contents_tell_pages_from_other_files(site: Site, run: Crawl, copy: Copy) -> None:

@@ -75,7 +75,8 @@ class Follow:
         """Whether it is a file that a page by sitemaps needs, and may be fetched now: other links are a step away."""
         if waiting.reason.startswith((*NOT_A_LINK, NOT_FOLLOWED)):
             return False
-        return (waiting.kind == ASSET or not waiting.depth) and not self._scope.reason(waiting.url)
+        may_be = waiting.kind == ASSET or not waiting.depth
+        return may_be and not self._scope.reason(waiting.url, is_needed=not waiting.depth)
 
     def _still_out(self, url: str, reason: str) -> str:
         """Why a URL that redirected out of scope is still none of ours; empty if that has changed."""
@@ -115,7 +116,7 @@ class Follow:
                 continue
             kind = ASSET if found.kind is LinkKind.ASSET else PAGE
             so_far = chain(url)
-            outside = self._scope.reason(url)
+            outside = self._scope.reason(url, is_needed=found.requisite)
             reason = outside or self._not_followed(known, found, links.nofollow)
             if not reason and self._book.is_new(url):
                 reason = self._trap(url, so_far, kind)

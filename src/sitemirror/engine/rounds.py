@@ -219,7 +219,8 @@ class Rounds:
             self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
         if self._visitor.handled(known.id):  # a redirect led to it before its turn came
             return Result()
-        if reason := self._scope.reason(known.url):  # listed by a command with another scope
+        # It may have been listed by a command with another scope.
+        if reason := self._scope.reason(known.url, is_needed=known.depth == 0):
             self._leave_out(known, reason)
             return Result()
         check_reachable(self._session)

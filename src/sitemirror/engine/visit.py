@@ -200,7 +200,7 @@ class Visitor:
         if _has_copy(known):  # In case it stays: what it leads to may not be to be had.
             self._ledger.answered(known.id, redirect.status)
         location = without_session(redirect.location) if self._plan.follows_links else redirect.location
-        refused = self._scope.reason(location)
+        refused = self._scope.reason(location, is_needed=known.depth == 0)
         if refused:
             if refused == DOMAIN_LOCK:
                 self._session.warn(f"security: domain lock violation: {known.url} redirects to {location}")

@@ -43,13 +43,13 @@ class Scope:
                 self._origins[origin] = allowed
         return "" if allowed else DOMAIN_LOCK
 
-    def reason(self, url: str) -> str:
-        """Why this URL may not be fetched; empty if it may."""
+    def reason(self, url: str, *, is_needed: bool = False) -> str:
+        """Why this URL may not be fetched; empty if it may. What a page needs to look right may be in any folder."""
         refused = self.host_reason(url)
         if refused or self._any_path:
             return refused
         path = url[len(urls.origin(url)) :].partition("?")[0] or "/"
-        if self.folder != "/" and not (path.startswith(self.folder) or path == self.folder[:-1]):
+        if self.folder != "/" and not is_needed and not (path.startswith(self.folder) or path == self.folder[:-1]):
             return OUTSIDE_START
         # As the URL spells it, and as the outline shows it and people type it.
         spellings = (_one_case(path), urls.decoded(path)) if "%" in path else (path,)
@@ -108,8 +108,8 @@ class CrawlScope(Scope):
         self._any = not settings.same_domain
         self._own, self._port = urls.host_twins(start.host), start.port
 
-    def reason(self, url: str) -> str:
-        return "" if url in self._starts else super().reason(url)
+    def reason(self, url: str, *, is_needed: bool = False) -> str:
+        return "" if url in self._starts else super().reason(url, is_needed=is_needed)
 
     def host_reason(self, url: str) -> str:
         found = urls.parts(url)
