@@ -198,7 +198,7 @@ def test_a_reason_that_was_written_before_its_row_goes_with_the_kill(
     site.fault("/a", fault)
     folder = out / f"127.0.0.1_{site.port}"
     [stays] = folder.glob("_*/*.md")
-    _run(run_cli, site, out, "mirror", die_at="file-renamed:2")  # The first is the checkpoint.
+    _run(run_cli, site, out, "mirror", die_at="file-renamed:3")  # The first are those that tell of progress.
     assert len([path for path in folder.glob(f"{kind}/*.md") if path != stays]) == 1
     site.heal("/a")
     _run(run_cli, site, out, "mirror")
