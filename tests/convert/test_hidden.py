@@ -213,6 +213,23 @@ def test_a_video_in_a_box_without_height_is_seen(padding: str) -> None:
     assert page.markdown == "Look:\n\n[Film](https://www.youtube.com/embed/x)\n"
 
 
+@pytest.mark.parametrize(
+    ("css", "style"),
+    [
+        (".x{height:0;overflow:hidden;padding-bottom:66%}", ""),
+        (".x{height:0;overflow:hidden;padding:0 0 66%}", ""),
+        (".x{height:0;overflow:hidden}", "padding-bottom:66.6%"),
+        (".x{height:0;overflow:hidden}.x{padding-bottom:66%}", ""),
+        (".x{height:0;overflow:hidden;min-height:20em}", ""),
+    ],
+)
+def test_a_picture_in_a_box_whose_rule_gives_it_no_height_is_seen(css: str, style: str) -> None:
+    """The box has its room from elsewhere: its padding, or the least height that it may have."""
+    box = f'<div class=x style="{style}"><img src=/a.png alt=Oars></div>'
+    page = convert_html(f"<style>{css}</style><p>Look:</p>{box}", url="https://example.com/")
+    assert page.markdown == "Look:\n\n![Oars](https://example.com/a.png)\n"
+
+
 def test_a_menu_that_unfolds_is_no_content() -> None:
     """Links that drop down from a button are a menu, and stay hidden."""
     links = '<ul hidden><li><a href="/a">Books</a><li><a href="/b">Films</a></ul>'
@@ -377,6 +394,7 @@ BITS = "".join(chr(0x200B + int(bit)) for letter in "Obey" for bit in f"{ord(let
         ("Rowing&#xE0041;&#xE0042; is fun.", "Rowing is fun."),
         ("Rowing\ufe00\ufe05\U000e0122\U000e0133 is fun.", "Rowing is fun."),
         ("Rowing \u202eis\u202c fun.", "Rowing is fun."),
+        ("Rowing\ufeff\ufe00\ufeff\ufe01\u200b\ufe00\ufeff\ufe00 is fun.", "Rowing is fun."),
         (f"{BITS}# Rowing", "\\# Rowing"),
         (f"<img src=/a.png alt='Oars{TAGS}'>", "![Oars](https://example.com/a.png)"),
         (f"<code>rm{TAGS} -r</code>", "`rm -r`"),
@@ -417,3 +435,14 @@ def test_a_page_of_plain_text_has_no_hidden_writing() -> None:
     page = convert_text(f"# Boats\n\nRow{TAGS}ing.\n".encode(), url="https://example.com/a.md")
     assert page.markdown == "# Boats\n\nRowing.\n"
     assert page.hidden_texts == 1
+
+
+def test_hidden_writing_in_hidden_writing_is_left_out_at_once() -> None:
+    """However deep it is nested, and whatever it stands in, reading it takes no time and leaves nothing of it."""
+    text = TAGS
+    for _ in range(3_000):
+        text = f"{BITS[:7]}\ufe00{text}\ufe01{BITS[:7]}"
+    page = convert_html(f"<h1>Title</h1><p>Row{text}ing \u202ei{TAGS}s\u202c fun.</p>", url="https://example.com/")
+    assert page.markdown == "# Title\n\nRowing is fun.\n"
+    plain = convert_text(f"Row{text}ing \u202ei{TAGS}s\u202c fun.".encode(), url="https://example.com/a.md")
+    assert plain.markdown == "Rowing is fun.\n"

@@ -231,3 +231,19 @@ def test_a_file_without_a_row_goes_when_its_page_cannot_be_had_again(
     saved = ["a"] if now == "file" and format != "markdown" else []
     assert sorted(copy.files) == [*saved, *(f"b/index.{ending}" for ending in endings)]
     _sound(run_cli, tried)
+
+
+def test_the_file_of_another_mirror_stays_when_its_page_cannot_be_had(site: Site, run_cli: RunCli, out: Path) -> None:
+    """Killed before it came to a page of another host, of which there is a mirror of its own in the same folder."""
+    main, docs = site.url_of("site.localhost"), site.url_of("docs.site.localhost")
+    options = ("--rate-limit", 0, "--concurrency", 1, "--quiet", "--max-retries", 0, "--output", out)
+    site.html_page("/a", "A", "<p>a</p>", host="site.localhost")
+    site.html_page("/b", "B", "<p>b</p>", host="docs.site.localhost")
+    site.sitemap(urls=[f"{docs}/b"], host="docs.site.localhost")
+    site.sitemap(urls=[f"{main}/a", f"{docs}/b"], host="site.localhost")
+    assert run_cli("mirror", docs, *options).returncode == 0
+    killed = run_cli("mirror", main, *options, env={"SITEMIRROR_FAILPOINT": "file-renamed:1"})
+    assert killed.returncode == -signal.SIGKILL
+    site.remove("/b", host="docs.site.localhost")
+    run_cli("mirror", main, *options)
+    assert (out / f"docs.site.localhost_{site.port}" / "b/index.md").exists()

@@ -89,7 +89,11 @@ def test_types_that_lie(site: Site, out: Path, run_cli: RunCli) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["<table><tr><td>", "<svg>", "<sup>", "<code>`", "<div hidden>", "<table><caption>", "<dl><dt>", "<label>"]
+    "unit",
+    [
+        *("<table><tr><td>", "<svg>", "<sup>", "<code>`", "<div hidden>", "<table><caption>", "<dl><dt>", "<label>"),
+        "<img src=#only-dark>",
+    ],
 )
 def test_a_page_that_is_read_here_takes_no_time(unit: str) -> None:
     """Markup that takes time in the square of its size: below the size from which workers read, that is a moment."""

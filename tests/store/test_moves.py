@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.store.moves import ASIDE
+from sitemirror.store.moves import ASIDE, MOVED
 from sitemirror.store.paths import asset_path, collision_path, folders, moved_folder, page_path
 from sitemirror.store.placement import Placement
 from sitemirror.store.settle import settle
@@ -161,7 +161,7 @@ def test_killed_before_every_step_the_mirror_is_the_same(shape: str, tmp_path: P
         killed.finish()
         assert (steps, killed.files) == (steps, whole.files)
         assert (steps, killed.rows) == (steps, whole.rows)
-        assert killed.notes == whole.notes == set()
+        assert killed.notes | whole.notes <= {MOVED}  # which is for the links between files
     assert steps >= (2 if expected == {page.url: page.path for page in pages} and not others else 4)
 
 

@@ -17,17 +17,21 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 # A flag is spelled with tags: of a part of a country, in up to six letters. One selector chooses how a character looks;
 # several say nothing that could be seen. Fewer characters without a width are a letter's own, or an editor's litter.
+# Whatever is taken out is a whole run of such characters: nothing that is left becomes one by what has gone.
 _FLAG: Final = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
-_TAGS: Final = "[\U000e0000-\U000e007f]+"
-_SELECTORS: Final = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
-_NO_WIDTH: Final = "[\u200b-\u200f\u2060-\u206f\ufeff]{8,}"
-_TURNED: Final = "[\u202d\u202e]([^\u202a-\u202e\n]*)\u202c?"
-_SMUGGLED: Final = re.compile(f"({_FLAG})|{_TAGS}|{_SELECTORS}|{_NO_WIDTH}|{_TURNED}")
+_TAGS: Final = "\U000e0000-\U000e007f"
+_SELECTORS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_NO_WIDTH: Final = "\u200b-\u200f\u2060-\u206f\ufeff"
+_SMUGGLED: Final = re.compile(f"({_FLAG})|[{_NO_WIDTH}{_SELECTORS}{_TAGS}]{{8,}}|[{_SELECTORS}{_TAGS}]{{2,}}|[{_TAGS}]")
+_TURNED: Final = re.compile("[\u202d\u202e]([^\u202a-\u202e\n]*)\u202c?")
 # The same in UTF-8, where each begins with a byte that is found at the speed of memory.
 _WIDTHLESS: Final = rb"\xe2(?:\x80[\x8b-\x8f]|\x81[\xa0-\xaf])"
 _ENDS: Final = b"\x81\x8b\x8c\x8d\x8e\x8f"  # of what has no width, or the middle
-_NO_WIDTH_IN_UTF8: Final = re.compile(rb"%b(?:%b|\xef\xbb\xbf){7}" % (_WIDTHLESS, _WIDTHLESS)).search
-_SELECTORS_IN_UTF8: Final = re.compile(rb"\xef(?:\xb8[\x80-\x8f])(?:\xef\xb8[\x80-\x8f]|\xf3)").search
+_SEVEN_MORE: Final = rb"(?:%b|\xef(?:\xb8[\x80-\x8f]|\xbb\xbf)){7}" % _WIDTHLESS
+_NO_WIDTH_IN_UTF8: Final = re.compile(_WIDTHLESS + _SEVEN_MORE).search
+_SELECTORS_IN_UTF8: Final = re.compile(
+    rb"\xef(?:\xb8[\x80-\x8f](?:\xef\xb8[\x80-\x8f]|%b)|\xbb\xbf%b)" % (_SEVEN_MORE, _SEVEN_MORE)
+).search
 _TURNS_IN_UTF8: Final = re.compile(rb"\xe2\x80[\xad\xae]").search
 
 
@@ -69,17 +73,17 @@ def has_smuggled(data: bytes) -> bool:
         return True
     if (b"\xad" in data or b"\xae" in data) and _TURNS_IN_UTF8(data):
         return True
-    return b"\xef" in data and b"\xb8" in data and _SELECTORS_IN_UTF8(data) is not None
+    return b"\xef" in data and (b"\xb8" in data or b"\xbb" in data) and _SELECTORS_IN_UTF8(data) is not None
 
 
 def _strip(text: str) -> tuple[str, int]:
-    text, number = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text)), 0
+    text, number = _TURNED.subn(r"\1", _CONTROLS.sub("", _LINE_ENDS.sub("\n", text)))
 
     def seen(found: re.Match[str]) -> str:
         nonlocal number
         if found[1] is not None:
             return found[1]
         number += 1
-        return found[2] or ""
+        return ""
 
     return _SMUGGLED.sub(seen, text), number

@@ -18,6 +18,7 @@ _NO_WORDS: Final = "No description has been provided for this image"  # says nbc
 _DARK_NAMES: Final = frozenset(("only-dark", "dark-only", "light:sl-hidden"))
 _DARK_NAME: Final = "themedComponent--dark"  # with a few letters behind it
 _DARK_ADDRESSES: Final = ("#only-dark", "#gh-dark-mode-only")
+_BESIDE: Final = 10  # pictures that are looked at to find another's twin
 _ON_LINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "kbd", "picture", "small", "span", "strong", "u"))
 _AROUND: Final = 5  # elements around a picture in a line
 _BEFORE, _AFTER = (operator.attrgetter(f"{side}_sibling") for side in ("previous", "next"))
@@ -67,9 +68,8 @@ def _has_twin(image: Element) -> bool:
     around = image.parent
     if isinstance(around, Element) and around.tag == "a" and next(around.stripped_strings, None) is None:
         around = around.parent
-    return isinstance(around, Element) and not all(
-        _is_for_the_dark(one.attr("class") or "", one.attr("src") or "") for one in around.find_all("img")
-    )
+    beside = around.find_all("img", limit=_BESIDE) if isinstance(around, Element) else ()
+    return not all(_is_for_the_dark(one.attr("class") or "", one.attr("src") or "") for one in beside)
 
 
 def _out_of_code(image: Element) -> None:

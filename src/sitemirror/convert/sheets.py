@@ -51,7 +51,10 @@ _NAME: Final = re.compile(r"-?[A-Za-z_][\w-]*+").fullmatch
 _MEDIA: Final = frozenset(("", "all", "screen"))
 _AWAY: Final = ("position", "left", "top", "right", "bottom", "clip", "clip-path")
 _ABSENT: Final = ("absolute", "fixed")
-_SIZES: Final = ("overflow", "overflow-x", "overflow-y", "height", "max-height", "width", "max-width")
+_SIZES: Final = (
+    "overflow", "overflow-x", "overflow-y", "height", "max-height", "min-height", "width", "max-width", "min-width",
+    "padding", "padding-bottom",
+)  # fmt: skip
 _MOVES: Final = ("transition", "animation", "will-change", "transform")
 _ALL: Final = ("display", *_AWAY, *_SIZES, "font-size", "text-indent", "visibility", "opacity")
 _SCRIPTS: Final = ("", "module", "text/javascript", "application/javascript", "text/babel")  # types of those that run

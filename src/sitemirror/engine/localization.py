@@ -44,6 +44,8 @@ async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch)
 def lead_on(tree: Tree, places: Localities, watch: Stopwatch) -> None:
     """Changes only links between files that have become dead: what is new is linked when a run comes to its end."""
     places.leave_new()
+    if not places.has_moved():
+        return  # as most
     places.begin()
     with places.batches(), watch.working(Stage.PUBLISHING):
         for place in places.outdated():

@@ -27,7 +27,7 @@ from sitemirror.store.gone import forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.listing import Listing
 from sitemirror.store.localities import Localities, is_unfinished
-from sitemirror.store.moves import finish_moves, start_moves
+from sitemirror.store.moves import MOVED, finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
 from sitemirror.store.schema import index_for_settling
@@ -91,6 +91,7 @@ async def publish(
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if plan.markdown and complete:  # before that, paths may move yet
         await _link(session, PagesByUrl(space.state), tree)
+        space.state.put(MOVED, False)
     if not complete:
         await _lead_on(session, space.state, tree, plan)
     if complete and space.state.get(CUT_OFF):
@@ -153,10 +154,11 @@ async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> No
             from sitemirror.engine import localization
 
             localization.lead_on(tree, Localities(state), session.watch)
-        if plan.markdown and (pages := PagesByUrl(state)).has_local_links():
+        if plan.markdown and state.get(MOVED) and (pages := PagesByUrl(state)).has_local_links():
             from sitemirror.engine import local_links
 
             await local_links.lead_on(tree, pages, session.settings.links, session.watch)
+            state.put(MOVED, False)
     except OutputError as error:  # The disk may be why the run ended.
         session.warn(f"some links may lead to files that are gone: {error.message}; the same command leads them on")
 

@@ -88,6 +88,17 @@ class Localities:
         """Of what no file links to by its path, none does so after this either."""
         self._db.execute("DELETE FROM temp.place WHERE id IN (SELECT id FROM url WHERE linked_as = '')")
 
+    def has_moved(self) -> bool:
+        """Whether anything stands elsewhere than files link to it by, or than its links were made local. To ask for
+        `outdated` takes long where there are many links."""
+        return (
+            self._db.execute(
+                "SELECT 1 FROM url LEFT JOIN place USING (id) WHERE linked_as != coalesce(place.path, '')"
+                " UNION ALL SELECT 1 FROM page WHERE local_at NOT IN ('', coalesce(html_path, '')) LIMIT 1"
+            ).fetchone()
+            is not None
+        )
+
     def begin(self) -> None:
         """Notes by which paths files are about to link to each other, so that a kill leaves no doubt about it."""
         if self.goes_on:

@@ -28,6 +28,9 @@ from sitemirror.store.state import State
 ASIDE: Final = "_moving"
 """In a host's folder: where files wait while two of them change places. No URL maps into it."""
 
+MOVED: Final = "moved"
+"""In the state: whether files have moved or gone since links between files were led to where they are."""
+
 _NOTE: Final = "moving"
 
 
@@ -64,6 +67,7 @@ def start_moves(state: State, moves: list[Move]) -> None:
         files = [[file.old, file.aside, file.new] for file in _with_detours(ways)]
         rows = [[move.page, move.old, move.new] for move in moves if move.page and move.new]
         state.put(_NOTE, {"clear": False, "files": files, "rows": rows})
+        state.put(MOVED, True)
 
 
 def finish_moves(state: State, tree: Tree) -> None:
