@@ -71,7 +71,7 @@ def test_a_cut_sitemap_is_not_whole(
         assert len(manifest["pages"]) == PAGES
 
 
-@pytest.mark.parametrize("step", ["lines-appended:1", "file-renamed:2"])
+@pytest.mark.parametrize("step", ["lines-appended:1", "file-renamed:3"])
 def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_cli: RunCli, step: str) -> None:
     """The run that read the sitemap was killed; the one that goes on is partial for the same reason, and tells it."""
     for number in range(PAGES):
