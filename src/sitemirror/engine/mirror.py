@@ -240,7 +240,7 @@ class Mirror:
         """Repeats the warnings about sitemaps that were read before an interruption: they still hold."""
         for row in self._listing.sitemaps():
             warning = f"sitemap {row.url}: {row.error}"
-            if row.error and printable(warning) not in self._session.warnings:
+            if row.error and not any(told.startswith(printable(warning)) for told in self._session.warnings):
                 self._session.warn(warning)
 
     async def _read_sitemaps(self) -> None:
