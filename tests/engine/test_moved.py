@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sitemirror import verify
+from sitemirror.events import Event, PageFailed
 from sitemirror.fetch.pace import SystemClock
 from sitemirror.publish.report import RunStatus
 from tests.engine.conftest import Copy, Mirror, path_of
@@ -359,3 +360,26 @@ async def test_the_log_names_the_page_that_was_asked_for(site: Site, run: Mirror
     reason = copy.pages["/page/0001"]["refresh_error"]
     assert lines == [[f"{site.url}/page/0001", reason]]
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("hops", [["/login"], ["/login", "/sso"]])
+@pytest.mark.parametrize("on_error", ["skip", "retry"])
+async def test_the_log_names_the_page_that_redirects_for_now_to_a_failure(
+    site: Site, run: Mirror, copy: Copy, on_error: str, hops: list[str]
+) -> None:
+    """Nobody has heard of the login, nor does the manifest name it."""
+    site.sitemap(urls=site.fill(2, etag="1"))
+    await run()
+    for path, hop in zip(["/page/0001", *hops], hops, strict=False):
+        site.fault(path, redirect_to(hop, 302))
+    site.fault(hops[-1], status(500))
+    told: list[str] = []
+    await run(update=True, max_retries=1, on_error=on_error, on_event=lambda event: told.extend(_given_up(event)))
+    lines = [line.split("\t")[1:] for line in copy.text("_failed.log").splitlines()]
+    assert lines == [[f"{site.url}/page/0001", f"redirects for now to {site.url}/login"]]
+    assert told == [f"{site.url}/page/0001"]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+def _given_up(event: Event) -> list[str]:
+    return [event.url] if isinstance(event, PageFailed) and not event.will_retry else []

@@ -34,7 +34,7 @@ interrupted; all else goes to stderr. Every option in the tables can also stand 
 
 | exit code | meaning |
 | --- | --- |
-| 0 | done; `status` is `ok`, or `partial` when some pages failed or were not reached |
+| 0 | done; `status` is `ok`, or `partial` when something is missing or old: [errors](errors.md) |
 | 1 | the run failed or was aborted, `verify` found a problem; `error` and `hint` say why and what to do |
 | 2 | wrong usage; nothing on stdout |
 | 129, 130, 143 | interrupted by SIGHUP, by Ctrl+C, by SIGTERM; the same command goes on where it stopped |

@@ -77,6 +77,7 @@ class Visitor:
         self._leads: dict[int, int] = {}  # where pages lead that redirect now, and are copies until that is there
         self._followers: dict[int, list[Known]] = {}  # those that lead, over whatever steps, to what is being fetched
         self._let_down: dict[int, list[Known]] = {}  # those whose copies stay, as that failed: it may come yet
+        self._asked_for: dict[int, Known] = {}  # whose page redirects there for now: its copy stays
         self._awaiting: dict[int, list[str]] = {}  # names of a page that another slot, or nobody yet, is fetching
 
     def begin(self) -> None:
@@ -227,6 +228,8 @@ class Visitor:
         names = self._awaiting.pop(known.id, [])
         asked = self._in_flight, self._led_to, self._leads
         if target.status in waiting and not any(target.id in some for some in asked):
+            if asked_for := known if stays else self._asked_for.pop(known.id, None):
+                self._asked_for[target.id] = asked_for
             if not stays:
                 self._lead(known, target, redirect)
                 self._wait_for(target, self._led_by(known))
@@ -370,6 +373,8 @@ class Visitor:
         Copies whose pages have moved there are told of as well, and alone where nobody has asked for anything else.
         """
         copies = [each for each in self._let_down.get(known.id, ()) if self._is_still_old(each)]
+        if not copies and known.id in self._asked_for:
+            copies = [self._asked_for[known.id]]
         told_by: list[str] = []
         if not copies or known.run or self._ledger.listed_names(known) != [(known.id, known.url)]:
             told_by = self._keeper.failed(known, failure)
