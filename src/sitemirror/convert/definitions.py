@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.headings import HEADINGS
+from sitemirror.convert.headings import HEADINGS, has_heading
 from sitemirror.convert.marks import pins
 
 _PARTS: Final = ("dt", "dd")
@@ -26,7 +25,6 @@ _BESIDE: Final = ("source", "docs", "src")  # what links are called that lead fr
 _ROWS: Final = ":scope > tr, :scope > * > tr"
 _VARIANTS: Final = ":is(ol, ul, table)"
 _VARIANT: Final = ":scope > :is(li, tr), :scope > tbody > tr"
-_IN_NOTES: Final = HEADINGS[2:]  # A box with a larger one is more than a note.
 _REMARK: Final = ".def-doc"
 _TEMPLATE: Final = ":scope > td.memTemplParams"
 _NEW_LINE: Final = "\v"
@@ -49,7 +47,7 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     if "dt" not in kinds:
         _open(dl, parts)  # `dd` alone: how old pages and wikis indent
         return
-    if any(not _heads_note(one, names) for one in dl.iter_elements(HEADINGS)) or dl.closest(_NOT_IN_A_LIST) is not None:
+    if has_heading(dl, names) or dl.closest(_NOT_IN_A_LIST) is not None:
         _open(dl, parts)
         return
     item: Element | None = None
@@ -70,16 +68,6 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     for group in groups:
         group.unwrap()
     dl.tag = "ul"
-
-
-def _heads_note(heading: Element, names: Vocabulary) -> bool:
-    """Whether a heading is the title of a note, which is no heading of the page."""
-    if heading.tag not in _IN_NOTES:
-        return False
-    around = [one for one in islice(heading.ancestors, 2) if isinstance(one, Element)]
-    if not any(names.told[one.attr("class") or ""] == "admonition" for one in around):
-        return False
-    return heading.matches(names.titles) or heading.text.strip().casefold() in names.alerts
 
 
 def shape_pairs(box: Element, names: Vocabulary) -> bool:
