@@ -225,3 +225,30 @@ def test_the_head_of_a_row_is_no_title() -> None:
     text = markdown(f'<div class="admonition note"><table>{rows}</table></div>')
     assert "Total" in text
     assert "**Total**" not in text
+
+
+@pytest.mark.parametrize(
+    ("html", "inside"),
+    [
+        (
+            '<div class="admonitionblock note"><table><tr><td class="icon"><i title="Note"></i></td>'
+            '<td class="content"><div class="paragraph"><p>Text.</p></div><div class="listingblock">'
+            '<div class="title">Listing 1</div><div class="content"><pre>x</pre></div></div></td></tr></table></div>',
+            "> Listing 1\n>\n> ```\n> x\n> ```\n",
+        ),
+        (
+            '<div class="note"><p>Text.</p><div class="table"><p class="title"><b>Table 1</b></p>'
+            "<table><tr><th>a</th></tr><tr><td>b</td></tr></table></div></div>",
+            "> **Table 1**\n>\n> | a |\n> | --- |\n> | b |\n",
+        ),
+        (
+            '<div class="alert alert-info">Text.<details><summary>More</summary><p>x</p></details></div>',
+            "> <details><summary>More</summary>\n>\n> x\n>\n> </details>\n",
+        ),
+    ],
+    ids=["listing", "table", "details"],
+)
+def test_a_title_below_the_text_is_not_that_of_the_note(html: str, inside: str) -> None:
+    """It names a listing or a table, or what can be unfolded, and stays there."""
+    text = markdown(f'<meta name="generator" content="Asciidoctor 2.0.23">{html}')
+    assert text == f"> [!NOTE]\n> Text.\n>\n{inside}"

@@ -122,3 +122,21 @@ def test_a_type_of_odocs_is_one_block_of_code() -> None:
         "```ocaml\ntype t = {\n  a : int; (* One. *)\n  b : int;\n}\n```\n\n"
         "```ocaml\ntype v =\n  | A of { x : int;}\n```\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("note", "text"),
+    [
+        ('<div class="note"><h3 class="title">Note</h3><p>n</p></div>', "> [!NOTE]\n  > n\n"),
+        ('<div class="awsdocs-note"><div><h6>Important</h6></div><p>n</p></div>', "> [!IMPORTANT]\n  > n\n"),
+        (
+            '<div class="alert alert-info"><h4 class="alert-heading">Mind</h4><p>n</p></div>',
+            "> [!NOTE]\n  > **Mind**\n  >\n  > n\n",
+        ),
+    ],
+    ids=["DocBook", "AWS", "Docsy"],
+)
+def test_the_title_of_a_note_is_no_heading_in_a_list(note: str, text: str) -> None:
+    """A list with a note in it stays one; with headings of the page it would not."""
+    assert markdown(f"<dl><dt>A</dt><dd><p>a</p>{note}</dd></dl>") == f"- **A**\n\n  a\n\n  {text}"
+    assert markdown("<dl><dt>A</dt><dd><h3>Note</h3><p>a</p></dd></dl>") == "**A**\n\n### Note\n\na\n"

@@ -107,3 +107,12 @@ def test_headings_over_what_unfolds_stay_headings() -> None:
     part = '<div role="tab"><h2><button>{0}</button></h2><div role="tabpanel"><p>{0} is told.</p></div></div>'
     html = f'<div role="tablist">{part.format("One")}{part.format("Two")}</div>'
     assert markdown(html) == "## One\n\nOne is told.\n\n## Two\n\nTwo is told.\n"
+
+
+def test_the_title_of_a_note_is_no_heading_in_a_tab() -> None:
+    """Docsy has it in an `h4`; only headings of the page make sections of tabs."""
+    tabs = '<ul class="nav nav-tabs" role="tablist"><li><button role="tab" aria-controls="a">A</button></li></ul>'
+    panel = '<div class="tab-content"><div role="tabpanel" id="a"><p>a</p>{}</div></div>'
+    note = '<div class="alert alert-info" role="alert"><h4 class="alert-heading">Note:</h4><p>n</p></div>'
+    assert markdown(tabs + panel.format(note)) == "- **A**\n\n  a\n\n  > [!NOTE]\n  > n\n"
+    assert markdown(tabs + panel.format("<h4>Note</h4><p>n</p>")) == "**A**\n\na\n\n#### Note\n\nn\n"

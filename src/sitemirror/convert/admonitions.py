@@ -19,6 +19,7 @@ _CELLS: Final = ":scope > tr > :is(td, th), :scope > * > tr > :is(td, th)"
 _KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
 _DISMISSED: Final = "alert-dismiss"  # begins what Bootstrap calls messages that go when they are read
 _COLONS: Final = (":", "：")
+_PROSE: Final = ("p", "pre", "ul", "ol", "dl")
 _BOLD: Final = ("b", "strong")
 _LINES: Final = ("p", "h3", "h4", "h5", "h6")
 _DEEPEST: Final = 10  # boxes within each other that are looked into
@@ -140,9 +141,9 @@ def _kind(box: Element, names: Vocabulary) -> str | None:
 
 
 def _title(box: Element, names: Vocabulary) -> Element | None:
-    """The box's own title, not that of a box inside it."""
+    """The box's own title, not that of a box inside it, nor of a listing or a table below its text."""
     found = box.select_one(names.titles)
-    if found is None:
+    if found is None or _is_below_text(found, box):
         return _table_title(box) or _named_title(box, names)
     holder = found.parent
     while isinstance(holder, Element) and holder is not box:
@@ -150,6 +151,22 @@ def _title(box: Element, names: Vocabulary) -> Element | None:
             return None
         holder = holder.parent
     return found
+
+
+def _is_below_text(title: Element, box: Element) -> bool:
+    """Whether more than an icon stands above a title."""
+    holder: Node | None = title
+    while isinstance(holder, Element) and holder is not box:
+        for node in holder.previous_siblings:
+            if isinstance(node, Text):
+                if any(map(str.isalnum, node.data)):
+                    return True
+            elif isinstance(node, Element) and any(
+                one.text.strip() for one in node.iter_elements(_PROSE, include_self=True)
+            ):
+                return True
+        holder = holder.parent
+    return False
 
 
 def _table_title(box: Element) -> Element | None:

@@ -8,7 +8,7 @@ from typing import Final, TypeGuard
 from turbohtml import Element, Node, Text
 
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.headings import HEADINGS
+from sitemirror.convert.headings import HEADINGS, has_heading
 from sitemirror.convert.marks import pins
 
 _PARTS: Final = ("dt", "dd")
@@ -47,7 +47,7 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     if "dt" not in kinds:
         _open(dl, parts)  # `dd` alone: how old pages and wikis indent
         return
-    if next(dl.iter_elements(HEADINGS), None) is not None or dl.closest(_NOT_IN_A_LIST) is not None:
+    if has_heading(dl, names) or dl.closest(_NOT_IN_A_LIST) is not None:
         _open(dl, parts)
         return
     item: Element | None = None

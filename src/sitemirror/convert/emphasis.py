@@ -170,7 +170,9 @@ def _is_nested(part: Element) -> bool:
 
 def _is_twice(part: Element) -> bool:
     around = part.parent
-    if not isinstance(around, Element) or len(around) != 1 or (around.tag in _SLANTED) != (part.tag in _SLANTED):
+    if not isinstance(around, Element) or (around.tag in _SLANTED) != (part.tag in _SLANTED):
+        return False
+    if part.previous_sibling is not None or part.next_sibling is not None:  # To count would take as long as it is deep.
         return False
     outermost = deque(_around(part), maxlen=1)[0].parent
     return not isinstance(outermost, Element) or outermost.tag not in ("td", "th")

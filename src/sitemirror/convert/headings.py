@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final
 
 from turbohtml import Element, Node, Text
 
+from sitemirror.convert.generators import Vocabulary
+
 HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_IN_NOTES: Final = HEADINGS[2:]  # A box with a larger one is more than a note.
+
+
+def has_heading(element: Element, names: Vocabulary) -> bool:
+    """Whether a heading of the page is in it, which has no place in a list; the titles of notes are none."""
+    return any(not _heads_note(heading, names) for heading in element.iter_elements(HEADINGS))
+
+
+def _heads_note(heading: Element, names: Vocabulary) -> bool:
+    if heading.tag not in _IN_NOTES:
+        return False
+    around = [one for one in islice(heading.ancestors, 2) if isinstance(one, Element)]
+    if not any(names.told[one.attr("class") or ""] == "admonition" for one in around):
+        return False
+    return heading.matches(names.titles) or heading.text.strip().casefold() in names.alerts
 
 
 def shape_heading(heading: Element) -> None:

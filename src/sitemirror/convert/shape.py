@@ -152,7 +152,11 @@ def _admonition(box: Element, page: _Page) -> bool:
 
 def _tab_set(box: Element, page: _Page) -> bool:
     every = [found for name in (box.attr("class") or "").split() if (found := page.names.tabs.get(name))]
-    return any(shape_tab_set(box, names) for names in every)
+    return any(shape_tab_set(box, tabs, page.names) for tabs in every)
+
+
+def _tab_list(row: Element, page: _Page) -> bool:
+    return shape_tab_list(row, page.names)
 
 
 def _footnote(element: Element, page: _Page) -> bool:
@@ -276,8 +280,8 @@ def _definitions(dl: Element, page: _Page) -> None:
     shape_definitions(dl, page.names)
 
 
-def _tab_group(box: Element, _: _Page) -> None:
-    shape_tab_set(box, SHOELACE)
+def _tab_group(box: Element, page: _Page) -> None:
+    shape_tab_set(box, SHOELACE, page.names)
 
 
 def _details(details: Element, page: _Page) -> None:
@@ -363,7 +367,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
 }
 # What an element is to a screen reader, where its tag says nothing.
 _SPOKEN: Final[dict[str, Callable[[Element, _Page], object]]] = {
-    "tablist": _alone(shape_tab_list),
+    "tablist": _tab_list,
     "table": _alone(shape_spoken_table),
 }
 _BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else
@@ -371,7 +375,7 @@ _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "admonition": _admonition,
     "tabs": _tab_set,
-    "tablist": _alone(shape_tab_list),
+    "tablist": _tab_list,
     "footnote": _footnote,
     "footnotes": _footnotes,
     "inset": _inset,

@@ -7,8 +7,8 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-from sitemirror.convert.generators import Tabs
-from sitemirror.convert.headings import HEADINGS
+from sitemirror.convert.generators import Tabs, Vocabulary
+from sitemirror.convert.headings import HEADINGS, has_heading
 from sitemirror.convert.titles import words_of
 
 SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
@@ -23,21 +23,21 @@ _TARGETS: Final = ("href", "data-target", "data-bs-target")
 _MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
 
 
-def shape_tab_set(box: Element, names: Tabs) -> bool:
+def shape_tab_set(box: Element, tabs: Tabs, names: Vocabulary) -> bool:
     """Groups the tabs of a set that a generator's names describe."""
-    return _group(box.select(names.labels), box.select(names.panels))
+    return _group(box.select(tabs.labels), box.select(tabs.panels), names)
 
 
-def shape_tab_list(row: Element) -> bool:
+def shape_tab_list(row: Element, names: Vocabulary) -> bool:
     """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
     labels = row.select("[role=tab]")
     if labels:
-        return _group_of(row, labels, _PANELS)
+        return _group_of(row, labels, _PANELS, names)
     labels = row.select(_TOGGLES) or row.select(_LEADING)
-    return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES)
+    return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES, names)
 
 
-def _group_of(row: Element, labels: Sequence[Element], panes: str) -> bool:
+def _group_of(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary) -> bool:
     holder = row
     panels: list[Element] = []
     for _level in range(_LEVELS):
@@ -53,7 +53,7 @@ def _group_of(row: Element, labels: Sequence[Element], panes: str) -> bool:
     holds_all = bool(panels) and all(row in panel.ancestors for panel in panels)
     if holds_all and (own := _before_panels(labels, panels)) is not None:
         labels = own
-    if not _group(labels, panels, row if holds_all else None):
+    if not _group(labels, panels, names, row if holds_all else None):
         return False
     if holds_all and not row.text.strip():
         row.decompose()
@@ -89,7 +89,7 @@ def _is_of(panel: Element, around: Element | None, panes: str) -> bool:
     return outer is None or outer is around
 
 
-def _group(labels: Sequence[Element], panels: Sequence[Element], row: Element | None = None) -> bool:
+def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabulary, row: Element | None = None) -> bool:
     """`row` is the list of tabs where the panels stand in its items, too."""
     if not labels or not panels:
         return False
@@ -101,7 +101,7 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], row: Element | 
             _drop_double(text, panel)
     own = {panel for _, panel in pairs}
     panels = [panel for panel in panels if panel in own]  # Others are of a set beside this one.
-    if any(next(panel.iter_elements(HEADINGS), None) is not None for panel in panels):
+    if any(has_heading(panel, names) for panel in panels):
         for text, panel in pairs:  # Headings of the page have no place in a list.
             if panel is not None:
                 panel.insert_before(_name(text))
