@@ -335,16 +335,16 @@ class Keeper:
         self._folders.clear()  # It may have been the last in its folder.
 
     def clear_place(self, known: Known) -> None:
-        """After a kill a page's file may be there, and no row tell of it. It goes: there may be no such page by now.
-
-        In another host's folder it may be that of another mirror, and stays.
-        """
+        """Removes, after a kill, a page's file that no row tells of: there may be no such page by now."""
+        if not self._space.broke_off:
+            return
         wanted = self.wanted(known.url, ".md" if self._plan.markdown else ".html")
-        if self._space.broke_off and wanted.startswith(f"{self._home}/"):
-            for name in self._pair(wanted):
-                if self._tree.is_file(name) and not Placement(self._space.state, self._tree).is_owned(name):
-                    self._tree.remove(name)
-                    self._folders.clear()
+        if not wanted.startswith(f"{self._home}/"):
+            return  # It may be another mirror's.
+        for name in self._pair(wanted):
+            if self._tree.is_file(name) and not Placement(self._space.state, self._tree).is_owned(name):
+                self._tree.remove(name)
+                self._folders.clear()
 
     def renew(self, known: Known) -> None:
         """Sets the mtime of a copy that is current: it says when that was last known."""
