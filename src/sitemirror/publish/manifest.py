@@ -1,14 +1,13 @@
 """`_manifest.json`: every URL the mirror knows, each accounted for exactly once, for programs.
 
 Written as a stream with one element a line: a million pages need no memory, a diff in git shows the pages that
-changed, and grep finds one. `manifest_reader` reads it back.
+changed, and grep finds one. `manifest_reader` reads it back. (Annotations are not put off here, for both go by them.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from sitemirror.publish.json_text import json_bytes, write_list
 from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, Written
@@ -31,7 +30,7 @@ _ALTERNATE: Final = {
 class ManifestHeader:
     """The run and its counts. Times are ISO 8601 in UTC."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
+    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
     version: str = VERSION
     """Version of this format."""
@@ -77,7 +76,7 @@ class ManifestHeader:
 class PageRow:
     """A page on disk."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
+    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
     url: str
     """The page's own URL."""
@@ -131,11 +130,11 @@ class PageRow:
     preferred_path: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
     """The path its URL maps to, where another page has it. Left out otherwise."""
 
-    refresh_error: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
-    """Why the last update could not renew it; the copy on disk is older. Left out when all is well."""
-
     hidden_texts: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
     """How many pieces of text the Markdown lacks because nobody sees them on the page. Left out when there are none."""
+
+    refresh_error: Annotated[str | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Why the last update could not renew it; the copy on disk is older. Left out when all is well."""
 
     depth: Annotated[int | None, LEFT_OUT_WHEN_EMPTY] = None
     """How many links it is away from the start page. Left out where it was not found by links."""
@@ -145,7 +144,7 @@ class PageRow:
 class FailureRow:
     """A URL that could not be had."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
+    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
     url: str
     """The URL."""
@@ -173,7 +172,7 @@ class FailureRow:
 class SkipRow:
     """A URL that is not wanted."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
+    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
     url: str
     """The URL."""
@@ -195,7 +194,7 @@ class SkipRow:
 class GoneRow:
     """A URL that no sitemap lists any more. If it was saved, its file stays."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENTED
+    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
     url: str
     """The URL."""
@@ -221,64 +220,31 @@ def write_manifest(
     file.write(b"{\n")
     for name, value in asdict(header).items():
         file.write(b"  %b: %b,\n" % (json_bytes(name), json_bytes(value)))
-    write_list(file, b"pages", map(_page, pages))
-    write_list(file, b"failures", map(_failure, failures))
-    write_list(file, b"skips", map(_skip, skips))
-    write_list(file, b"gone", gone)
+    write_list(file, b"pages", map(_members, pages))
+    write_list(file, b"failures", map(_members, failures))
+    write_list(file, b"skips", map(_members, skips))
+    write_list(file, b"gone", map(_members, gone))
     write_list(file, b"not_reached", not_reached, last=b"\n")
     file.write(b"}\n")
 
 
-def _page(row: PageRow) -> dict[str, object]:
-    fields: dict[str, object] = {
-        "url": row.url,
-        "path": row.path,
-        "size_bytes": row.size_bytes,
-        "fetched_at": row.fetched_at,
-        "title": row.title,
-        "sha256": row.sha256,
-        "lastmod": row.lastmod,
-        "etag": row.etag,
-        "last_modified": row.last_modified,
-        "content_type": row.content_type,
-        "final_url": row.final_url,
-        "canonical_url": row.canonical_url,
-        "aliases": row.aliases,
-    }
-    if row.alternates:
-        fields["alternates"] = [{"lang": lang, "href": href} for lang, href in row.alternates]
-    if row.html_path:
-        fields["html_path"] = row.html_path
-    if row.preferred_path:
-        fields["preferred_path"] = row.preferred_path
-    if row.hidden_texts:
-        fields["hidden_texts"] = row.hidden_texts
-    if row.refresh_error:
-        fields["refresh_error"] = row.refresh_error
-    return _with_depth(fields, row.depth)
+def _members(row: PageRow | FailureRow | SkipRow | GoneRow) -> dict[str, object]:
+    """A row's fields by name, but for those that are left out when they say nothing."""
+    kind: Any = type(row)
+    found = {name: value for name, nothing in _layout(kind) if (value := getattr(row, name)) != nothing}
+    if isinstance(row, PageRow) and row.alternates:
+        found["alternates"] = [{"lang": lang, "href": href} for lang, href in row.alternates]
+    return found
 
 
-def _failure(row: FailureRow) -> dict[str, object]:
-    fields: dict[str, object] = {"url": row.url, "error": row.error, "attempts": row.attempts, "at": row.at}
-    if row.final_url:
-        fields["final_url"] = row.final_url
-    if row.redirects:
-        fields["redirects"] = row.redirects
-    return _with_depth(fields, row.depth)
-
-
-def _skip(row: SkipRow) -> dict[str, object]:
-    fields: dict[str, object] = {
-        "url": row.url,
-        "reason": row.reason,
-        "content_type": row.content_type,
-        "size_bytes": row.size_bytes,
-    }
-    return _with_depth(fields, row.depth)
-
-
-def _with_depth(fields: dict[str, object], depth: int | None) -> dict[str, object]:
-    return fields if depth is None else fields | {"depth": depth}
+@cache
+def _layout(kind: Any) -> tuple[tuple[str, object], ...]:
+    """The fields of a kind of row, each with the value that need not be told: its default, or one that it never has."""
+    never = object()
+    return tuple(
+        (field.name, field.default if LEFT_OUT_WHEN_EMPTY in getattr(field.type, "__metadata__", ()) else never)
+        for field in fields(kind)
+    )
 
 
 Element = PageRow | FailureRow | SkipRow | GoneRow | str

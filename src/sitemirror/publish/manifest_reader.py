@@ -7,10 +7,12 @@ whoever opens them checks first that they lead into the mirror.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import orjson
 
@@ -18,6 +20,17 @@ from sitemirror.publish.manifest import Element, FailureRow, GoneRow, ManifestHe
 
 _SECTIONS: Final = ("pages", "failures", "skips", "gone", "not_reached")
 _ELEMENT_BEGINS: Final = (b"    {", b'    "')
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+_NO_HEADER: Final = {
+    **dict.fromkeys(("version", "source_url", "crawl_started"), ""),
+    **dict.fromkeys(("total_pages", "successful", "failed", "skipped", "duplicates", "not_reached_count"), 0),
+    "sitemap_url": None,
+    "sitemaps": (),
+    "crawl_completed": None,
+    "complete": False,
+}
+
+T = TypeVar("T")
 
 
 class ManifestUnreadable(ValueError):
@@ -123,104 +136,69 @@ def _whole(path: Path) -> Iterator[Item]:
             yield Damaged(f"{section}, element {number}") if row is None else row
 
 
-class _Fields:
-    """Reads fields by type. A field of a wrong type counts as missing, so that other tools' manifests can be read."""
-
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self._values = values
-
-    def text(self, name: str) -> str | None:
-        value = self._values.get(name)
-        return value if isinstance(value, str) else None
-
-    def number(self, name: str) -> int | None:
-        value = self._values.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        values = self._values.get(name)
-        return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
-
-    def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
-        values = self._values.get(name)
-        found = (_Fields(value) for value in values if isinstance(value, dict)) if isinstance(values, list) else ()
-        return tuple((pair.text("lang") or "", href) for pair in found if (href := pair.text("href")))
-
-
 def _header(values: Mapping[str, object]) -> ManifestHeader:
-    fields = _Fields(values)
-    return ManifestHeader(
-        version=fields.text("version") or "",
-        source_url=fields.text("source_url") or "",
-        sitemap_url=fields.text("sitemap_url"),
-        sitemaps=fields.texts("sitemaps"),
-        crawl_started=fields.text("crawl_started") or "",
-        crawl_completed=fields.text("crawl_completed"),
-        complete=values.get("complete") is True,
-        total_pages=fields.number("total_pages") or 0,
-        successful=fields.number("successful") or 0,
-        failed=fields.number("failed") or 0,
-        skipped=fields.number("skipped") or 0,
-        duplicates=fields.number("duplicates") or 0,
-        not_reached_count=fields.number("not_reached_count") or 0,
-    )
+    return _row(ManifestHeader, values, _NO_HEADER)
 
 
 def _element(section: str, value: object) -> Element | None:
     """The row that an element of the list `section` stands for. None when it lacks what a row cannot be without."""
     if section == "not_reached":
         return value if isinstance(value, str) else None
-    if not isinstance(value, dict):
-        return None
-    fields = _Fields(value)
-    url, path = fields.text("url"), fields.text("path")
-    if not url:
+    if not isinstance(value, dict) or not _text(value.get("url")):
         return None
     match section:
-        case "pages" if path:
-            return _page(url, path, fields)
+        case "pages" if _text(value.get("path")):
+            return _row(PageRow, value)
         case "gone":
-            return GoneRow(url=url, path=path, since=fields.text("since"))
+            return _row(GoneRow, value)
         case "failures":
-            return FailureRow(
-                url=url,
-                error=fields.text("error") or "unknown",
-                attempts=fields.number("attempts") or 1,
-                at=fields.text("at"),
-                final_url=fields.text("final_url"),
-                redirects=fields.number("redirects") or 0,
-                depth=fields.number("depth"),
-            )
+            return _row(FailureRow, value, {"error": "unknown"})
         case "skips":
-            return SkipRow(
-                url=url,
-                reason=fields.text("reason") or "unknown",
-                content_type=fields.text("content_type"),
-                size_bytes=fields.number("size_bytes"),
-                depth=fields.number("depth"),
-            )
+            return _row(SkipRow, value, {"reason": "unknown"})
     return None
 
 
-def _page(url: str, path: str, fields: _Fields) -> PageRow:
-    return PageRow(
-        url=url,
-        path=path,
-        size_bytes=fields.number("size_bytes"),
-        fetched_at=fields.text("fetched_at"),
-        title=fields.text("title"),
-        sha256=fields.text("sha256"),
-        lastmod=fields.text("lastmod"),
-        etag=fields.text("etag"),
-        last_modified=fields.text("last_modified"),
-        content_type=fields.text("content_type"),
-        final_url=fields.text("final_url"),
-        canonical_url=fields.text("canonical_url"),
-        aliases=fields.texts("aliases"),
-        alternates=fields.pairs("alternates"),
-        html_path=fields.text("html_path"),
-        preferred_path=fields.text("preferred_path"),
-        hidden_texts=fields.number("hidden_texts"),
-        refresh_error=fields.text("refresh_error"),
-        depth=fields.number("depth"),
-    )
+def _row(kind: Callable[..., T], values: Mapping[str, object], otherwise: Mapping[str, Any] = _NOTHING) -> T:
+    """A field of a wrong type counts as missing, so that other tools' manifests can be read."""
+    found = {name: value for name, read in _readers(kind) if (value := read(values.get(name))) is not None}
+    return kind(**found | {name: value for name, value in otherwise.items() if not found.get(name)})
+
+
+@cache
+def _readers(kind: Any) -> tuple[tuple[str, Callable[[object], object]], ...]:
+    """The fields of a kind of row, each with what reads its type."""
+    types = {field.name: field.type for field in fields(kind)}
+    plain = {name: get_args(type)[0] if get_origin(type) is Annotated else type for name, type in types.items()}
+    return tuple((name, _READERS[type]) for name, type in plain.items())
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _texts(value: object) -> tuple[str, ...] | None:
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else None
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...] | None:
+    pairs = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return tuple((_text(each.get("lang")) or "", href) for each in pairs if (href := _text(each.get("href"))))
+
+
+_READERS: Final[dict[Any, Callable[[object], object]]] = {
+    str: _text,
+    str | None: _text,
+    int: _number,
+    int | None: _number,
+    bool: _flag,
+    tuple[str, ...]: _texts,
+    tuple[tuple[str, str], ...]: _pairs,
+}
