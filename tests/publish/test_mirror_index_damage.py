@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sitemirror.publish import index_reader
-from sitemirror.publish.mirror_index import UrlRow
+from sitemirror.publish.index_rows import UrlRow
 from tests.publish.checked_index import in_our_layout, problems
 from tests.publish.sample_index import EMPTY, HOME, LARGE, SITE, Rows
 

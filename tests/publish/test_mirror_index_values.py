@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sitemirror.frontier import scope
 from sitemirror.model import PageMeta
-from sitemirror.publish.index_rows import mime
-from sitemirror.publish.mirror_index import UrlRow, dump_page_meta, load_page_meta, seed_reason
+from sitemirror.publish.index_rows import UrlRow, dump_page_meta, load_page_meta, mime
+from sitemirror.publish.index_terms import seed_reason
 from tests.publish.checked_index import valid, written
 from tests.publish.sample_index import HEADER, HOME, HOME_URL, ROOT, SITE, SKIPPED, STYLE, Rows, grouped
 

@@ -11,18 +11,18 @@ import orjson
 from sitemirror.engine.session import Session
 from sitemirror.engine.workspace import Workspace
 from sitemirror.publish.file_names import MIRROR_INDEX
-from sitemirror.publish.mirror_index import (
+from sitemirror.publish.index_rows import (
     ErrorRow,
     FileRow,
     IndexArgs,
     IndexHeader,
     SkippedRow,
     UrlRow,
-    directories,
     load_page_meta,
-    seed_reason,
-    write_mirror_index,
 )
+from sitemirror.publish.index_terms import seed_reason
+from sitemirror.publish.index_tree import directories
+from sitemirror.publish.mirror_index import write_mirror_index
 from sitemirror.settings import Settings
 from sitemirror.store.files import Tree
 from sitemirror.store.graph import Graph
@@ -149,7 +149,7 @@ class _Rows:
         for at, url, reason, found_on, way in self._graph.skipped():
             known, detail = seed_reason(reason)
             yield SkippedRow(
-                ts=_long(at) or _precise(self._session.clock.now()),
+                ts=at or _precise(self._session.clock.now()),
                 url=url,
                 reason=known,
                 found_on=found_on or self._run.source_url,
@@ -159,13 +159,8 @@ class _Rows:
     def errors(self) -> Iterator[ErrorRow]:
         for at, url, kind, reason in self._graph.errors():
             stage = "asset-download" if kind == ASSET else "fetch"
-            yield ErrorRow(ts=_long(at) or _precise(self._session.clock.now()), url=url, stage=stage, error=reason)
+            yield ErrorRow(ts=at or _precise(self._session.clock.now()), url=url, stage=stage, error=reason)
 
 
 def _precise(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
-
-
-def _long(stamp: str | None) -> str | None:
-    """Our `…Z` as the index writes it: `…+00:00`."""
-    return stamp.replace("Z", "+00:00") if stamp else None

@@ -22,7 +22,7 @@ from sitemirror.frontier.traps import without_session
 from sitemirror.model import PageMeta
 from sitemirror.publish.file_names import MIRROR_INDEX
 from sitemirror.publish.index_reader import Entry, Links, NotAnIndex, OtherLayout, Piece, by_line, whole
-from sitemirror.publish.mirror_index import dump_page_meta
+from sitemirror.publish.index_rows import dump_page_meta
 from sitemirror.store.files import Tree
 from sitemirror.store.knit import Knitter, Place
 from sitemirror.store.schema import ASSET, PAGE

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Final
 
 from sitemirror.publish import inline
+from sitemirror.publish.json_text import Sink
 from sitemirror.publish.listing import shown, write_listing
 from sitemirror.publish.manifest import FailureRow, ManifestHeader
-from sitemirror.publish.sink import Sink
 from sitemirror.text import counted
 
 FAILURES_SHOWN: Final = 50

@@ -11,7 +11,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -135,8 +135,7 @@ class SkippedRow(NamedTuple):
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorRow:
+class ErrorRow(NamedTuple):
     """Something that went wrong. `stage` is a short label: fetch, asset-download …"""
 
     ts: str
@@ -161,16 +160,7 @@ def meta_fields(header: IndexHeader) -> Fields:
 
 
 def _args(args: IndexArgs) -> Fields:
-    return {
-        "link_depth": args.link_depth,
-        "same_domain": args.same_domain,
-        "delay_seconds": args.delay_seconds,
-        "timeout": math.ceil(min(args.timeout, _MOST_SECONDS)),
-        "user_agent": args.user_agent,
-        "post_process": args.post_process,
-        "re_download_all": args.re_download_all,
-        "concurrency": args.concurrency,
-    }
+    return asdict(args) | {"timeout": math.ceil(min(args.timeout, _MOST_SECONDS))}
 
 
 def dir_fields(row: DirRow) -> Fields:
@@ -241,7 +231,7 @@ def skipped_fields(row: SkippedRow) -> Fields:
 
 def error_fields(row: ErrorRow) -> Fields:
     """An element of `errors`."""
-    return {"ts": timestamp(row.ts), "url": row.url, "stage": row.stage, "error": row.error}
+    return row._asdict() | {"ts": timestamp(row.ts)}
 
 
 def page_meta_fields(meta: PageMeta) -> Fields:

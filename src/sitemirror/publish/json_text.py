@@ -8,12 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
-from sitemirror.publish.sink import Sink
 from sitemirror.text import UNPRINTABLE
+
+
+class Sink(Protocol):
+    """Where a writer's bytes go: an open file, or whatever else takes them."""
+
+    def write(self, data: bytes, /) -> int: ...
 
 
 def json_bytes(value: object) -> bytes:

@@ -8,8 +8,8 @@ from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from sitemirror.publish import inline
+from sitemirror.publish.json_text import Sink
 from sitemirror.publish.sections import Heading, sections
-from sitemirror.publish.sink import Sink
 from sitemirror.urls import decoded
 
 Row = TypeVar("Row", bound=tuple[Any, ...])

@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from sitemirror.publish.json_text import json_bytes, write_list
+from sitemirror.publish.json_text import Sink, json_bytes, write_list
 from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, Written
-from sitemirror.publish.sink import Sink
 
 if TYPE_CHECKING:
     from pydantic import ConfigDict

@@ -12,44 +12,22 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from sitemirror.publish.index_reasons import seed_reason
 from sitemirror.publish.index_rows import (
     ErrorRow,
     Fields,
     FileRow,
-    IndexArgs,
     IndexHeader,
     SkippedRow,
     UrlRow,
     dir_fields,
-    dump_page_meta,
     error_fields,
     file_fields,
-    load_page_meta,
     meta_fields,
     skipped_fields,
     url_fields,
 )
-from sitemirror.publish.index_tree import Directories, DirRow, directories
-from sitemirror.publish.json_text import json_bytes, write_list
-from sitemirror.publish.sink import Sink
-
-__all__ = [
-    "LIST_PIECE",
-    "DirRow",
-    "Directories",
-    "ErrorRow",
-    "FileRow",
-    "IndexArgs",
-    "IndexHeader",
-    "SkippedRow",
-    "UrlRow",
-    "directories",
-    "dump_page_meta",
-    "load_page_meta",
-    "seed_reason",
-    "write_mirror_index",
-]
+from sitemirror.publish.index_tree import DirRow
+from sitemirror.publish.json_text import Sink, json_bytes, write_list
 
 LIST_PIECE: Final = 500
 """A list of URLs up to this long stands on one line."""

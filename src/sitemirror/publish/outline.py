@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from sitemirror.publish import inline
+from sitemirror.publish.json_text import Sink
 from sitemirror.publish.listing import shown, write_listing
-from sitemirror.publish.sink import Sink
 from sitemirror.text import counted
 
 OutlineRow: TypeAlias = tuple[str, str | None, str | None]
