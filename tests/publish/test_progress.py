@@ -17,7 +17,7 @@ from sitemirror.publish.progress import (
     SitemapProgress,
     SitemapState,
     SitemapType,
-    parse_checkpoint,
+    check_checkpoint,
 )
 
 PROGRESS = Progress(processed=100, total=400, elapsed_sec=50.5, eta_sec=151.5, rate=2.0, failed=1, skipped=3)
@@ -65,9 +65,9 @@ def test_checkpoint_has_the_documented_fields() -> None:
     }
 
 
-def test_a_checkpoint_is_read_back() -> None:
-    """What was written is what is read."""
-    assert parse_checkpoint(CHECKPOINT.dump()) == CHECKPOINT
+def test_a_checkpoint_is_known_for_one() -> None:
+    """What was written passes."""
+    check_checkpoint(CHECKPOINT.dump())
 
 
 CHANGES: st.SearchStrategy[object] = st.sampled_from(
@@ -83,25 +83,25 @@ CHANGES: st.SearchStrategy[object] = st.sampled_from(
 def test_what_is_taken_at_sight_is_what_pydantic_would_take(
     changes: dict[str, object], of_a_sitemap: dict[str, object], dropped: set[str]
 ) -> None:
-    """Nearly every checkpoint is read without pydantic; no file is read otherwise than it would read it."""
+    """Nearly every checkpoint is judged without pydantic, and none otherwise than by it."""
     document = json.loads(CHECKPOINT.dump())
     document["sitemaps"][0] |= of_a_sitemap
     document |= changes
     data = json.dumps({name: value for name, value in document.items() if name not in dropped}).encode()
     try:
-        judged: object = TypeAdapter(Checkpoint).validate_json(data)
+        TypeAdapter(Checkpoint).validate_json(data)
     except ValidationError:
         with pytest.raises(CorruptFile):
-            parse_checkpoint(data)
+            check_checkpoint(data)
     else:
-        assert parse_checkpoint(data) == judged
+        check_checkpoint(data)
 
 
-def test_an_older_checkpoint_is_read() -> None:
+def test_an_older_checkpoint_passes() -> None:
     """The first tool wrote neither the expected total nor a count of earlier sitemaps."""
     content = json.loads(CHECKPOINT.dump())
     del content["sitemaps_completed_before"], content["total_expected"]
-    assert parse_checkpoint(json.dumps(content).encode()) == CHECKPOINT
+    check_checkpoint(json.dumps(content).encode())
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_an_older_checkpoint_is_read() -> None:
 def test_a_corrupt_checkpoint_is_refused_with_the_reason(data: bytes, said: str) -> None:
     """Whoever warns about it can say what was wrong, in one line."""
     with pytest.raises(CorruptFile, match=said) as caught:
-        parse_checkpoint(data)
+        check_checkpoint(data)
     assert "\n" not in str(caught.value)
 
 
@@ -129,4 +129,4 @@ def test_every_cut_checkpoint_is_corrupt() -> None:
     whole = CHECKPOINT.dump().rstrip()
     for length in range(len(whole)):
         with pytest.raises(CorruptFile):
-            parse_checkpoint(whole[:length])
+            check_checkpoint(whole[:length])

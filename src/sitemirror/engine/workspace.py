@@ -16,7 +16,7 @@ from sitemirror import urls
 from sitemirror.engine.session import Session
 from sitemirror.errors import OutputError
 from sitemirror.publish.file_names import MANIFEST, PROCESSED
-from sitemirror.publish.progress import CorruptFile, parse_checkpoint
+from sitemirror.publish.progress import CorruptFile, check_checkpoint
 from sitemirror.store import paths
 from sitemirror.store.disk import boot_id
 from sitemirror.store.files import Tree
@@ -144,7 +144,7 @@ def _check(session: Session, tree: Tree, name: str) -> bool:
     if not tree.exists(name):
         return True
     try:
-        parse_checkpoint(tree.read(name))
+        check_checkpoint(tree.read(name))
     except CorruptFile as error:
         tree.rename(name, f"{name}.corrupt")
         session.warn(f"{name} is damaged ({error}); kept as {name}.corrupt, and the sitemaps are read again")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import orjson
 
@@ -124,68 +124,47 @@ class Checkpoint:
         return orjson.dumps(self, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def parse_checkpoint(data: bytes) -> Checkpoint:
-    """Reads a checkpoint. Raises `CorruptFile`."""
+def check_checkpoint(data: bytes) -> None:
+    """Raises `CorruptFile` if this is no checkpoint. Nothing is read from one: the state knows all that it says."""
     try:
-        found = _as_written(orjson.loads(data))
+        if _is_as_written(orjson.loads(data)):
+            return
     except orjson.JSONDecodeError:
-        found = None
-    return found or _parse(Checkpoint, data)
-
-
-def _as_written(document: object) -> Checkpoint | None:
-    """A checkpoint as we write it, which nearly all are. It is taken at sight; the others are for pydantic to judge."""
-    match document:
-        case {
-            "version": 1,
-            "started_at": str(started_at),
-            "source_url": str(source_url),
-            "sitemap_type": "single" | "index" as kind,
-            "sitemaps": list(rows),
-            "sitemaps_completed_before": before,
-            "total_processed": processed,
-            "total_expected": expected,
-        } if _are_counts(before, processed) and (expected is None or _are_counts(expected)):
-            sitemaps = tuple(map(_sitemap_as_written, rows))
-        case _:
-            return None
-    known = tuple(sitemap for sitemap in sitemaps if sitemap is not None)
-    if len(known) < len(sitemaps):
-        return None
-    return Checkpoint(
-        started_at=started_at,
-        source_url=source_url,
-        sitemap_type=SitemapType(kind),
-        sitemaps=known,
-        sitemaps_completed_before=before,
-        total_processed=processed,
-        total_expected=expected,
-    )
-
-
-def _sitemap_as_written(row: object) -> SitemapProgress | None:
-    match row:
-        case {"url": str(url), "status": "completed" | "in_progress" as status, "urls_processed": processed} if (
-            _are_counts(processed)
-        ):
-            return SitemapProgress(url=url, status=SitemapState(status), urls_processed=processed)
-    return None
-
-
-def _are_counts(*values: object) -> bool:
-    return all(type(value) is int and value >= 0 for value in values)
-
-
-T = TypeVar("T")
-
-
-def _parse(kind: type[T], data: bytes) -> T:
-    # Loaded for files that are not as we write them: a run does without.
+        pass
+    # Not as we write them, which nearly all are: for pydantic to judge, which a run does without otherwise.
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        return TypeAdapter(kind).validate_json(data)
+        TypeAdapter(Checkpoint).validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise CorruptFile(f"{place}: {first['msg']}" if place else first["msg"]) from None
+
+
+def _is_as_written(document: object) -> bool:
+    match document:
+        case {
+            "version": 1,
+            "started_at": str(),
+            "source_url": str(),
+            "sitemap_type": "single" | "index",
+            "sitemaps": list(rows),
+            "sitemaps_completed_before": before,
+            "total_processed": processed,
+            "total_expected": expected,
+        }:
+            counts = (before, processed, 0 if expected is None else expected)
+            return all(map(_is_count, counts)) and all(map(_is_sitemap, rows))
+    return False
+
+
+def _is_sitemap(row: object) -> bool:
+    match row:
+        case {"url": str(), "status": "completed" | "in_progress", "urls_processed": processed}:
+            return _is_count(processed)
+    return False
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
