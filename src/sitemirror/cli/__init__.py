@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 INTERRUPTED = 130
@@ -9,8 +10,7 @@ INTERRUPTED = 130
 
 def main() -> int:
     """`sitemirror`: the exit code."""
-    arguments = sys.argv[1:]
-    if arguments == ["--version"]:
+    if sys.argv[1:] == ["--version"]:
         from sitemirror import __version__
 
         try:
@@ -19,38 +19,42 @@ def main() -> int:
             pass  # What could not be written is told below, as it is for every other command.
         else:
             return 0
-    try:
-        _speak_utf8()
-        from sitemirror.cli.programs import run_sitemirror
-
-        return run_sitemirror(arguments)
-    except KeyboardInterrupt:  # while loading; a run that has begun handles it itself
-        return INTERRUPTED
+    return _run("run_sitemirror")
 
 
 def sitemap_to_markdown() -> int:
     """`sitemap-to-markdown`, the command line of sitemirror's first ancestor: the exit code."""
-    try:
-        _speak_utf8()
-        from sitemirror.cli.programs import run_sitemap_to_markdown
-
-        return run_sitemap_to_markdown(sys.argv[1:])
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return _run("run_sitemap_to_markdown")
 
 
 def mirror_site() -> int:
     """`mirror-site`, the command line of sitemirror's second ancestor: the exit code."""
+    return _run("run_mirror_site")
+
+
+def _run(program: str) -> int:
     try:
         _speak_utf8()
-        from sitemirror.cli.programs import run_mirror_site
+        from sitemirror.cli import programs
 
-        return run_mirror_site(sys.argv[1:])
-    except KeyboardInterrupt:
+        return int(getattr(programs, program)(sys.argv[1:]))
+    except KeyboardInterrupt:  # while loading; a run that has begun handles it itself
         return INTERRUPTED
 
 
 def _speak_utf8() -> None:
-    from sitemirror.cli.encoding import speak_utf8
+    """Starts the program again in Python's UTF-8 mode, if the locale would give file names another encoding.
 
-    speak_utf8()
+    A mirror made under one locale has to be the same under the next, and under ISO-8859-1 most of the world's names
+    could not be written at all. It hardly ever comes to this: under the C locale, Python itself uses UTF-8.
+    """
+    if os.name != "posix" or sys.getfilesystemencoding() == "utf-8":
+        return
+    if "utf8" in sys._xoptions or not sys.executable:  # asked for by hand, or by us a moment ago
+        return
+    # The workers are to agree with us about names, and only the environment reaches them.
+    environment = {**os.environ, "PYTHONUTF8": "1"}
+    try:
+        os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], environment)  # noqa: S606
+    except OSError:
+        pass  # Then the locale decides, and a page whose name cannot be written fails with that reason.

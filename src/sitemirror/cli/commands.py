@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sitemirror.cli.config import misspelt, settings_for
 from sitemirror.cli.options import Command, options_of, spell
@@ -49,14 +49,10 @@ def carry_out(command: Command, line: CommandLine) -> int:
     """The exit code of `command`."""
     settings = line.settings(command)
     match command:
-        case Command.LIST:
-            return _run("list", line, settings)
         case Command.MIRROR | Command.CRAWL if line.sites is not None or not line.target:
             return _run_sites(command, line, settings)
-        case Command.MIRROR:
-            return _run("mirror", line, settings)
-        case Command.CRAWL:
-            return _run("crawl", line, settings)
+        case Command.LIST | Command.MIRROR | Command.CRAWL:
+            return _run(command, line, settings)
         case Command.CONVERT:
             from sitemirror.cli.conversion import run_convert, run_explain
 
@@ -88,12 +84,10 @@ def carry_out_either(command: Command, line: CommandLine) -> int:
         names = ", ".join(sorted(map(spell, idle)))
         other = "with --mirror" if command is Command.LIST else "without --mirror"
         _note(f"{names} {'counts' if len(idle) == 1 else 'count'} only {other}")
-    if command is Command.MIRROR and line.sites is not None:
-        return _run_sites(command, line, settings)
-    return _run("mirror" if command is Command.MIRROR else "list", line, settings)
+    return (_run if line.sites is None else _run_sites)(command, line, settings)
 
 
-def _tell_idle(command: str, line: CommandLine, settings: Settings) -> None:
+def _tell_idle(command: Command, line: CommandLine, settings: Settings) -> None:
     """Says so when an option about links was typed and no links are followed, or one that another includes.
 
     And when something in the environment looks like an option and is none.
@@ -102,9 +96,9 @@ def _tell_idle(command: str, line: CommandLine, settings: Settings) -> None:
         _note(f"{name} in the environment is not an option: did you mean {meant}?")
     if settings.update and settings.re_download_all and not settings.quiet:
         _note("--re-download-all fetches everything again, so --update adds nothing to it")
-    source = settings.discover or (Source.LINKS if command == "crawl" else Source.SITEMAP)
+    source = settings.discover or (Source.LINKS if command is Command.CRAWL else Source.SITEMAP)
     idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
-    if idle and command != "list" and source is Source.SITEMAP and not settings.quiet:
+    if idle and command is not Command.LIST and source is Source.SITEMAP and not settings.quiet:
         counts = "counts" if len(idle) == 1 else "count"
         _note(f"{', '.join(idle)} {counts} only where links are followed: --discover links")
 
@@ -113,7 +107,7 @@ def _note(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
-def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, settings: Settings) -> int:
+def _run(command: Command, line: CommandLine, settings: Settings) -> int:
     from sitemirror.cli.run import Job, run_job
     from sitemirror.cli.summary import command_line
 
@@ -123,16 +117,16 @@ def _run(command: Literal["list", "mirror", "crawl"], line: CommandLine, setting
         from sitemirror import api
         from sitemirror.cli.client import load_client
 
-        if command == "list":
+        if command is Command.LIST:
             load_client()
             return api.list_site(line.target, settings=settings, on_event=listener)
-        return api.copy_run(command, line.target, settings, listener, api.Parts(None, None, load=load_client))
+        return api.copy_run(command.value, line.target, settings, listener, api.Parts(None, None, load=load_client))
 
     typed_again = command_line(line.program, line.arguments)
-    return run_job(Job(command, line.target, settings, line.program, typed_again, start))
+    return run_job(Job(command.value, line.target, settings, line.program, typed_again, start))
 
 
-def _run_sites(command: Literal[Command.MIRROR, Command.CRAWL], line: CommandLine, settings: Settings) -> int:
+def _run_sites(command: Command, line: CommandLine, settings: Settings) -> int:
     file = line.sites
     if file is None:
         path = f"{SITEMIRROR} {command}" if line.program == SITEMIRROR else line.program
@@ -152,7 +146,6 @@ def _run_sites(command: Literal[Command.MIRROR, Command.CRAWL], line: CommandLin
     from sitemirror.sites.capacity import allow_more_files
 
     sites, common = read_sites(file, command, settings)
-    name: Literal["mirror", "crawl"] = "crawl" if command is Command.CRAWL else "mirror"
     start_run = crawl_sites if command is Command.CRAWL else mirror_sites
 
     def start(listener: Listener) -> Run:
@@ -160,4 +153,4 @@ def _run_sites(command: Literal[Command.MIRROR, Command.CRAWL], line: CommandLin
         return start_run(sites, settings=common, on_event=listener)
 
     typed_again = command_line(line.program, line.arguments)
-    return run_job(Job(name, str(file), common, line.program, typed_again, start))
+    return run_job(Job(command.value, str(file), common, line.program, typed_again, start))

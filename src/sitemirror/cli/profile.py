@@ -7,19 +7,7 @@ from typing import Final
 from sitemirror.cli.progress import span
 from sitemirror.publish.profile import Profile
 from sitemirror.publish.report import MirrorReport, SitesReport
-from sitemirror.stopwatch import Limit, Stage
-
-_LIMITS: Final = {
-    Limit.RATE_LIMIT: "rate limit",
-    Limit.ASKED_TO_WAIT: "asked to wait",
-    Limit.SITE: "site",
-    Limit.NETWORK: "network",
-    Limit.CONVERTER: "converter",
-    Limit.DISK: "disk",
-    Limit.SITEMIRROR: "sitemirror",
-    Limit.MACHINE: "machine",
-    Limit.OTHER: "other",
-}
+from sitemirror.stopwatch import Stage
 
 _STAGES: Final = {
     Stage.RATE_LIMIT: "rate limit (wait)",
@@ -44,7 +32,7 @@ _LEAST: Final = 0.005
 
 def profile_lines(profile: Profile) -> list[str]:
     """What `--profile` says on stderr."""
-    named = (f"{_LIMITS[one.limit]} {one.share * 100:.0f} %" for one in profile.shares if one.share >= _LEAST)
+    named = (f"{one.limit.replace('_', ' ')} {one.share * 100:.0f} %" for one in profile.shares if one.share >= _LEAST)
     lines = [
         f"limit: {profile.explanation}",
         f"time: {', '.join(named)}",

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from sitemirror.cli import stdout
 from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
@@ -35,7 +35,7 @@ class Run(Awaitable[Report], Stoppable, Protocol):
 class Job:
     """One run of `list`, `mirror` or `crawl`, and what is needed to tell how it ended."""
 
-    command: Literal["list", "mirror", "crawl"]
+    command: str  # list, mirror or crawl
     url: str  # or the file that lists the sites
     settings: Settings
     program: str
