@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sitemirror.engine.runqueue import RunQueue
 from sitemirror.engine.session import Session
-from sitemirror.engine.usage import usage
+from sitemirror.engine.usage import RunQueue, usage
 from sitemirror.publish.profile import Depth, PhaseTimes, Profile, StageTimes, TimeShare
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Limit, Phase, Running, Stage, Stopwatch

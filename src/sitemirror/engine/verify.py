@@ -30,22 +30,21 @@ from sitemirror.engine.linkcheck import (
     target_of,
 )
 from sitemirror.engine.mirrors import mirrors_in, named_by_neighbours
-from sitemirror.engine.promised import placeholder_of
 from sitemirror.engine.workspace import STATE_FILE
 from sitemirror.errors import UsageError
 from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED
 from sitemirror.publish.manifest import Element, GoneRow, ManifestHeader, PageRow
-from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
+from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, placeholder_of, read_manifest
 from sitemirror.publish.report import ProblemKind, RunStatus, VerifiedCounts, VerifyReport
 from sitemirror.store import paths
 from sitemirror.store.browse import Browser, Kind, contained
+from sitemirror.store.files import TEMPORARY
 from sitemirror.store.glance import HtmlFile, NoGlance, glance
 from sitemirror.store.lock import LOCK_NAME
 from sitemirror.text import counted, printable
 
 _EXTERNAL: Final = "_external"
 _OUTLINE: Final = re.compile(r"sitemap-\d{8}-\d{6}(?:-\d+)?\.md")
-_TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
 _AS_SENT: Final = ("text/markdown", "text/x-markdown", "text/plain")  # kept as they are, with the site's own links
 
 
@@ -341,7 +340,7 @@ class _Check:
                 suspects.pop(path, None)
         for path, kind in sorted(suspects.items()):
             what = "is a file that no entry of the manifest names" if kind is Kind.FILE else f"is {kind.value}"
-            if _TEMPORARY.fullmatch(posixpath.basename(path)):
+            if TEMPORARY.fullmatch(posixpath.basename(path)):
                 what = "was left unfinished by a run"
             self._findings.add(ProblemKind.ORPHAN, self._where(path), what)
 
@@ -351,7 +350,7 @@ class _Check:
             return False
         _, *names = path.split("/")
         first, last = names[0], names[-1]
-        if _TEMPORARY.fullmatch(last):
+        if TEMPORARY.fullmatch(last):
             return True
         if any(name.startswith(".") for name in names):  # version control, the desktop's own
             return False

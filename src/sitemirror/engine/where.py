@@ -11,12 +11,11 @@ from pathlib import Path
 
 from sitemirror import urls
 from sitemirror.convert import read_front_matter_url
-from sitemirror.engine.promised import placeholder_of
 from sitemirror.engine.would_be import would_be
 from sitemirror.errors import UsageError
 from sitemirror.publish.file_names import MANIFEST
 from sitemirror.publish.manifest import Element, FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
-from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
+from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, placeholder_of, read_manifest
 from sitemirror.settings import Settings
 from sitemirror.store import paths
 

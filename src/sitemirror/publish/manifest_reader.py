@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 import orjson
 
 from sitemirror.publish.manifest import Element, FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
+from sitemirror.publish.placeholders import placeholder_name
 
 _SECTIONS: Final = ("pages", "failures", "skips", "gone", "not_reached")
 _ELEMENT_BEGINS: Final = (b"    {", b'    "')
@@ -58,6 +59,17 @@ def read_manifest(path: Path) -> Iterator[Item]:
             yield from _by_line(file)
     else:
         yield from _whole(path)
+
+
+def placeholder_of(row: Element) -> str | None:
+    """The placeholder of a URL that was asked for and gave no page, in the mirror's folder; `None` for other rows."""
+    match row:
+        case FailureRow():
+            return f"_failed/{placeholder_name(row.url)}"
+        case SkipRow() if row.content_type is not None or row.size_bytes is not None:
+            return f"_skipped/{placeholder_name(row.url)}"
+        case _:
+            return None
 
 
 def _has_our_layout(path: Path) -> bool:

@@ -35,7 +35,7 @@ from sitemirror.store.streams import Draft, LineLog, write_all
 from sitemirror.text import printable
 
 # No URL's path can hold a space, so these names are ours alone.
-_TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
+TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
 
 _ELSEWHERE: Final = frozenset(("", ".", ".."))
 _NOT_ON_WINDOWS: Final = re.compile(r'[\\:*?"<>|]')
@@ -331,7 +331,7 @@ class Tree:
             try:
                 with self._folders.find(names) as place:
                     files, folders = _contents(place)
-                    ours = [name for name in files if _TEMPORARY.fullmatch(name)]
+                    ours = [name for name in files if TEMPORARY.fullmatch(name)]
                     for name in ours:
                         discard(place, name)
             except (FileNotFoundError, NotADirectoryError):

@@ -134,36 +134,18 @@ class Survey:
 
     def pages(self) -> Iterator[dict[str, Any]]:
         """Pages on disk, by URL, each with its other names."""
-        names = (
-            "url",
-            "path",
-            "wanted",
-            "size",
-            "fetched_at",
-            "title",
-            "sha256",
-            "lastmod",
-            "etag",
-            "last_modified",
-            "content_type",
-            "canonical",
-            "alternates",
-            "error",
-            "html_path",
-            "hidden_texts",
-            "depth",
-            "aliases",
-        )
         query = f"""
             SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
                    page.etag, page.last_modified, page.content_type, page.canonical, url.alternates, page.error,
                    page.html_path, page.hidden_texts, url.depth,
                    (SELECT json_group_array(a.url) FROM
                       (SELECT other.url FROM resolved JOIN url AS other ON other.id = resolved.id
-                       WHERE resolved.final = url.id ORDER BY other.url) AS a)
+                       WHERE resolved.final = url.id ORDER BY other.url) AS a) AS aliases
             FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
         """
-        for row in in_order(self._db, query):
+        rows = in_order(self._db, query)
+        names = [name for name, *_ in rows.description]
+        for row in rows:
             yield dict(zip(names, row, strict=True))
 
     def contents(self) -> Callable[[int], Iterable[tuple[str, str, str | None]]]:
