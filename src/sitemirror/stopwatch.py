@@ -7,8 +7,8 @@ moment of it is put down to the one thing that held the run up just then, so the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -126,11 +126,28 @@ class Running(Stopwatch):
         self.begun = self._marked = self._phase_begun = self.wall()
         self._marked_cpu, self._marked_queued = self.cpu(), self.queued()
 
-    def waiting(self, stage: Stage, count: int = 1) -> AbstractContextManager[None]:
-        return _Wait(self, stage, count)
+    @contextmanager
+    def waiting(self, stage: Stage, count: int = 1) -> Iterator[None]:
+        entered, now = self.mark(), self._now
+        now[stage] += 1
+        self.most[stage] = max(self.most[stage], now[stage])
+        if stage is Stage.ANSWER or stage is Stage.BODY:
+            self.most_requests = max(self.most_requests, now[Stage.ANSWER] + now[Stage.BODY])
+        try:
+            yield
+        finally:
+            self.stages[stage].add(self.mark() - entered, count)
+            now[stage] -= 1
 
-    def working(self, stage: Stage) -> AbstractContextManager[None]:
-        return _Work(self, stage)
+    @contextmanager
+    def working(self, stage: Stage) -> Iterator[None]:
+        begun = self.mark()
+        self._at_work.append(stage)
+        try:
+            yield
+        finally:
+            self.stages[stage].add(self.mark() - begun)
+            self._at_work.pop()
 
     def worked(self, seconds: float) -> None:
         self.stages[Stage.CONVERTING].add(seconds)
@@ -192,54 +209,3 @@ class Running(Stopwatch):
         if requests:
             return Limit.SITE
         return Limit.DISK if now[Stage.FLUSH] else Limit.OTHER
-
-    def enter(self, stage: Stage) -> float:
-        moment = self.mark()
-        now = self._now
-        now[stage] += 1
-        self.most[stage] = max(self.most[stage], now[stage])
-        if stage is Stage.ANSWER or stage is Stage.BODY:
-            self.most_requests = max(self.most_requests, now[Stage.ANSWER] + now[Stage.BODY])
-        return moment
-
-    def leave(self, stage: Stage, entered: float, count: int) -> None:
-        self.stages[stage].add(self.mark() - entered, count)
-        self._now[stage] -= 1
-
-    def set_to(self, stage: Stage) -> float:
-        moment = self.mark()
-        self._at_work.append(stage)
-        return moment
-
-    def done_with(self, stage: Stage, begun: float) -> None:
-        self.stages[stage].add(self.mark() - begun)
-        self._at_work.pop()
-
-
-class _Wait(AbstractContextManager[None]):
-    __slots__ = ("_count", "_entered", "_stage", "_watch")
-
-    def __init__(self, watch: Running, stage: Stage, count: int) -> None:
-        self._watch = watch
-        self._stage = stage
-        self._count = count
-
-    def __enter__(self) -> None:
-        self._entered = self._watch.enter(self._stage)
-
-    def __exit__(self, *_: object) -> None:
-        self._watch.leave(self._stage, self._entered, self._count)
-
-
-class _Work(AbstractContextManager[None]):
-    __slots__ = ("_begun", "_stage", "_watch")
-
-    def __init__(self, watch: Running, stage: Stage) -> None:
-        self._watch = watch
-        self._stage = stage
-
-    def __enter__(self) -> None:
-        self._begun = self._watch.set_to(self._stage)
-
-    def __exit__(self, *_: object) -> None:
-        self._watch.done_with(self._stage, self._begun)
