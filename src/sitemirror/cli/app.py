@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -16,8 +17,8 @@ from sitemirror.cli import stdout
 from sitemirror.cli.commands import MIRROR_SITE, SITEMAP_TO_MARKDOWN, SITEMIRROR, CommandLine
 from sitemirror.cli.complaints import complain
 from sitemirror.cli.help import help_of
-from sitemirror.cli.options import Command, options_of
-from sitemirror.cli.parameters import typed, with_options
+from sitemirror.cli.options import OPTIONS, Command, Option, default_text, is_flag, is_repeatable, options_of
+from sitemirror.settings import kinds
 
 CarryOut = Callable[[Command, CommandLine], int]
 """Does what a command line says, and gives the exit code."""
@@ -60,7 +61,7 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     def do(
         command: Command, context: typer.Context, target: str, config: Path | None, sites: Path | None = None
     ) -> int:
-        return carry_out(command, CommandLine(SITEMIRROR, arguments, target, typed(context), config, sites))
+        return carry_out(command, CommandLine(SITEMIRROR, arguments, target, _typed(context), config, sites))
 
     def list_(context: typer.Context, url: _Url, config: _Config = None) -> int:
         return do(Command.LIST, context, url, config)
@@ -74,7 +75,7 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     def convert(
         context: typer.Context, page: _Page, url: _Base = None, explain: _Explain = False, config: _Config = None
     ) -> int:
-        line = CommandLine(SITEMIRROR, arguments, page, typed(context), config, base=url, explains=explain)
+        line = CommandLine(SITEMIRROR, arguments, page, _typed(context), config, base=url, explains=explain)
         return carry_out(Command.CONVERT, line)
 
     def verify(context: typer.Context, folder: _Folder, config: _Config = None) -> int:
@@ -98,7 +99,7 @@ def sitemirror_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
     for command, function in every:
         # Telling typer of an option takes time, and a command that is not named cannot be meant.
         options = options_of(command) if command in arguments else ()
-        app.command(command.value, cls=_Command, context_settings=_CONTEXT)(with_options(function, options))
+        app.command(command.value, cls=_Command, context_settings=_CONTEXT)(_with_options(function, options))
     return _run(app, SITEMIRROR, arguments)
 
 
@@ -115,10 +116,10 @@ def sitemap_to_markdown_app(arguments: Sequence[str], carry_out: CarryOut) -> in
         version: _Version = False,
     ) -> int:
         command = Command.MIRROR if mirror else Command.LIST
-        return carry_out(command, CommandLine(SITEMAP_TO_MARKDOWN, arguments, url, typed(context), config, sites))
+        return carry_out(command, CommandLine(SITEMAP_TO_MARKDOWN, arguments, url, _typed(context), config, sites))
 
     options = options_of(Command.LIST, Command.MIRROR)
-    app.command(cls=_Command, context_settings=_CONTEXT)(with_options(door, options))
+    app.command(cls=_Command, context_settings=_CONTEXT)(_with_options(door, options))
     return _run(app, SITEMAP_TO_MARKDOWN, arguments)
 
 
@@ -133,9 +134,9 @@ def mirror_site_app(arguments: Sequence[str], carry_out: CarryOut) -> int:
         config: _Config = None,
         version: _Version = False,
     ) -> int:
-        return carry_out(Command.CRAWL, CommandLine(MIRROR_SITE, arguments, url, typed(context), config, sites))
+        return carry_out(Command.CRAWL, CommandLine(MIRROR_SITE, arguments, url, _typed(context), config, sites))
 
-    app.command(cls=_Command, context_settings=_CONTEXT)(with_options(door, options_of(Command.CRAWL)))
+    app.command(cls=_Command, context_settings=_CONTEXT)(_with_options(door, options_of(Command.CRAWL)))
     return _run(app, MIRROR_SITE, arguments)
 
 
@@ -175,3 +176,63 @@ def _is_near(typed: str, name: str) -> bool:
 def _print_version() -> None:
     stdout.print_line(f"{SITEMIRROR} {__version__}")
     raise typer.Exit
+
+
+# --- the options, as typer has them --------------------------------------------------------------------------------
+
+
+def _with_options(function: Callable[..., Any], options: Sequence[Option]) -> Callable[..., Any]:
+    """`function` as typer sees it: with the options as further parameters, which it reads from the context."""
+    signature = inspect.signature(function, eval_str=True)
+    every = [*signature.parameters.values(), *_parameters(options)]
+
+    def command(**values: Any) -> Any:
+        return function(**{name: value for name, value in values.items() if name in signature.parameters})
+
+    command.__name__ = function.__name__
+    command.__signature__ = inspect.Signature([each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in every])  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in every}
+    return command
+
+
+def _parameters(options: Iterable[Option]) -> list[inspect.Parameter]:
+    """The options as parameters of a typer command.
+
+    Values stay strings: pydantic judges them in one place, whether they come from here, the environment or a file.
+    """
+    return [
+        inspect.Parameter(
+            option.field,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_default(option.field),
+            annotation=Annotated[
+                _annotation(option.field),
+                typer.Option(*option.names),
+            ],
+        )
+        for option in options
+    ]
+
+
+def _annotation(field: str) -> Any:
+    if is_flag(field):
+        return bool | None if kinds()[field].optional else bool
+    return list[str] | None if is_repeatable(field) else str | None
+
+
+def _default(field: str) -> bool | str | None:
+    if is_flag(field):
+        default = kinds()[field].default
+        return None if default is None else bool(default)
+    return default_text(field) or None
+
+
+def _typed(context: typer.Context) -> dict[str, Any]:
+    """What was given on the command line itself, as opposed to what has its default."""
+    fields = {option.field for option in OPTIONS}
+    return {name: value for name, value in context.params.items() if name in fields and _was_typed(context, name)}
+
+
+def _was_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
