@@ -34,7 +34,7 @@ def candidates(start_url: str, robots_sitemaps: Iterable[str]) -> list[list[str]
     """Groups of sitemap URLs, to be tried in order until one works; within a group all are read. No URL comes twice."""
     origin = urls.origin(start_url)
     folder = scope_folder(urls.parts(start_url).path)
-    named = list(_normalized(robots_sitemaps, origin + "/"))
+    named = list(normalized(robots_sitemaps, origin + "/"))
     groups: list[list[str]] = []
     if folder == "/":
         groups.append(named)
@@ -54,13 +54,13 @@ def sitemap_links(html: bytes, base_url: str) -> list[str]:
     document = turbohtml.parse(html)
     base = base_url
     for element in document.select("base[href]")[:1]:
-        base = next(_normalized([_attribute(element, "href")], base_url), base_url)
+        base = next(normalized([_attribute(element, "href")], base_url), base_url)
     named = (
         _attribute(element, "href")
         for element in document.select("link[href]")
         if "sitemap" in _attribute(element, "rel").lower().split()
     )
-    return list(dict.fromkeys(_normalized(named, base)))
+    return list(dict.fromkeys(normalized(named, base)))
 
 
 def looks_like_sitemap(head: bytes, content_type: str) -> bool:
@@ -92,7 +92,8 @@ def _attribute(element: turbohtml.Element, name: str) -> str:
     return value or ""
 
 
-def _normalized(texts: Iterable[str], base: str) -> Iterator[str]:
+def normalized(texts: Iterable[str], base: str) -> Iterator[str]:
+    """The one spelling of each, as far as it is a URL."""
     for text in filter(None, map(str.strip, texts)):
         try:
             yield urls.normalize(text, base)

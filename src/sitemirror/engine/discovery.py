@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Final
 
 import orjson
 
 from sitemirror import urls
 from sitemirror.discover.entries import Found, Stretch
-from sitemirror.discover.finder import candidates, sitemap_links
+from sitemirror.discover.finder import candidates, normalized, sitemap_links
 from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.engine.arrival import MAX_HOPS, Arrival
 from sitemirror.engine.robots import RobotsBook
@@ -90,7 +89,7 @@ class Discovery:
             self._demand(arrival)
             return
         robots = await self._robots.rules(arrival.url)
-        named = set(self._absolute(robots.sitemaps, urls.origin(arrival.url)))
+        named = set(normalized(robots.sitemaps, urls.origin(arrival.url)))
         start = urls.normalize(urls.origin(arrival.url) + arrival.folder)  # A folder may begin with two slashes.
         for group in candidates(start, robots.sitemaps):
             if await (self._read_group(group) if named.intersection(group) else self._probe(group)):
@@ -289,13 +288,6 @@ class Discovery:
             )
         else:
             self._session.emit(PageSkipped(url, DOMAIN_LOCK))
-
-    def _absolute(self, locations: Iterable[str], base: str) -> list[str]:
-        found = []
-        for location in locations:
-            with suppress(urls.InvalidUrl):
-                found.append(urls.normalize(location, base))
-        return found
 
     async def _linked(self, arrival: Arrival) -> list[str]:
         """Sitemaps that the start page links to with `<link rel="sitemap">`."""

@@ -11,23 +11,17 @@ from sitemirror.publish.report import ProblemKind, VerifyProblem
 KEPT: Final = 1000
 
 _THE_COMMAND: Final = "the command that made the mirror"
-_HINTS: Final = (  # The first that applies says what to do first.
-    ((ProblemKind.UNFINISHED,), f"run {_THE_COMMAND} to its end, then check again"),
-    ((ProblemKind.MISSING,), f"{_THE_COMMAND}, with --update, fetches missing pages again"),
-    (
-        (ProblemKind.UNREADABLE,),
-        f"remove what stands there; {_THE_COMMAND}, with --update, fetches it again",
-    ),
-    ((ProblemKind.CHANGED,), f"{_THE_COMMAND}, with --re-download-all, writes changed files anew"),
-    ((ProblemKind.LINK,), f"{_THE_COMMAND}, with --re-download-all, writes the files and their links anew"),
-    (
-        (ProblemKind.ANCHOR,),
-        f"look whether the page has the place on the site: if so, {_THE_COMMAND}, with --re-download-all, writes the "
-        "files anew; if not, the link is the site's mistake",
-    ),
-    ((ProblemKind.ORPHAN,), "delete what you do not need, and keep your own files outside the mirror"),
-    (tuple(ProblemKind), f"run {_THE_COMMAND} again: it writes the manifest and the index anew"),
-)
+_HINTS: Final = {  # The first that applies says what to do first.
+    ProblemKind.UNFINISHED: f"run {_THE_COMMAND} to its end, then check again",
+    ProblemKind.MISSING: f"{_THE_COMMAND}, with --update, fetches missing pages again",
+    ProblemKind.UNREADABLE: f"remove what stands there; {_THE_COMMAND}, with --update, fetches it again",
+    ProblemKind.CHANGED: f"{_THE_COMMAND}, with --re-download-all, writes changed files anew",
+    ProblemKind.LINK: f"{_THE_COMMAND}, with --re-download-all, writes the files and their links anew",
+    ProblemKind.ANCHOR: f"look whether the page has the place on the site: if so, {_THE_COMMAND}, with "
+    "--re-download-all, writes the files anew; if not, the link is the site's mistake",
+    ProblemKind.ORPHAN: "delete what you do not need, and keep your own files outside the mirror",
+}
+_OTHERWISE: Final = f"run {_THE_COMMAND} again: it writes the manifest and the index anew"
 # Links that an interrupted run would have led on, and files that it would have named.
 _MENDED_BY_THE_END: Final = frozenset((ProblemKind.LINK, ProblemKind.ANCHOR, ProblemKind.ORPHAN))
 
@@ -62,10 +56,10 @@ class Findings:
     def hint(self) -> str | None:
         """What to do about it."""
         if not self.complete and self.kinds and self.kinds <= _MENDED_BY_THE_END:
-            return _HINTS[0][1]
+            return _HINTS[ProblemKind.UNFINISHED]
         if {ProblemKind.MISSING, ProblemKind.CHANGED} <= self.kinds and ProblemKind.UNFINISHED not in self.kinds:
             return f"{_THE_COMMAND}, with --re-download-all, fetches missing pages again and writes changed files anew"
-        return next((hint for kinds, hint in _HINTS if not self.kinds.isdisjoint(kinds)), None)
+        return next((hint for kind, hint in _HINTS.items() if kind in self.kinds), _OTHERWISE if self.kinds else None)
 
     def warn(self, message: str) -> None:
         """Something to know that is not wrong."""

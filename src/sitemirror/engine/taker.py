@@ -199,7 +199,7 @@ def _nothing(url: str, status: int) -> Skipped:
 
 
 def _is_page(head: Head) -> Skipped | None:
-    if not head.content_type or page_kind(head.content_type):
+    if page_kind(head.content_type):
         return None
     return _other_type(head.url, head.status, head.content_type, head.content_length)
 
