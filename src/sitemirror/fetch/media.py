@@ -135,9 +135,8 @@ def binary_type(head: bytes) -> str:
     Empty for what may be text, also if it begins with the letters by which a file would be known.
     """
     head = head[:LOOK_AT]
-    found = _by_magic(head)
     is_text = head[:1].isascii() and not _CONTROL.search(head) and not head.startswith(b"%PDF-")
-    return "" if is_text else found
+    return "" if is_text else _by_magic(head)
 
 
 def _by_magic(head: bytes) -> str:
