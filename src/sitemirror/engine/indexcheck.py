@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +51,8 @@ def makes_links_local(path: Path) -> bool | None:
 
 def _entries(path: Path) -> Iterator[Entry]:
     """What is said before the graph, as far as it can be read; `validate_index` says where that ends."""
-    try:
-        seen = 0
+    seen = 0
+    with suppress(NotAnIndex, OSError):
         try:
             for piece in by_line(path):
                 if isinstance(piece, Section) and piece.name in _FROM_HERE_ON:
@@ -58,14 +60,8 @@ def _entries(path: Path) -> Iterator[Entry]:
                 if isinstance(piece, Entry):
                     seen += 1
                     yield piece
-        except OtherLayout:
-            for piece in whole(path):
-                if isinstance(piece, Entry):
-                    seen -= 1
-                    if seen < 0:
-                        yield piece
-    except (NotAnIndex, OSError):
-        return
+        except OtherLayout:  # The pieces are the same as far as they have been read.
+            yield from islice((piece for piece in whole(path) if isinstance(piece, Entry)), seen, None)
 
 
 def _number(value: Any) -> int | None:

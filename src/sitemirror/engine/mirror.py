@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from sitemirror.engine.arrival import Arrival, arrive, check_reachable, check_robots, check_site, check_start
 from sitemirror.engine.durability import in_thread
@@ -39,6 +40,9 @@ from sitemirror.store.restore import TO_RECALL
 from sitemirror.store.state import RunInfo, peek
 from sitemirror.store.survey import Survey
 from sitemirror.text import counted, printable
+
+if TYPE_CHECKING:
+    from sitemirror.engine.publication import Published
 
 
 async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorReport:
@@ -274,17 +278,8 @@ class Mirror:
         unseen = self._tally.total - self._tally.processed - counts.not_reached
         if unseen > 0 and status is not RunStatus.OK and self._settings.renews:
             self._session.warn(f"{counted(unseen, 'page')} not looked at yet: the same command goes on with them")
-        if status is RunStatus.OK and (counts.failed or counts.not_reached or outcome.incomplete):
-            status = RunStatus.PARTIAL
-        error, hint = (trouble.message, trouble.hint) if trouble else (None, None)
-        if status in (RunStatus.OK, RunStatus.PARTIAL) and outcome.manifest is None:
-            status, error = RunStatus.ERROR, "the manifest could not be written"
-            hint = "see the warnings; then run the same command: nothing is fetched twice"
-        if status in (RunStatus.OK, RunStatus.PARTIAL) and not counts.saved:
-            first, *others = Survey(self._space.state).reasons() or [""]
-            why = f": {first}{' and other reasons' if others else ''}" if first else ""
-            status, error = RunStatus.ERROR, f"not one page could be saved{why}"
-            hint = f"see {self._space.folder / (FAILED_LOG if counts.failed else MANIFEST)} for the reasons"
+        if status is RunStatus.OK:
+            status, trouble = self._verdict(outcome)
         return MirrorReport(
             status=status,
             command=self._plan.command,
@@ -305,7 +300,22 @@ class Mirror:
             index=outcome.index,
             mirror_index=outcome.mirror_index,
             warnings=tuple(self._session.warnings),
-            error=error,
-            hint=hint,
+            error=trouble.message if trouble else None,
+            hint=trouble.hint if trouble else None,
             profile=profile(self._session),
         )
+
+    def _verdict(self, outcome: Published) -> tuple[RunStatus, SitemirrorError | None]:
+        """What a run has come to that came to its end: it may have failed all the same."""
+        counts = outcome.counts
+        if outcome.manifest is None:
+            hint = "see the warnings; then run the same command: nothing is fetched twice"
+            return RunStatus.ERROR, SitemirrorError("the manifest could not be written", hint=hint)
+        if not counts.saved:
+            first, *others = Survey(self._space.state).reasons() or [""]
+            why = f": {first}{' and other reasons' if others else ''}" if first else ""
+            reasons = self._space.folder / (FAILED_LOG if counts.failed else MANIFEST)
+            message = f"not one page could be saved{why}"
+            return RunStatus.ERROR, SitemirrorError(message, hint=f"see {reasons} for the reasons")
+        is_partial = counts.failed or counts.not_reached or outcome.incomplete
+        return RunStatus.PARTIAL if is_partial else RunStatus.OK, None
