@@ -142,17 +142,12 @@ def links_to_files(root: str, files: Sequence[tuple[str, str | None]]) -> list[t
 
 def reading_wanted(kind: str, source: Source, wishes: Wishes) -> Message:
     """A job that reads a page."""
-    options = (wishes.content, wishes.front_matter, wishes.markdown, wishes.links, wishes.meta, wishes.anchors)
-    return orjson.dumps((kind, source.url, source.charset, options)), source.body
+    return orjson.dumps((kind, source.url, source.charset, wishes)), source.body
 
 
 def localizing_wanted(files: Sequence[Received]) -> Message:
     """A job that makes links local."""
-    told = [
-        (file.root, file.path, file.sha256, file.url, file.charset, file.is_css, file.targets, file.is_xhtml)
-        for file in files
-    ]
-    return orjson.dumps((_LOCALIZE, None, None, told)), b""
+    return orjson.dumps((_LOCALIZE, None, None, files)), b""
 
 
 def links_wanted(root: str, files: Sequence[tuple[str, str | None]]) -> Message:
@@ -167,11 +162,11 @@ def do(job: Message) -> Message:
     try:
         kind, url, charset, options = orjson.loads(job[0])
         if kind == _LOCALIZE:
-            return orjson.dumps(localize([Received(*file) for file in options])), b""
+            return orjson.dumps(localize([Received(**file) for file in options])), b""
         if kind == _LINKS_TO_FILES:
             return _dump(links_to_files(charset, options)), b""
-        content, *rest = options
-        return _pack(READERS[kind](Source(job[1], url, charset), Wishes(Content(content), *rest)))
+        wishes = Wishes(**options | {"content": Content(options["content"])})
+        return _pack(READERS[kind](Source(job[1], url, charset), wishes))
     except OutputError as refused:
         told = {"full": isinstance(refused, DiskFull), "message": refused.message, "hint": refused.hint}
         return _dump({"refused": told}), b""
