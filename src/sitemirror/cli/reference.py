@@ -5,7 +5,6 @@ python -m sitemirror.cli.reference > docs/reference.md
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -62,8 +61,7 @@ sitemap-to-markdown --sites FILE --mirror [OPTIONS]
 def reference() -> str:
     """The whole page."""
     sections = [_HEAD, *map(_command, Command)]
-    door = inspect.cleandoc(SITEMAP_TO_MARKDOWN_HELP)
-    sections.append(_DOOR.format(help=door, examples=_examples(EXAMPLES[SITEMAP_TO_MARKDOWN])))
+    sections.append(_DOOR.format(help=SITEMAP_TO_MARKDOWN_HELP, examples=_examples(EXAMPLES[SITEMAP_TO_MARKDOWN])))
     return "\n".join(sections)
 
 
@@ -73,7 +71,7 @@ def _command(command: Command) -> str:
         "\n\n".join(
             [
                 f"## `sitemirror {command}`",
-                inspect.cleandoc(HELP[command]),
+                HELP[command],
                 f"```\n{_USAGE[command]}\n```",
                 _examples(EXAMPLES[command]),
                 *tables,

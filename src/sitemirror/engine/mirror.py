@@ -28,8 +28,7 @@ from sitemirror.publish.file_names import CHECKPOINT, FAILED_LOG, MANIFEST, MIRR
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Phase
-from sitemirror.store.deleted import deleted
-from sitemirror.store.gone import forget_deleted
+from sitemirror.store.gone import deleted, forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing

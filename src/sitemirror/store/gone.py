@@ -1,6 +1,7 @@
-"""What is left of pages that no sitemap or link names any more: their files, until somebody else has or deletes those.
+"""Pages whose files are no longer there: another page has taken their place, or somebody deleted or emptied them.
 
-A page that is named again counts as saved if its row says where its file is. So a row goes when the file does.
+A page that is saved is fetched again then. One that no sitemap or link names any more only loses its row: if it is
+named again, it counts as saved if its row says where its file is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ SELECT page.id, page.path, coalesce(page.html_path, page.path) FROM url CROSS JO
 WHERE url.status = {Row.GONE}
 """
 
+# Pages first: of a million URLs few may be saved. What only `_processed.txt` names is done by its word, file or not.
+_SAVED: Final = f"""
+SELECT page.id, page.path, page.size, page.html_path, page.html_size, coalesce(page.error, '')
+FROM page CROSS JOIN url ON url.id = page.id
+WHERE url.status = {Row.SAVED} AND page.fetched_at != ''
+"""
 
 WAS_DELETED: Final = " was deleted"
 """How the reason ends, behind the path, for which only one of the two files of a page that is gone is left."""
@@ -56,3 +63,26 @@ def forget_deleted(state: State, tree: Tree) -> None:
                 "UPDATE page SET html_path = NULL, html_size = NULL, html_sha256 = NULL, local_at = '' WHERE id = ?",
                 ((id,) for id in without_html),
             )
+
+
+def deleted(state: State, tree: Tree) -> tuple[list[int], list[int]]:
+    """The ids of pages and other files of which nothing is left, and of those that have lost one of their two files."""
+    lost: list[int] = []
+    halves: list[int] = []
+    for id, path, size, html_path, html_size, error in state.db.execute(_SAVED):
+        files = {path: size, html_path or path: html_size or size}
+        missing = [not _is_there(tree, name, least=min(size, 1)) for name, size in files.items()]
+        if all(missing):
+            lost.append(id)
+        elif any(missing) or error.endswith(WAS_DELETED):  # while the page was gone
+            halves.append(id)
+    return lost, halves
+
+
+def _is_there(tree: Tree, path: str, *, least: int) -> bool:
+    """Whether a file is. What is left of one that was emptied goes, should its page not be to be had again."""
+    found = tree.file_size(path)
+    if found is not None and found < least:
+        tree.remove(path)
+        return False
+    return found is not None
