@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sitemirror.cli.app import mirror_site_app, sitemirror_app
 from sitemirror.cli.commands import CommandLine
 from sitemirror.cli.options import Command, is_flag, options_of
-from sitemirror.cli.plain import read_plain, read_plain_list
+from sitemirror.cli.plain import read_plain
 
 URL = "https://example.com/"
 
@@ -50,7 +50,7 @@ def test_what_is_plain_to_see_is_what_typer_reads(data: st.DataObject, command: 
     if plain is not None:
         sitemirror_app([command, *arguments], heard := Heard())
         assert heard.line is not None
-        assert plain == (heard.line.target, heard.line.given, heard.line.config)
+        assert plain == (heard.line.target, heard.line.given, heard.line.config, None)
 
 
 def test_what_people_type_is_plain() -> None:
@@ -61,8 +61,8 @@ def test_what_people_type_is_plain() -> None:
     ]
     read = read_plain(arguments, options_of(Command.MIRROR))
     assert read is not None
-    target, settings, config = read
-    assert (target, str(config)) == (URL, "mine.toml")
+    target, settings, config, sites = read
+    assert (target, str(config), sites) == (URL, "mine.toml", None)
     assert settings == {
         "rate_limit": "0",
         "output": "x",
@@ -83,7 +83,7 @@ def test_a_list_of_sites_is_what_typer_reads(data: st.DataObject, command: Comma
     )
     at = arguments.index(URL)
     arguments[at : at + 1] = given_list
-    plain = read_plain_list(arguments, options_of(command))
+    plain = read_plain(arguments, options_of(command))
     if plain is not None:
         sitemirror_app([command, *arguments], heard := Heard())
         assert heard.line is not None
@@ -93,9 +93,9 @@ def test_a_list_of_sites_is_what_typer_reads(data: st.DataObject, command: Comma
 def test_a_list_of_sites_is_plain() -> None:
     """A list needs no typer; a list and a URL do, for typer's side says what is wrong."""
     options = options_of(Command.MIRROR)
-    assert read_plain_list(["--sites", "s.txt", "-q"], options) == ("", {"quiet": True}, None, Path("s.txt"))
-    assert read_plain_list(["--sites", "s.txt", URL], options) is None
-    assert read_plain(["--sites", "s.txt"], options) is None
+    assert read_plain(["--sites", "s.txt", "-q"], options) == ("", {"quiet": True}, None, Path("s.txt"))
+    assert read_plain(["--sites", "s.txt", URL], options) is None
+    assert read_plain(["-q"], options) is None
 
 
 def test_the_door_of_crawl_reads_the_same() -> None:
@@ -104,4 +104,4 @@ def test_the_door_of_crawl_reads_the_same() -> None:
     mirror_site_app(arguments, heard := Heard())
     assert heard.line is not None
     plain = read_plain(arguments, options_of(Command.CRAWL))
-    assert plain == (heard.line.target, heard.line.given, heard.line.config)
+    assert plain == (heard.line.target, heard.line.given, heard.line.config, None)

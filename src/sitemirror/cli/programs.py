@@ -17,7 +17,7 @@ from sitemirror.cli.commands import (
 )
 from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
 from sitemirror.cli.options import Command, options_of
-from sitemirror.cli.plain import read_plain, read_plain_list
+from sitemirror.cli.plain import read_plain
 from sitemirror.errors import SitemirrorError, UsageError
 
 
@@ -29,11 +29,9 @@ def run_sitemirror(arguments: Sequence[str]) -> int:
             command, rest = Command(arguments[0]), arguments[1:]
             if _is_help(rest):
                 return _show_help(f"{SITEMIRROR} {command}")
-            if (read := read_plain(rest, options_of(command))) is not None:
+            read = read_plain(rest, options_of(command))
+            if read is not None and (read[-1] is None or command in (Command.MIRROR, Command.CRAWL)):
                 return carry_out(command, CommandLine(SITEMIRROR, arguments, *read))
-            takes_list = command in (Command.MIRROR, Command.CRAWL)
-            if takes_list and (many := read_plain_list(rest, options_of(command))) is not None:
-                return carry_out(command, CommandLine(SITEMIRROR, arguments, *many))
         from sitemirror.cli.app import sitemirror_app
 
         return sitemirror_app(arguments, carry_out)
@@ -45,9 +43,7 @@ def run_mirror_site(arguments: Sequence[str]) -> int:
     """The exit code of `mirror-site ARGUMENTS`."""
 
     def run() -> int:
-        options = options_of(Command.CRAWL)
-        read = read_plain(arguments, options) or read_plain_list(arguments, options)
-        if read is not None:
+        if (read := read_plain(arguments, options_of(Command.CRAWL))) is not None:
             return carry_out(Command.CRAWL, CommandLine(MIRROR_SITE, arguments, *read))
         from sitemirror.cli.app import mirror_site_app
 
