@@ -7,11 +7,14 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from sitemirror.stopwatch import Stopwatch
 from sitemirror.workers.jobs import Message
 from sitemirror.workers.process import HEADER, framed
+
+if TYPE_CHECKING:
+    from sitemirror.workers.pool import Pool
 
 AHEAD: Final = 8
 """Jobs that a worker has before it at most: it should not have to wait for the next, nor keep many from the others."""
@@ -24,19 +27,6 @@ LONGEST_START: Final = 20.0
 no Python at all."""
 
 _LEAVING: Final = 1.0  # seconds that a worker has to end once it answers no more
-
-
-class Owner(Protocol):
-    """Whoever gives a worker its jobs, and hears how it fares."""
-
-    def up(self, worker: Worker) -> None:
-        """It has said that it is there."""
-
-    def answered(self, worker: Worker) -> None:
-        """It has done a job."""
-
-    def lost(self, worker: Worker) -> None:
-        """It has ended, with what it was doing undone."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +54,7 @@ class Job:
 class Worker(asyncio.SubprocessProtocol):
     """It does its jobs in the order they are given."""
 
-    owner: Owner
+    owner: Pool
     jobs: deque[Job] = field(default_factory=deque)
     is_up: bool = False
     timed_out: bool = False
