@@ -1,4 +1,4 @@
-"""What each command does once its command line has been read, whoever read it. Nothing is decided here twice."""
+"""What each command does once its command line has been read: by `plain.py`, or by typer where that is not enough."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 class Fingerprints:
-    """Hashes of things that were seen. Of a million others, one is taken for one of a million once in 10 million."""
+    """Hashes of what was seen. With a million in it, a million lookups give a wrong yes once in 10 million runs."""
 
     def __init__(self, values: Iterable[int]) -> None:
         parts = [array("Q") for _ in range(256)]
