@@ -65,9 +65,6 @@ def run_job(job: Job) -> int:
         return error.exit_code
     except Exception as error:
         talk.close()
-        if _stopped_early(error):
-            _tell_early_end(job, talk)
-            return interrupts.exit_code
         _tell_bug(job, error)
         return 1
     talk.close()
@@ -130,20 +127,6 @@ def _tell_end(job: Job, talk: Reporter, report: Report, interrupts: Interrupts) 
             return 0
 
 
-def _stopped_early(error: Exception) -> bool:
-    """Whether the run was stopped before there was anything to report."""
-    from sitemirror.engine.session import Stopped  # Loaded by now, unless its loading is what failed.
-
-    return isinstance(error, Stopped)
-
-
-def _tell_early_end(job: Job, talk: Reporter) -> None:
-    if not job.prints_outline:
-        stdout.print_object(_interrupted_report(job))
-    if talk.level is not Level.QUIET:
-        talk.say(f"interrupted before the first page; to start again, run the same command: {job.command_line}")
-
-
 def _tell_profile(talk: Reporter, report: object) -> None:
     if talk.level is Level.QUIET:
         return
@@ -180,7 +163,7 @@ def _tell_bug(job: Job, error: Exception) -> None:
 
 
 def _interrupted_report(job: Job) -> dict[str, object]:
-    """Where nothing was counted, or there is no time for it."""
+    """For a second signal: there is no time to count anything."""
     return {
         "status": RunStatus.INTERRUPTED.value,
         "command": job.command,

@@ -12,7 +12,7 @@ from sitemirror.engine.durability import force_to_disk
 from sitemirror.engine.notes import Notes
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.queue import Queue
-from sitemirror.engine.session import Session, Stopped
+from sitemirror.engine.session import Session
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Result, Visitor
 from sitemirror.engine.workspace import Workspace
@@ -176,7 +176,7 @@ class Rounds:
                 task.cancel()
             results = await asyncio.gather(*slots, stop, return_exceptions=True)
         for result in results:
-            if isinstance(result, Exception) and not isinstance(result, Stopped):
+            if isinstance(result, Exception):
                 raise result
         if clerk.done():
             clerk.result()
