@@ -68,7 +68,11 @@ class RunHere(Protocol):
     """Carries out `sitemirror ARGUMENTS` in this process. `env` is added to a clean environment."""
 
     def __call__(
-        self, *arguments: str | Path | float, env: Mapping[str, str] | None = None, cwd: Path | None = None
+        self,
+        *arguments: str | Path | float,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: str = "",
     ) -> Finished: ...
 
 
@@ -192,10 +196,16 @@ def run_cli(tmp_path: Path) -> RunCli:
 def run_here(tmp_path: Path) -> RunHere:
     """What `run_cli` does without the half second of a start: for tests of what is said and done, not of a process."""
 
-    def run(*arguments: str | Path | float, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Finished:
+    def run(
+        *arguments: str | Path | float,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: str = "",
+    ) -> Finished:
         printed, said = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
         words = [str(argument) for argument in arguments]
-        code = carry_out(words, clean_environment(env), cwd or tmp_path, printed, said)
+        with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))):
+            code = carry_out(words, clean_environment(env), cwd or tmp_path, printed, said)
         return Finished(code, *(stream.buffer.getvalue().decode() for stream in (printed, said)))
 
     return run

@@ -140,22 +140,22 @@ def test_urls_without_a_page(run_here: RunHere, site: Site, path: str, message: 
         (("x.html", "--concurrency", "3"), "no such option: --concurrency"),
     ],
 )
-def test_wrong_usage(run_cli: RunCli, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_usage(run_here: RunHere, arguments: tuple[str, ...], message: str) -> None:
     """Exit code 2, and nothing is fetched or printed."""
-    done = run_cli("convert", *arguments, stdin="<p>x")
+    done = run_here("convert", *arguments, stdin="<p>x")
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
 
 
-def test_nothing_to_say_at_the_top(run_cli: RunCli) -> None:
+def test_nothing_to_say_at_the_top(run_here: RunHere) -> None:
     """Without a title and an address there is no front matter: an empty block says nothing."""
-    done = run_cli("convert", "-", stdin="<p>Hello")
+    done = run_here("convert", "-", stdin="<p>Hello")
     assert (done.returncode, done.stdout, done.stderr) == (0, "Hello\n", "")
 
 
-def test_an_empty_page_says_so(run_cli: RunCli) -> None:
+def test_an_empty_page_says_so(run_here: RunHere) -> None:
     """No text is no error, but is not passed over in silence either."""
-    done = run_cli("convert", "-", "--no-front-matter", stdin="<script>render()</script>")
+    done = run_here("convert", "-", "--no-front-matter", stdin="<script>render()</script>")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "note: the page has no text\n")
 
 
@@ -181,11 +181,11 @@ def test_explain_shows_what_is_kept_and_cut(run_here: RunHere, file: Path) -> No
     assert done.stdout == "cut: navigation\n  - nav: menu\n\nkept: the page\n  + h1: Hello\n  + p: See more.\n"
 
 
-def test_explain_and_conversion_agree(run_cli: RunCli, tmp_path: Path) -> None:
+def test_explain_and_conversion_agree(run_here: RunHere, tmp_path: Path) -> None:
     """What is said to be kept is in the Markdown, what is said to be cut is not; text is kept whole."""
     html = "<nav>menu</nav><main><h1>Title</h1><p>words</p><p hidden>secret</p></main><footer>imprint</footer>"
-    shown = run_cli("convert", "-", "--explain", "--quiet", stdin=html)
-    text = run_cli("convert", "-", "--no-front-matter", stdin=html).stdout
+    shown = run_here("convert", "-", "--explain", "--quiet", stdin=html)
+    text = run_here("convert", "-", "--no-front-matter", stdin=html).stdout
     kept = [line for line in shown.stdout.splitlines() if line.startswith("  + ")]
     cut = [line for line in shown.stdout.splitlines() if line.startswith("  - ")]
     assert shown.stderr == ""
@@ -194,6 +194,6 @@ def test_explain_and_conversion_agree(run_cli: RunCli, tmp_path: Path) -> None:
     assert len(cut) == 3
     assert not any(line.rpartition(": ")[2] in text for line in cut)
     (tmp_path / "a.md").write_text("# A\n\nb\n", encoding="utf-8")
-    assert run_cli("convert", tmp_path / "a.md", "--explain").stdout == (
+    assert run_here("convert", tmp_path / "a.md", "--explain").stdout == (
         "kept: plain text is kept as it is\n  + text: # A b\n"
     )
