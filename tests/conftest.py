@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import os
 import signal
@@ -9,14 +11,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from unittest.mock import patch
 
 import hypothesis
 import pytest
 
+from sitemirror.cli.programs import run_sitemirror
 from tests.site import NoOpenssl, Site, certificate
+
+# Hundreds of programs are started here: without their bytecode each would compile all of itself anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Time per example says more about the machine than about the code. `bench.quality.robust` asks for many more of them.
 # In CI the same examples every time: what is new there comes from the change, not from the dice.
@@ -54,6 +62,18 @@ class Finished:
             return json.loads(self.stdout)
         except ValueError:
             raise AssertionError(f"not one JSON object: {self.stdout!r}\nstderr: {self.stderr}") from None
+
+
+class RunHere(Protocol):
+    """Carries out `sitemirror ARGUMENTS` in this process. `env` is added to a clean environment."""
+
+    def __call__(
+        self,
+        *arguments: str | Path | float,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: str = "",
+    ) -> Finished: ...
 
 
 class RunCli(Protocol):
@@ -170,6 +190,43 @@ def run_cli(tmp_path: Path) -> RunCli:
         return Finished(process.returncode, stdout, stderr)
 
     return run
+
+
+@pytest.fixture
+def run_here(tmp_path: Path) -> RunHere:
+    """What `run_cli` does without the half second of a start: for tests of what is said and done, not of a process."""
+
+    def run(
+        *arguments: str | Path | float,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: str = "",
+    ) -> Finished:
+        printed, said = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        words = [str(argument) for argument in arguments]
+        with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))):
+            code = carry_out(words, clean_environment(env), cwd or tmp_path, printed, said)
+        return Finished(code, *(stream.buffer.getvalue().decode() for stream in (printed, said)))
+
+    return run
+
+
+def carry_out(
+    arguments: list[str], environment: Mapping[str, str], folder: Path, printed: io.TextIOBase, said: io.TextIOBase
+) -> int:
+    """The exit code of `sitemirror ARGUMENTS`, carried out in this process as if it were one of its own."""
+    threshold = gc.get_threshold()
+    with (
+        patch.dict(os.environ, environment, clear=True),
+        chdir(folder),
+        redirect_stdout(printed),
+        redirect_stderr(said),
+    ):
+        try:
+            return run_sitemirror(arguments)
+        finally:  # A run sets these for a process that ends with it.
+            gc.set_threshold(*threshold)
+            gc.unfreeze()
 
 
 def _command(arguments: tuple[str | Path | float, ...]) -> list[str]:

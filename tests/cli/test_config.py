@@ -10,7 +10,7 @@ from sitemirror.cli.config import misspelt, settings_for
 from sitemirror.cli.options import Command
 from sitemirror.errors import UsageError
 from sitemirror.settings import Content, Format, OnError, Settings
-from tests.conftest import RunCli
+from tests.conftest import RunCli, RunHere
 
 
 @pytest.fixture
@@ -192,11 +192,11 @@ def test_a_mistake_in_the_environment_names_the_variable(folder: Path) -> None:
     assert complaint(SITEMIRROR_TIMEOUT="soon").message == "SITEMIRROR_TIMEOUT must be a number, got soon"
 
 
-def test_a_misspelt_variable_is_told_with_the_right_one(run_cli: RunCli) -> None:
+def test_a_misspelt_variable_is_told_with_the_right_one(run_here: RunHere) -> None:
     """One that is passed over in silence leaves a person with a run that does not do what they said."""
     environ = {"SITEMIRROR_RATELIMIT": "9", "SITEMIRROR_OUTPUT": "x", "SITEMIRROR_CONFIG": "x", "SITEMIRROR_LOGO": "x"}
     assert misspelt(environ) == [("SITEMIRROR_RATELIMIT", "SITEMIRROR_RATE_LIMIT")]
-    done = run_cli("mirror", "http://127.0.0.1:1/", env={"SITEMIRROR_RATELIMIT": "9"})
+    done = run_here("mirror", "http://127.0.0.1:1/", env={"SITEMIRROR_RATELIMIT": "9"})
     assert done.stderr.startswith(
         "note: SITEMIRROR_RATELIMIT in the environment is not an option: did you mean SITEMIRROR_RATE_LIMIT?\n"
     )

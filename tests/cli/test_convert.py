@@ -8,7 +8,7 @@ import pytest
 
 import sitemirror
 from sitemirror.errors import NoPage, UsageError
-from tests.conftest import RunCli
+from tests.conftest import RunCli, RunHere
 from tests.site import Site
 
 HTML = '<title>T</title><nav>menu</nav><h1>Hello</h1><p>See <a href="more">more</a>.</p>'
@@ -32,9 +32,9 @@ def test_a_file(run_cli: RunCli, file: Path) -> None:
     assert {path.name for path in file.parent.iterdir()} == before
 
 
-def test_a_file_with_its_address(run_cli: RunCli, file: Path) -> None:
+def test_a_file_with_its_address(run_here: RunHere, file: Path) -> None:
     """`--url` says what relative links count from."""
-    done = run_cli("convert", file, "--url", "https://example.com/docs/", "--no-front-matter")
+    done = run_here("convert", file, "--url", "https://example.com/docs/", "--no-front-matter")
     assert (done.returncode, done.stdout) == (0, BODY.format("https://example.com/docs/"))
 
 
@@ -56,13 +56,13 @@ def test_a_url(run_cli: RunCli, site: Site) -> None:
     assert [seen.path for seen in site.requests] == ["/moved", "/stub", "/docs/page"]
 
 
-def test_text_is_markdown_already(run_cli: RunCli, site: Site, tmp_path: Path) -> None:
+def test_text_is_markdown_already(run_here: RunHere, site: Site, tmp_path: Path) -> None:
     """A Markdown page or file is printed as it is, without front matter, as a mirror would save it."""
     text = "# Title\n\n<b>*as is*</b>\n"
     site.page("/a.md", text, type="text/markdown")
     (tmp_path / "b.md").write_text(text, encoding="utf-8")
-    assert run_cli("convert", f"{site.url}/a.md").stdout == text
-    assert run_cli("convert", tmp_path / "b.md").stdout == text
+    assert run_here("convert", f"{site.url}/a.md").stdout == text
+    assert run_here("convert", tmp_path / "b.md").stdout == text
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_text_is_markdown_already(run_cli: RunCli, site: Site, tmp_path: Path) -
     ],
 )
 def test_what_is_no_page(
-    run_cli: RunCli, tmp_path: Path, name: str, content: bytes | None, code: int, message: str
+    run_here: RunHere, tmp_path: Path, name: str, content: bytes | None, code: int, message: str
 ) -> None:
     """One line says why, another what to do, and stdout stays empty."""
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    done = run_cli("convert", name, cwd=tmp_path)
+    done = run_here("convert", name, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, "")
     error, hint = done.stderr.splitlines()
     assert message in error
@@ -97,10 +97,10 @@ def test_what_is_no_page(
 
 
 @pytest.mark.parametrize("name", ["index.php", "index.php?id=3", "v1.2", "page.xml", "part.tmpl", "page.py"])
-def test_pages_under_other_names(run_cli: RunCli, tmp_path: Path, name: str) -> None:
+def test_pages_under_other_names(run_here: RunHere, tmp_path: Path, name: str) -> None:
     """What begins as HTML does is a page, whatever its file is called."""
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf\n<!DOCTYPE html><html><p>Hello")
-    done = run_cli("convert", name, cwd=tmp_path)
+    done = run_here("convert", name, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Hello\n")
 
 
@@ -114,14 +114,14 @@ def test_pages_under_other_names(run_cli: RunCli, tmp_path: Path, name: str) -> 
         ("inside", "cannot reach 169.254.169.254: address not allowed: 169.254.169.254"),
     ],
 )
-def test_urls_without_a_page(run_cli: RunCli, site: Site, path: str, message: str) -> None:
+def test_urls_without_a_page(run_here: RunHere, site: Site, path: str, message: str) -> None:
     """Exit code 1 with the reason; a redirect cannot lead to an address that the user did not name."""
     site.page("/file.pdf", b"%PDF-1.7", type="application/pdf")
     site.page("/nothing", "", status=204)
     site.page("/large", "<p>" + "x" * 20_000)
     site.redirect("/inside", "http://169.254.169.254/latest/meta-data/")
     arguments = ("--max-file-size", "0.01") if path == "large" else ()
-    done = run_cli("convert", f"{site.url}/{path}", *arguments)
+    done = run_here("convert", f"{site.url}/{path}", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
 
@@ -140,22 +140,22 @@ def test_urls_without_a_page(run_cli: RunCli, site: Site, path: str, message: st
         (("x.html", "--concurrency", "3"), "no such option: --concurrency"),
     ],
 )
-def test_wrong_usage(run_cli: RunCli, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_usage(run_here: RunHere, arguments: tuple[str, ...], message: str) -> None:
     """Exit code 2, and nothing is fetched or printed."""
-    done = run_cli("convert", *arguments, stdin="<p>x")
+    done = run_here("convert", *arguments, stdin="<p>x")
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
 
 
-def test_nothing_to_say_at_the_top(run_cli: RunCli) -> None:
+def test_nothing_to_say_at_the_top(run_here: RunHere) -> None:
     """Without a title and an address there is no front matter: an empty block says nothing."""
-    done = run_cli("convert", "-", stdin="<p>Hello")
+    done = run_here("convert", "-", stdin="<p>Hello")
     assert (done.returncode, done.stdout, done.stderr) == (0, "Hello\n", "")
 
 
-def test_an_empty_page_says_so(run_cli: RunCli) -> None:
+def test_an_empty_page_says_so(run_here: RunHere) -> None:
     """No text is no error, but is not passed over in silence either."""
-    done = run_cli("convert", "-", "--no-front-matter", stdin="<script>render()</script>")
+    done = run_here("convert", "-", "--no-front-matter", stdin="<script>render()</script>")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "note: the page has no text\n")
 
 
@@ -174,18 +174,18 @@ async def test_the_library_converts_urls(site: Site) -> None:
         await sitemirror.convert_url("mailto:a@example.com")
 
 
-def test_explain_shows_what_is_kept_and_cut(run_cli: RunCli, file: Path) -> None:
+def test_explain_shows_what_is_kept_and_cut(run_here: RunHere, file: Path) -> None:
     """Every block stands under the reason, and stderr has the sum."""
-    done = run_cli("convert", file, "--explain")
+    done = run_here("convert", file, "--explain")
     assert (done.returncode, done.stderr) == (0, "2 of 3 blocks kept, 14 of 18 characters\n")
     assert done.stdout == "cut: navigation\n  - nav: menu\n\nkept: the page\n  + h1: Hello\n  + p: See more.\n"
 
 
-def test_explain_and_conversion_agree(run_cli: RunCli, tmp_path: Path) -> None:
+def test_explain_and_conversion_agree(run_here: RunHere, tmp_path: Path) -> None:
     """What is said to be kept is in the Markdown, what is said to be cut is not; text is kept whole."""
     html = "<nav>menu</nav><main><h1>Title</h1><p>words</p><p hidden>secret</p></main><footer>imprint</footer>"
-    shown = run_cli("convert", "-", "--explain", "--quiet", stdin=html)
-    text = run_cli("convert", "-", "--no-front-matter", stdin=html).stdout
+    shown = run_here("convert", "-", "--explain", "--quiet", stdin=html)
+    text = run_here("convert", "-", "--no-front-matter", stdin=html).stdout
     kept = [line for line in shown.stdout.splitlines() if line.startswith("  + ")]
     cut = [line for line in shown.stdout.splitlines() if line.startswith("  - ")]
     assert shown.stderr == ""
@@ -194,6 +194,6 @@ def test_explain_and_conversion_agree(run_cli: RunCli, tmp_path: Path) -> None:
     assert len(cut) == 3
     assert not any(line.rpartition(": ")[2] in text for line in cut)
     (tmp_path / "a.md").write_text("# A\n\nb\n", encoding="utf-8")
-    assert run_cli("convert", tmp_path / "a.md", "--explain").stdout == (
+    assert run_here("convert", tmp_path / "a.md", "--explain").stdout == (
         "kept: plain text is kept as it is\n  + text: # A b\n"
     )

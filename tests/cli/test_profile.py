@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.conftest import RunCli
+from tests.conftest import RunCli, RunHere
 from tests.site import Site, faults
 
 
@@ -25,42 +25,42 @@ def test_the_limit_and_the_stages_are_told(site: Site, run_cli: RunCli) -> None:
     assert "requests" in done.stderr.split("at once, on average: ")[1]
 
 
-def test_a_failed_run_tells_it_before_the_error(site: Site, run_cli: RunCli) -> None:
+def test_a_failed_run_tells_it_before_the_error(site: Site, run_here: RunHere) -> None:
     """The error stays the last word."""
     for path in site.fill(1):
         site.fault(path, faults.status(404))
     site.sitemap()
-    done = run_cli("mirror", site.url, "--rate-limit", "0", "--on-error", "abort", "--profile")
+    done = run_here("mirror", site.url, "--rate-limit", "0", "--on-error", "abort", "--profile")
     assert done.returncode == 1
     assert "profile" in done.json
     assert 0 < done.stderr.index("limit: ") < done.stderr.index("sitemirror: error: ")
 
 
-def test_quiet_leaves_it_to_the_json(site: Site, run_cli: RunCli) -> None:
+def test_quiet_leaves_it_to_the_json(site: Site, run_here: RunHere) -> None:
     """--quiet: the object alone."""
     site.fill(1)
     site.sitemap()
-    done = run_cli("mirror", site.url, "--rate-limit", "0", "--quiet", "--profile")
+    done = run_here("mirror", site.url, "--rate-limit", "0", "--quiet", "--profile")
     assert done.stderr == ""
     assert done.json["profile"]["stages"]
 
 
-def test_list_has_no_profile(site: Site, run_cli: RunCli) -> None:
+def test_list_has_no_profile(site: Site, run_here: RunHere) -> None:
     """It belongs to the commands that fetch pages."""
-    assert run_cli("list", site.url, "--profile").returncode == 2
+    assert run_here("list", site.url, "--profile").returncode == 2
 
 
-def test_many_sites_have_a_profile_each(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+def test_many_sites_have_a_profile_each(site: Site, run_here: RunHere, tmp_path: Path) -> None:
     """--sites: a line for each on stderr, all of it in the JSON beside what else is said of a site."""
     site.fill(2)
     site.sitemap()
     listed = tmp_path / "sites.txt"
     listed.write_text(f"{site.url}\n", encoding="utf-8")
-    done = run_cli("mirror", "--sites", listed, "--rate-limit", "0", "--profile")
+    done = run_here("mirror", "--sites", listed, "--rate-limit", "0", "--profile")
     (only,) = done.json["sites"]
     assert sum(one["seconds"] for one in only["profile"]["shares"]) > 0
     line, last = done.stderr.splitlines()[-2:]
     assert line.startswith(f"{site.url}/ (")
     assert line.endswith(f": limit: {only['profile']['explanation']}")
     assert last == "the stages of each site: profile in the JSON"
-    assert "profile" not in run_cli("mirror", "--sites", listed, "--rate-limit", "0").stderr
+    assert "profile" not in run_here("mirror", "--sites", listed, "--rate-limit", "0").stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import list_site_sync
-from tests.conftest import RunCli, StartCli, clean_environment
+from tests.conftest import RunCli, RunHere, StartCli, clean_environment
 from tests.site import Site, faults
 
 FAST = ("--rate-limit", "0")
@@ -60,23 +60,23 @@ def test_quiet_leaves_only_the_report(small: Site, run_cli: RunCli) -> None:
     assert done.json["successful"] == 3
 
 
-def test_list_prints_json_or_the_outline(small: Site, run_cli: RunCli, tmp_path: Path) -> None:
+def test_list_prints_json_or_the_outline(small: Site, run_here: RunHere, tmp_path: Path) -> None:
     """`--format md` prints the very outline that was written."""
-    as_json = run_cli("list", small.url, *FAST)
+    as_json = run_here("list", small.url, *FAST)
     assert as_json.returncode == 0, as_json.stderr
     assert as_json.json["total_urls"] == 3
-    as_markdown = run_cli("list", small.url, *FAST, "--format", "md")
+    as_markdown = run_here("list", small.url, *FAST, "--format", "md")
     assert as_markdown.returncode == 0
     [written] = [line[9:] for line in as_markdown.stderr.splitlines() if line.startswith("outline: ")]
     assert as_markdown.stdout == (tmp_path / written).read_text(encoding="utf-8")
     assert "/page/0001" in as_markdown.stdout
 
 
-def test_options_about_links_are_not_ignored_without_a_word(small: Site, run_cli: RunCli) -> None:
+def test_options_about_links_are_not_ignored_without_a_word(small: Site, run_here: RunHere) -> None:
     """A sitemap knows no depth: who limits it hears that, unless links are followed."""
     note = "note: --link-depth counts only where links are followed: --discover links"
-    assert note in run_cli("mirror", small.url, *FAST, "--link-depth", 0).stderr.splitlines()
-    crawled = run_cli("mirror", small.url, *FAST, "--link-depth", 0, "--discover", "links", "--output", "other")
+    assert note in run_here("mirror", small.url, *FAST, "--link-depth", 0).stderr.splitlines()
+    crawled = run_here("mirror", small.url, *FAST, "--link-depth", 0, "--discover", "links", "--output", "other")
     assert note not in crawled.stderr
 
 
@@ -92,19 +92,19 @@ def test_a_full_disk_behind_stdout_is_one_line_and_a_hint(arguments: list[str]) 
     assert said.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: make room where ")
 
 
-def test_a_sitemap_index_lists_sitemaps(small: Site, run_cli: RunCli) -> None:
+def test_a_sitemap_index_lists_sitemaps(small: Site, run_here: RunHere) -> None:
     """stderr says how many sitemaps an index names; it lists no page itself, as the report says, too."""
     small.sitemap_index("/index.xml", ["/sitemap.xml", "/none.xml"])
-    done = run_cli("list", f"{small.url}/index.xml", *FAST)
+    done = run_here("list", f"{small.url}/index.xml", *FAST)
     assert f"sitemap: {small.url}/index.xml: 2 sitemaps\n" in done.stderr
     assert f"sitemap: {small.url}/sitemap.xml: 3 URLs\n" in done.stderr
     assert [row["urls"] for row in done.json["sitemaps"]] == [0, 3, 0]
 
 
-def test_a_sitemap_is_not_waited_for_in_silence(small: Site, run_cli: RunCli) -> None:
+def test_a_sitemap_is_not_waited_for_in_silence(small: Site, run_here: RunHere) -> None:
     """A sitemap that fails for the moment is said to be tried again; once it is read, nothing is left to warn of."""
     small.fault("/sitemap.xml", faults.status(503), faults.ok())
-    done = run_cli("list", small.url, *FAST)
+    done = run_here("list", small.url, *FAST)
     assert f"warning: sitemap {small.url}/sitemap.xml: HTTP 503; will be tried again\n" in done.stderr
     assert done.json["warnings"] == []
 
@@ -137,9 +137,9 @@ def test_where_answers_both_ways(small: Site, run_cli: RunCli) -> None:
         (("mirror", "http://127.0.0.1:1/"), 1),
     ],
 )
-def test_bad_addresses_are_one_line_and_a_hint(run_cli: RunCli, arguments: tuple[str, ...], code: int) -> None:
+def test_bad_addresses_are_one_line_and_a_hint(run_here: RunHere, arguments: tuple[str, ...], code: int) -> None:
     """Not a URL is wrong usage; a site that is not there is a failed run with its JSON."""
-    done = run_cli(*arguments, *(FAST if arguments[0] != "where" else ()))
+    done = run_here(*arguments, *(FAST if arguments[0] != "where" else ()))
     assert done.returncode == code, done.stderr
     errors = [line for line in done.stderr.splitlines() if line.startswith("sitemirror: error: ")]
     assert len(errors) == 1
@@ -237,29 +237,29 @@ def test_a_run_stopped_at_its_first_request_ends_like_any_other(site: Site, star
     assert "run the same command: sitemirror" in err
 
 
-def test_a_run_that_is_aborted_says_what_it_kept(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_run_that_is_aborted_says_what_it_kept(site: Site, out: Path, run_here: RunHere) -> None:
     """Before the error and what to do about it; `--quiet` leaves it at these."""
     paths = site.fill(4)
     site.sitemap()
     site.fault(paths[2], faults.status(500))
     command = ("mirror", site.url, "--rate-limit", 0, "--max-retries", 0, "--on-error", "abort", "--output", out)
-    done = run_cli(*command)
+    done = run_here(*command)
     *_, kept, manifest, contents, error, hint = done.stderr.splitlines()
     assert kept.startswith("error: 2 pages saved, 1 failed, 1 not reached; ")
     assert manifest == f"manifest: {done.json['manifest']}"
     assert contents == f"contents: {done.json['index']}"
     assert error == f"sitemirror: error: {site.url}{paths[2]} failed: HTTP 500"
     assert hint.startswith("hint: run the same command to go on")
-    assert len(run_cli(*command, "--quiet").stderr.splitlines()) <= 3
+    assert len(run_here(*command, "--quiet").stderr.splitlines()) <= 3
 
 
-def test_an_option_that_another_includes_is_noted(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_an_option_that_another_includes_is_noted(site: Site, out: Path, run_here: RunHere) -> None:
     """Both are allowed together; only one of them counts."""
     site.fill(1)
     site.sitemap()
     command = ("mirror", site.url, "--rate-limit", 0, "--output", out, "--re-download-all")
-    assert "note: " not in run_cli(*command).stderr
-    assert "note: --re-download-all fetches everything again" in run_cli(*command, "--update").stderr
+    assert "note: " not in run_here(*command).stderr
+    assert "note: --re-download-all fetches everything again" in run_here(*command, "--update").stderr
 
 
 @pytest.mark.parametrize(
@@ -297,9 +297,9 @@ def test_too_few_open_files_are_told_before_anything_begins(small: Site, out: Pa
     assert small.requests == []
 
 
-def test_any_timeout_can_be_written_into_the_index(small: Site, out: Path, run_cli: RunCli) -> None:
+def test_any_timeout_can_be_written_into_the_index(small: Site, out: Path, run_here: RunHere) -> None:
     """A timeout that means none at all does not end a crawl at its last step."""
-    done = run_cli("crawl", f"{small.url}/page/0001", *FAST, "--timeout", "1e30", "--output", out)
+    done = run_here("crawl", f"{small.url}/page/0001", *FAST, "--timeout", "1e30", "--output", out)
     assert (done.returncode, done.json["status"]) == (0, "ok")
 
 

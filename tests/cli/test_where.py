@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sitemirror.store.backwards import leads_to, url_at
 from sitemirror.store.paths import asset_path, host_folder, page_path
 from sitemirror.urls import normalize
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site
 
 _WORDS = st.text("abcXYZ019-.~é中%", min_size=1, max_size=8).filter(lambda word: word.strip(".") == word)
@@ -34,13 +34,13 @@ _WORDS = st.text("abcXYZ019-.~é中%", min_size=1, max_size=8).filter(lambda wor
         ("@ipv6---1/a/index.md", "https://[::1]/a"),
     ],
 )
-def test_a_file_that_is_not_there_has_the_url_that_leads_to_it(path: str, url: str, run_cli: RunCli) -> None:
+def test_a_file_that_is_not_there_has_the_url_that_leads_to_it(path: str, url: str, run_here: RunHere) -> None:
     """`where FILE` reads the path backwards, and what it had to guess stands on stderr."""
-    done = run_cli("where", f"output/{path}")
+    done = run_here("where", f"output/{path}")
     assert (done.returncode, done.stdout) == (0, f"{url}\n"), done.stderr
     assert done.stderr.startswith("note: no manifest names it; guessed: http")
     if path.endswith(".md"):
-        assert run_cli("where", url).stdout == f"output/{path}\n"
+        assert run_here("where", url).stdout == f"output/{path}\n"
 
 
 @pytest.mark.parametrize(
@@ -51,52 +51,54 @@ def test_a_file_that_is_not_there_has_the_url_that_leads_to_it(path: str, url: s
         ("_index.md", "no page of a mirror would have this path"),
     ],
 )
-def test_a_path_that_cannot_be_read_backwards_is_refused_with_the_reason(path: str, why: str, run_cli: RunCli) -> None:
+def test_a_path_that_cannot_be_read_backwards_is_refused_with_the_reason(
+    path: str, why: str, run_here: RunHere
+) -> None:
     """Nothing is made up where the name does not tell it."""
-    done = run_cli("where", f"output/docs.example.com/{path}")
+    done = run_here("where", f"output/docs.example.com/{path}")
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
     assert "hint: " in done.stderr
 
 
-def test_outside_the_output_folder_nothing_is_guessed(run_cli: RunCli) -> None:
+def test_outside_the_output_folder_nothing_is_guessed(run_here: RunHere) -> None:
     """The folder above the host's is --output; -o says another."""
-    refused = run_cli("where", "elsewhere/docs.example.com/x/index.md")
+    refused = run_here("where", "elsewhere/docs.example.com/x/index.md")
     assert refused.returncode == 2
     assert "neither a file here nor a URL" in refused.stderr
-    assert run_cli("where", "elsewhere/h.example/x/index.md", "-o", "elsewhere").stdout == "https://h.example/x\n"
+    assert run_here("where", "elsewhere/h.example/x/index.md", "-o", "elsewhere").stdout == "https://h.example/x\n"
 
 
-def test_without_a_mirror_it_is_said_what_is_assumed(run_cli: RunCli, tmp_path: Path) -> None:
+def test_without_a_mirror_it_is_said_what_is_assumed(run_here: RunHere, tmp_path: Path) -> None:
     """Nobody knows whether it will be Markdown or HTML; a file that is there answers that."""
     note = "note: no manifest names it: this is where it would be in Markdown; in HTML it would be output/e.com"
     for url, markdown, html in (("a", "a/index.md", "a/index.html"), ("i.png", "i.png/index.md", "i.png")):
-        done = run_cli("where", f"https://e.com/{url}")
+        done = run_here("where", f"https://e.com/{url}")
         assert (done.stdout, done.stderr) == (f"output/e.com/{markdown}\n", f"{note}/{html}\n")
     saved = tmp_path / "output/e.com/a/index.html"
     saved.parent.mkdir(parents=True)
     saved.write_text("<p>a</p>")
-    done = run_cli("where", "https://e.com/a")
+    done = run_here("where", "https://e.com/a")
     assert done.stdout == "output/e.com/a/index.html\n"
     assert done.stderr == "note: no manifest names it, but this is where it would be, and there is a file\n"
 
 
-def test_the_manifest_tells_what_the_path_does_not(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+def test_the_manifest_tells_what_the_path_does_not(site: Site, run_here: RunHere, tmp_path: Path) -> None:
     """The scheme of a mirrored host is known, and so is the URL of a page that failed, its query included."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap("/sitemap.xml", ["/a", "/gone/", "/search?q=1"])
-    report = run_cli("mirror", site.url, "--rate-limit", 0).json
+    report = run_here("mirror", site.url, "--rate-limit", 0).json
     for path in ("/gone/", "/search?q=1"):
-        file = run_cli("where", site.url + path).stdout.strip()
+        file = run_here("where", site.url + path).stdout.strip()
         assert not (tmp_path / file).exists()
-        back = run_cli("where", file)
+        back = run_here("where", file)
         assert (back.stdout, back.stderr) == (f"{site.url}{path}\n", "")
-    back = run_cli("where", f"{report['output_dir']}/other/index.md")
+    back = run_here("where", f"{report['output_dir']}/other/index.md")
     assert back.stdout == f"{site.url}/other\n"
     assert back.stderr == "note: no manifest names it; guessed: that no slash or extension ends it\n"
 
 
-def test_it_is_said_why_there_is_no_file(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+def test_it_is_said_why_there_is_no_file(site: Site, run_here: RunHere, tmp_path: Path) -> None:
     """What failed, was skipped, is out of scope, was not reached or has never been heard of is no page on disk."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.page("/x.zip", b"PK", type="application/zip")
@@ -104,7 +106,7 @@ def test_it_is_said_why_there_is_no_file(site: Site, run_cli: RunCli, tmp_path: 
     site.html_page("/later", "Later", "<h1>Later</h1>")
     site.sitemap(urls=["/missing", "/x.zip", "/loop", "/out/b", "/a", "/later"])
     folder = Path(
-        run_cli("mirror", site.url, "--rate-limit", 0, "--max-pages", 1, "--exclude-path", "/out/*").json["output_dir"]
+        run_here("mirror", site.url, "--rate-limit", 0, "--max-pages", 1, "--exclude-path", "/out/*").json["output_dir"]
     )
     said = {
         "/a": "",
@@ -116,25 +118,25 @@ def test_it_is_said_why_there_is_no_file(site: Site, run_cli: RunCli, tmp_path: 
         "/never": "no manifest names it: this is where it would be",
     }
     for path, why in said.items():
-        done = run_cli("where", site.url + path)
+        done = run_here("where", site.url + path)
         assert done.returncode == 0
         assert done.stdout.startswith(f"{folder}/{path.lstrip('/')}")
         assert (why and f"note: {why}") == done.stderr[: len(f"note: {why}")]
         if why.endswith("see "):
             placeholder = done.stderr.strip().rpartition("see ")[2]
             assert (tmp_path / placeholder).is_file()
-            assert run_cli("where", placeholder).stdout == f"{site.url}{path}\n"
+            assert run_here("where", placeholder).stdout == f"{site.url}{path}\n"
     (tmp_path / folder / "a/index.md").unlink()
-    assert "it was saved, but is not there any more" in run_cli("where", f"{site.url}/a").stderr
+    assert "it was saved, but is not there any more" in run_here("where", f"{site.url}/a").stderr
 
 
-def test_the_tools_own_files_have_no_url(site: Site, run_cli: RunCli) -> None:
+def test_the_tools_own_files_have_no_url(site: Site, run_here: RunHere) -> None:
     """And nobody is sent to look for one in the manifest."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap()
-    folder = run_cli("mirror", site.url, "--rate-limit", 0).json["output_dir"]
+    folder = run_here("mirror", site.url, "--rate-limit", 0).json["output_dir"]
     for name in ("_manifest.json", "_failed/0123456789abcdef.md"):
-        refused = run_cli("where", f"{folder}/{name}")
+        refused = run_here("where", f"{folder}/{name}")
         assert refused.returncode == 2
         assert "it is one of sitemirror's own files" in refused.stderr
         assert "hint: give a page's file, or a URL" in refused.stderr
@@ -166,11 +168,11 @@ def test_an_asset_that_needed_an_ending_is_found_by_it() -> None:
     assert not leads_to(url, "badge/passing.png")
 
 
-def test_an_html_mirror_may_hold_markdown(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_an_html_mirror_may_hold_markdown(site: Site, run_here: RunHere, out: Path) -> None:
     """A file that the site itself has in Markdown does not make its other pages Markdown."""
     site.html_page("/", "Home", '<a href="/readme.md">read me</a>')
     site.page("/readme.md", "# Read me", type="text/markdown")
-    run_cli("crawl", site.url, "--rate-limit", 0, "--output", out)
+    run_here("crawl", site.url, "--rate-limit", 0, "--output", out)
     assert list(out.glob("*/readme*.md"))
-    done = run_cli("where", f"{site.url}/new/page", "--output", out)
+    done = run_here("where", f"{site.url}/new/page", "--output", out)
     assert done.stdout.strip().endswith("new/page/index.html")

@@ -18,7 +18,6 @@ FILES = Path(__file__).parents[2] / "src" / "sitemirror" / "convert" / "adapters
 GOLDEN = Path(__file__).parents[1] / "golden"
 BODY = turbohtml.parse("<p>x</p>").select("body")[0]
 CHROME_IDS = re.compile(r"#([\w-]+)")
-TITLE = '<div class="titlepage"><div><div><h2 class="title">{0}</h2></div></div></div>'  # of a section in DocBook
 ALERTS = {"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"}
 
 
@@ -173,22 +172,6 @@ def test_boxes_of_authors_may_be_called_like_menus(head: str, content: str) -> N
     assert markdown(head + content, content="auto") == "# T\n\nWords\n"
 
 
-def test_a_docbook_page_is_content_but_for_its_menus() -> None:
-    """Its pages mark no content; the densest part alone would be the page without its title and first words."""
-    rows = "".join(f"<tr><td>column{number}</td><td>{'What it holds. ' * 20}</td></tr>" for number in range(20))
-    page = convert_html(
-        "<head><meta name=generator content='DocBook XSL Stylesheets'></head><body>"
-        "<div class=navheader><table><tr><td>Prev<td>Next</table></div>"
-        "<div class=sect1><h2>53.57. A catalog</h2><p>It stores things.</p>"
-        f"<table><tr><th>A<th>B</tr>{rows}</table></div>"
-        "<div class=navfooter>Prev Next</div>",
-        url="https://example.com/catalog.html",
-        content="main",
-    )
-    assert page.markdown.startswith("## 53.57. A catalog\n\nIt stores things.\n\n| A | B |")
-    assert "Prev" not in page.markdown
-
-
 def test_the_title_of_a_wiki_stands_outside_its_content() -> None:
     """Also where the content has headings of the first rank, as many manuals have."""
     html = (
@@ -211,20 +194,6 @@ def test_a_function_may_be_called_source() -> None:
     assert "#### `fn cause(&self)` [source](https://example.com/src/e.html)" in page.markdown
 
 
-def test_pages_in_a_frame_are_recognised_by_what_only_they_have() -> None:
-    """Several sections side by side are all content, and a site's own words around them are not."""
-    section = f'<div class="sect1">{TITLE}<p>All about {{0}}.</p></div>'
-    html = (
-        "<title>Lamps</title><div class=news>Version 3 is out</div><div id=docs><div class=navheader>Prev Next</div>"
-        f"{section.format('oil')}{section.format('gas')}</div><div><h2>Submit correction</h2><p>Write to us.</p></div>"
-    )
-    for content in ("auto", "main"):
-        page = convert_html(html, url="https://example.com/", content=content)
-        assert page.markdown == "## oil\n\nAll about oil.\n\n## gas\n\nAll about gas.\n"
-    page = convert_html(f"<body>{section.format('oil')}<p>More.</p>", url="https://example.com/")
-    assert page.markdown == "## oil\n\nAll about oil.\n\nMore.\n"
-
-
 @pytest.mark.parametrize(
     ("head", "box"),
     [
@@ -240,17 +209,6 @@ def test_a_file_that_is_called_like_a_generators_proves_nothing(head: str, box: 
         assert "Oil is cheap." in convert_html(html, url="https://example.com/", content=content).markdown
 
 
-def test_a_title_page_alone_makes_no_docbook() -> None:
-    """Books for reading have one as well, and their text behind it."""
-    html = (
-        "<div><div><div class=titlepage><h1>The Lamp</h1><p>by A. Writer</p></div></div></div>"
-        "<div class=chapter><h2>One</h2><p>It was dark.</p></div>"
-    )
-    page = convert_html(html, url="https://example.com/")
-    assert "by A. Writer" in page.markdown
-    assert page.markdown.endswith("## One\n\nIt was dark.\n")
-
-
 def test_a_session_that_a_script_would_play_has_no_tags() -> None:
     """What is shown is the text that they would colour, and code that is no such session keeps all of its own."""
     html = (
@@ -264,34 +222,6 @@ def test_a_session_that_a_script_would_play_has_no_tags() -> None:
     page = convert_html(html, url="https://example.com/")
     assert "```console\n$ lamp dev\n  'on' (Press CTRL+C to quit), if 1 < List<int>\n```" in page.markdown
     assert "```\n<b>bold</b>\n```" in page.markdown
-
-
-def test_the_manual_page_of_a_command_is_recognised_in_a_frame() -> None:
-    """Its title page is empty, and what it is called stands behind it."""
-    html = (
-        "<div class=news>Version 3 is out</div><div id=docs><div class=refentry><div class=titlepage></div><a id=x></a>"
-        "<div class=refnamediv><h2>WIND</h2><p>WIND — turns a spring</p></div></div></div><div>Write to us.</div>"
-    )
-    assert convert_html(html, url="https://example.com/").markdown == "## WIND\n\nWIND — turns a spring\n"
-
-
-def test_sections_in_a_frame_may_be_of_any_depth_and_in_any_element() -> None:
-    """What holds the first and the last of them is the content; where that is the page itself, no frame is left out."""
-    alpha = f'<div class="sect1">{TITLE.format("alpha")}<p>About alpha.</p></div>'
-    inner = f'<div class="sect2">{TITLE.format("inner")}<p>About inner.</p></div>'
-    beta = f'<div class="sect1">{TITLE.format("beta")}<p>About beta.</p>{inner}</div>'
-    texts = ["About alpha.", "About beta.", "About inner."]
-    for html in (
-        f"<div>Menu</div><main>{alpha}{beta}</main>",
-        f"<div>Menu</div><div><div class=part>{alpha}</div><div class=part>{beta}</div></div>",
-        f"<table><tr><td>Menu</td><td>{alpha}{beta}</td></tr></table>",
-        f"{alpha}{beta}",
-    ):
-        found = convert_html(html, url="https://example.com/", content="auto").markdown
-        assert [text for text in texts if text in found] == texts, html
-    story = "".join(f"<p>The {number}th thing that happened was this, and it was long.</p>" for number in range(20))
-    html = f"<article><h1>News</h1>{story}</article><div><div>{alpha}</div></div>"
-    assert "The 7th thing" in convert_html(html, url="https://example.com/", content="auto").markdown
 
 
 @pytest.mark.parametrize(
@@ -374,21 +304,6 @@ def test_typedoc_sets_its_words_apart_and_has_notes() -> None:
         '<ul><li><code class="tsd-tag">Optional</code><span>size</span>: number</li></ul>'
     )
     assert markdown(html) == "> [!WARNING]\n> B\n\n- `Optional` size: number\n"
-
-
-@pytest.mark.parametrize(
-    "chrome",
-    [
-        '<DIV CLASS="NAVHEADER"><TABLE><TR><TH COLSPAN="3">Clocks</TH></TR></TABLE><HR></DIV>',
-        '<table class="navigation" id="top"><tr><td><a accesskey="n" href="n.html">Next</a></td></tr></table>',
-        '<table><tr><td><img alt="Boost C++ Libraries" src="b.png"></td><td><a href="h">Home</a></td></tr></table>',
-        '<div class="footer"><hr>Generated by GTK-Doc V1.33.1</div>',
-    ],
-)
-def test_docbook_has_many_ways_to_the_next_page(chrome: str) -> None:
-    """The older style sheets', GTK-Doc's and Boost's are no more content than its own."""
-    head = '<meta name="generator" content="Modular DocBook HTML Stylesheet Version 1.79">'
-    assert markdown(f"{head}{chrome}<h1>Springs</h1><p>Text.</p>", content="auto") == "# Springs\n\nText.\n"
 
 
 def test_javadoc_may_name_itself_in_a_comment() -> None:

@@ -128,3 +128,21 @@ def test_the_rule_above_notes_that_begin_with_a_number_goes() -> None:
         '<p>The note.<a href="#fnref3" class="footnote-back">↩︎</a></p></li></ol></div>'
     )
     assert markdown(html) == "Text[^3].\n\n[^3]: The note.\n"
+
+
+def test_older_docutils_lists_its_notes_as_definitions() -> None:
+    """Each term is the label of a note, and what it defines is the note."""
+    text = "".join(f'lamp<a class="footnote-reference brackets" href="#n{n}" id="r{n}">{n}</a> ' for n in (1, 2))
+    notes = "".join(
+        f'<dt class="label" id="n{n}"><span class="brackets"><a class="fn-backref" href="#r{n}">{n}</a></span></dt>'
+        f"<dd><p>Note {n}.</p></dd>"
+        for n in (1, 2)
+    )
+    html = f'<p>{text}</p><dl class="footnote brackets">{notes}</dl>'
+    assert markdown(html) == "lamp[^1] lamp[^2]\n\n[^1]: Note 1.\n[^2]: Note 2.\n"
+
+
+def test_a_note_may_hold_a_list() -> None:
+    """What has the name that the text leads to is the note, not the items within it."""
+    note = '<div class="footnote" id="n1"><p>Either</p><ol><li>one</li><li>two</li></ol></div>'
+    assert markdown(f'<p>A<a href="#n1" id="r1">1</a>.</p>{note}') == "A[^1].\n\n[^1]: Either\n    1. one\n    2. two\n"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site, faults
 
 
-def _refused(site: Site, run_cli: RunCli, out: Path, url: str, *options: str) -> str:
+def _refused(site: Site, run_here: RunHere, out: Path, url: str, *options: str) -> str:
     """What the program says on stderr, once it has failed as it should."""
-    finished = run_cli("crawl", url, "--output", out, "--rate-limit", 0, "--max-retries", 0, *options)
+    finished = run_here("crawl", url, "--output", out, "--rate-limit", 0, "--max-retries", 0, *options)
     assert finished.returncode == 1
     assert finished.json["status"] == "error"
     assert finished.json["command"] == "crawl"
@@ -23,10 +23,10 @@ def _refused(site: Site, run_cli: RunCli, out: Path, url: str, *options: str) ->
     return str(finished.json["error"])
 
 
-def test_not_html(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_not_html(site: Site, run_here: RunHere, out: Path) -> None:
     """A picture is no page to begin at."""
     site.page("/logo.png", b"\x89PNG", type="image/png")
-    error = _refused(site, run_cli, out, f"{site.url}/logo.png")
+    error = _refused(site, run_here, out, f"{site.url}/logo.png")
     assert "not HTML" in error
     assert "image/png" in error
     assert not out.exists()
@@ -34,10 +34,10 @@ def test_not_html(site: Site, run_cli: RunCli, out: Path) -> None:
 
 @pytest.mark.parametrize("format", ["html", "markdown", "both"])
 @pytest.mark.parametrize("type", ["text/html", ""])
-def test_a_picture_sent_as_a_page(site: Site, run_cli: RunCli, out: Path, type: str, format: str) -> None:
+def test_a_picture_sent_as_a_page(site: Site, run_here: RunHere, out: Path, type: str, format: str) -> None:
     """What it is shows only when it is fetched: nothing is said to be saved then, and nothing is."""
     site.page("/", b"\x89PNG\r\n\x1a\n" + bytes(200), type=type)
-    error = _refused(site, run_cli, out, site.url, "--format", format)
+    error = _refused(site, run_here, out, site.url, "--format", format)
     assert error == f"the start page {site.url}/ is not HTML but image/png"
     assert not [path for path in out.rglob("*") if path.is_file() and not path.name.startswith(("_", "mirror-index"))]
 
@@ -51,98 +51,98 @@ def test_a_picture_sent_as_a_page(site: Site, run_cli: RunCli, out: Path, type: 
     ],
 )
 def test_a_sitemap_is_no_page_to_begin_at(
-    site: Site, run_cli: RunCli, out: Path, command: tuple[str, ...], hint: str
+    site: Site, run_here: RunHere, out: Path, command: tuple[str, ...], hint: str
 ) -> None:
     """The hint says how to take what it lists, with the very command that was given."""
     site.fill(2)
     site.sitemap()
-    refused = run_cli(*command, f"{site.url}/sitemap.xml", "--output", out, "--rate-limit", 0)
+    refused = run_here(*command, f"{site.url}/sitemap.xml", "--output", out, "--rate-limit", 0)
     assert refused.returncode == 1
     assert "is not HTML but application/xml" in refused.json["error"]
     assert hint in refused.json["hint"]
     as_told = ("--discover", "sitemap") if command[0] == "crawl" else ()
-    again = run_cli(command[0], f"{site.url}/sitemap.xml", "--output", out, "--rate-limit", 0, *as_told)
+    again = run_here(command[0], f"{site.url}/sitemap.xml", "--output", out, "--rate-limit", 0, *as_told)
     assert again.json["successful"] == 2
 
 
-def test_redirect_to_another_site(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_redirect_to_another_site(site: Site, run_here: RunHere, out: Path) -> None:
     """A start page that redirects off its domain is not followed; the error names where it leads."""
     with Site() as other:
         elsewhere = other.url_of("other.localhost") + "/"
         site.redirect("/", elsewhere)
-        error = _refused(site, run_cli, out, site.url)
+        error = _refused(site, run_here, out, site.url)
     assert elsewhere in error
     assert "another site" in error
     assert not out.exists()
 
 
-def test_robots_disallow(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_robots_disallow(site: Site, run_here: RunHere, out: Path) -> None:
     """A start page that robots.txt forbids is not asked for at all."""
     site.robots("User-agent: *\nDisallow: /private\n")
     site.html_page("/private/", "P", "<p>p</p>")
-    error = _refused(site, run_cli, out, f"{site.url}/private/")
+    error = _refused(site, run_here, out, f"{site.url}/private/")
     assert "disallowed by robots.txt" in error
     assert site.paths() == ["/robots.txt"]
     assert not out.exists()
 
 
-def test_robots_disallow_where_the_start_leads(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_robots_disallow_where_the_start_leads(site: Site, run_here: RunHere, out: Path) -> None:
     """The page behind a redirect counts as well."""
     site.robots("User-agent: *\nDisallow: /private\n")
     site.redirect("/", "/private")
     site.html_page("/private", "P", "<p>p</p>")
-    assert "disallowed by robots.txt" in _refused(site, run_cli, out, site.url)
+    assert "disallowed by robots.txt" in _refused(site, run_here, out, site.url)
 
 
-def test_robots_that_cannot_be_had(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_robots_that_cannot_be_had(site: Site, run_here: RunHere, out: Path) -> None:
     """A server that fails to show its rules is left alone until it can."""
     site.fault("/robots.txt", faults.status(500))
     site.html_page("/", "Home", "<p>home</p>")
-    error = _refused(site, run_cli, out, site.url)
+    error = _refused(site, run_here, out, site.url)
     assert "robots.txt" in error
     assert "HTTP 500" in error
     assert set(site.paths()) == {"/robots.txt"}
 
 
 @pytest.mark.parametrize("fault", [faults.partial(), faults.chunked_cut(), faults.stall(), faults.reset_in_body()])
-def test_rules_that_come_in_part(site: Site, run_cli: RunCli, out: Path, fault: faults.Step) -> None:
+def test_rules_that_come_in_part(site: Site, run_here: RunHere, out: Path, fault: faults.Step) -> None:
     """Half a robots.txt is none: what is missing may forbid anything. The next run asks again."""
     site.robots("User-agent: *\nDisallow: /a/\nDisallow: /b/\n# far away\nDisallow: /private/\n")
     site.html_page("/", "Home", '<a href="/private/">P</a>')
     site.html_page("/private/", "P", "<p>p</p>")
     site.fault("/robots.txt", fault)
-    error = _refused(site, run_cli, out, site.url, "--timeout", "1")
+    error = _refused(site, run_here, out, site.url, "--timeout", "1")
     assert "robots.txt" in error
     assert "HTTP 200: " in error
     assert set(site.paths()) == {"/robots.txt"}
     site.heal("/robots.txt")
-    assert run_cli("crawl", site.url, "--output", out, "--rate-limit", 0).json["successful"] == 1
+    assert run_here("crawl", site.url, "--output", out, "--rate-limit", 0).json["successful"] == 1
     assert "/private/" not in site.paths()
 
 
 @pytest.mark.parametrize("status", [404, 403, 500])
-def test_a_start_page_that_is_not_there(site: Site, run_cli: RunCli, out: Path, status: int) -> None:
+def test_a_start_page_that_is_not_there(site: Site, run_here: RunHere, out: Path, status: int) -> None:
     """The error says what the server said."""
     site.page("/", "no", status=status)
-    error = _refused(site, run_cli, out, site.url)
+    error = _refused(site, run_here, out, site.url)
     assert f"HTTP {status}" in error
     assert not out.exists()
 
 
 @pytest.mark.parametrize("status", [404, 405, 410])
-def test_a_server_that_knows_no_head(site: Site, run_cli: RunCli, out: Path, status: int) -> None:
+def test_a_server_that_knows_no_head(site: Site, run_here: RunHere, out: Path, status: int) -> None:
     """Some say 404 to HEAD for want of a better answer: the page is there for who asks for it."""
     site.html_page("/", "Home", '<a href="/a">A</a>')
     site.html_page("/a", "A", "<p>a</p>")
     site.fault("/", faults.status(status), faults.ok())
-    finished = run_cli("crawl", site.url, "--output", out, "--rate-limit", 0)
+    finished = run_here("crawl", site.url, "--output", out, "--rate-limit", 0)
     assert (finished.json["status"], finished.json["successful"]) == ("ok", 2)
     assert [request.method for request in site.requests_for("/")] == ["HEAD", "GET"]
 
 
-def test_nobody_there(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_nobody_there(site: Site, run_here: RunHere, out: Path) -> None:
     """A dead port is told as such, not as a matter of robots.txt."""
     site.stop()
-    error = _refused(site, run_cli, out, site.url)
+    error = _refused(site, run_here, out, site.url)
     assert f"cannot reach 127.0.0.1:{site.port}: " in error
     assert "refused" in error

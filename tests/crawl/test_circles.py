@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.crawl.conftest import Copy, Crawl
 from tests.site import Site, faults
 
@@ -157,19 +157,21 @@ async def test_robots_of_where_the_start_leads_are_obeyed(site: Site, run: Crawl
         assert other.count("/no/x") == 0
 
 
-def test_a_start_that_leads_where_robots_forbid_asks_for_nothing_there(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_a_start_that_leads_where_robots_forbid_asks_for_nothing_there(
+    site: Site, run_here: RunHere, out: Path
+) -> None:
     """The redirect is judged before it is followed."""
     site.robots("User-agent: *\nDisallow: /no\n")
     site.redirect("/", "/no/x")
-    finished = run_cli("crawl", site.url, "--output", out, "--rate-limit", 0)
+    finished = run_here("crawl", site.url, "--output", out, "--rate-limit", 0)
     assert "disallowed by robots.txt" in finished.json["error"]
     assert site.count("/no/x") == 0
 
 
-def test_a_start_that_leads_to_another_site_does_not_talk_to_it(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_a_start_that_leads_to_another_site_does_not_talk_to_it(site: Site, run_here: RunHere, out: Path) -> None:
     """Also where that site does not exist: what is said is where the redirect leads."""
     site.redirect("/", "http://nowhere.invalid/")
-    finished = run_cli("crawl", site.url, "--output", out, "--rate-limit", 0)
+    finished = run_here("crawl", site.url, "--output", out, "--rate-limit", 0)
     assert "redirects to another site: http://nowhere.invalid/" in finished.json["error"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sitemirror import crawl
 from sitemirror.events import Event, PageStarted, Progress
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.crawl.conftest import link
 from tests.site import Site, faults
 
@@ -124,14 +124,14 @@ async def test_the_last_progress_says_what_the_manifest_says(site: Site, out: Pa
     assert report.failed == 0
 
 
-def test_the_last_line_tells_pages_and_other_files_apart(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_the_last_line_tells_pages_and_other_files_apart(site: Site, out: Path, run_here: RunHere) -> None:
     """So does the report; a later run without its state says the same."""
     site.html_page("/", "Home", '<img src="/i.png"><link rel="stylesheet" href="/s.css"><a href="/a">a</a>')
     site.html_page("/a", "A", "<p>a</p>")
     site.page("/i.png", b"\x89PNG", type="image/png")
     site.page("/s.css", "p { color: red }", type="text/css")
     for _ in range(2):
-        done = run_cli("crawl", site.url, "--rate-limit", 0, "--output", out)
+        done = run_here("crawl", site.url, "--rate-limit", 0, "--output", out)
         assert "ok: 2 pages and 2 other files saved" in done.stderr
         assert (done.json["successful"], done.json["assets"]) == (4, 2)
         (Path(done.json["output_dir"]) / "_state.sqlite3").unlink()

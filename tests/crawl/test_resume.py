@@ -10,7 +10,7 @@ import pytest
 
 from sitemirror import mirror, verify
 from sitemirror.publish.report import RunStatus
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunHere, StartCli
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site, faults
 
@@ -42,12 +42,12 @@ def _tangled(site: Site) -> int:
 
 @pytest.mark.timeout(150)
 def test_killed_ten_times_the_copy_is_the_same(
-    site: Site, start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+    site: Site, start_cli: StartCli, run_here: RunHere, tmp_path: Path
 ) -> None:
     """kill -9 at ten moments, each time resumed: same files, same index but for times, little fetched twice."""
     count, concurrency = _tangled(site), 6
     options = ("--rate-limit", 0, "--concurrency", concurrency, "--quiet")
-    assert run_cli("crawl", site.url, *options, "--output", tmp_path / "whole").returncode == 0
+    assert run_here("crawl", site.url, *options, "--output", tmp_path / "whole").returncode == 0
     site.clear_log()
     site.latency = 0.01
     moments = [8 * kill for kill in range(1, 10)]
@@ -62,7 +62,7 @@ def test_killed_ten_times_the_copy_is_the_same(
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=10)
-    finished = run_cli("crawl", site.url, *options, "--output", tmp_path / "killed")
+    finished = run_here("crawl", site.url, *options, "--output", tmp_path / "killed")
     assert finished.json["status"] == "partial"  # one page is missing on the site itself
     whole, killed = Copy(tmp_path / "whole" / host), Copy(tmp_path / "killed" / host)
     assert killed.files == whole.files
@@ -227,11 +227,11 @@ async def test_links_that_lead_to_files_are_not_taken_for_the_site_s(
     assert copy.accounted() == accounted
 
 
-def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_cli: RunCli, tmp_path: Path) -> None:
+def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_here: RunHere, tmp_path: Path) -> None:
     """Nothing published yet, only files and `_processed.txt`: saved pages are read from disk, not fetched again."""
     count = _tangled(site)
     options = ("--rate-limit", 0, "--quiet")
-    assert run_cli("crawl", site.url, *options, "--output", tmp_path / "whole").returncode == 0
+    assert run_here("crawl", site.url, *options, "--output", tmp_path / "whole").returncode == 0
     site.clear_log()
     site.latency = 0.01
     process = start_cli("crawl", site.url, *options, "--output", tmp_path / "killed")
@@ -245,7 +245,7 @@ def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_cli: Run
     for name in ("_state.sqlite3", "_state.sqlite3-wal", "_state.sqlite3-shm"):
         (killed.folder / name).unlink(missing_ok=True)
     site.clear_log()
-    assert run_cli("crawl", site.url, *options, "--output", tmp_path / "killed").returncode == 0
+    assert run_here("crawl", site.url, *options, "--output", tmp_path / "killed").returncode == 0
     assert killed.files == whole.files
     assert killed.depths == whole.depths
     assert timeless(killed.index["graph"]) == timeless(whole.index["graph"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.convert.xhtml import as_html
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.crawl.conftest import Copy, Crawl
 from tests.site import Site
 
@@ -45,13 +45,13 @@ async def test_a_page_of_xml_keeps_its_bytes_without_rewriting(site: Site, run: 
     assert "next/index.html" in copy.files
 
 
-def test_one_page_of_xml_is_converted_whole(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+def test_one_page_of_xml_is_converted_whole(site: Site, run_here: RunHere, tmp_path: Path) -> None:
     """`convert` reads it so, too, from its address and from a file."""
     page = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>Text.</p></body></html>'
     site.page("/x", page, type="application/xhtml+xml")
     (tmp_path / "x.xhtml").write_text(page)
     for source in (f"{site.url}/x", tmp_path / "x.xhtml"):
-        assert run_cli("convert", source, "--no-front-matter").stdout == "Text.\n"
+        assert run_here("convert", source, "--no-front-matter").stdout == "Text.\n"
 
 
 @pytest.mark.parametrize(

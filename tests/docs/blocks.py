@@ -28,14 +28,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from unittest.mock import patch
 
 from scripts.demo.serve import build
-from sitemirror.cli.programs import run_sitemirror
+from tests.conftest import carry_out
 from tests.site import Site
 
 ROOT: Final = Path(__file__).parents[2]
@@ -224,13 +222,7 @@ class Reader:
 
     def _here(self, arguments: list[str]) -> Done:
         printed = io.StringIO()
-        with (
-            patch.dict(os.environ, self._environment(), clear=True),
-            chdir(self.folder),
-            redirect_stdout(printed),
-            redirect_stderr(printed),
-        ):
-            code = run_sitemirror(arguments)
+        code = carry_out(arguments, self._environment(), self.folder, printed, printed)
         return Done(code, printed.getvalue())
 
     def _run(self, command: list[str]) -> Done:

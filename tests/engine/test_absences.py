@@ -12,7 +12,7 @@ import pytest
 
 from sitemirror import verify
 from sitemirror.publish.report import ProblemKind, RunStatus
-from tests.conftest import Finished, RunCli
+from tests.conftest import Finished, RunHere
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site, faults
 
@@ -22,8 +22,8 @@ def placeholder(url: str) -> str:
     return md5(url.encode(), usedforsecurity=False).hexdigest()[:16] + ".md"
 
 
-def mirrored(site: Site, out: Path, run_cli: RunCli, *options: str) -> tuple[Finished, Any, Path]:
-    done = run_cli("mirror", site.url, "--rate-limit", 0, "--max-retries", 0, "--output", out, *options)
+def mirrored(site: Site, out: Path, run_here: RunHere, *options: str) -> tuple[Finished, Any, Path]:
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--max-retries", 0, "--output", out, *options)
     folder = Path(done.json["output_dir"])
     return done, json.loads((folder / "_manifest.json").read_text()), folder
 
@@ -36,7 +36,7 @@ def names_in(folder: Path) -> set[str]:
     return {file.name for file in folder.glob("*.md")}
 
 
-def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: Path, run_here: RunHere) -> None:
     """Manifest, log, placeholders, stderr and report name the same URLs, and as many; where they lead stands beside."""
     site.html_page("/a", "A", "<h1>A</h1>")
     for path in ("/one", "/two"):
@@ -46,7 +46,7 @@ def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: P
     site.page("/x.zip", b"PK", type="application/zip")
     site.sitemap(urls=["/a", "/one", "/two", "/file", "/missing"])
 
-    done, manifest, folder = mirrored(site, out, run_cli)
+    done, manifest, folder = mirrored(site, out, run_here)
 
     failed = [site.url + path for path in ("/missing", "/one", "/two")]
     assert [row["url"] for row in manifest["failures"]] == failed
@@ -73,7 +73,7 @@ def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: P
 )
 @pytest.mark.parametrize("concurrency", ["1", "3"])
 def test_a_redirect_loop_is_named_as_it_was_listed(
-    site: Site, out: Path, run_cli: RunCli, ways: dict[str, str], told: dict[str, str | None], concurrency: str
+    site: Site, out: Path, run_here: RunHere, ways: dict[str, str], told: dict[str, str | None], concurrency: str
 ) -> None:
     """Nobody has asked for the other steps of the circle, so they are no failures; a second run says the same, and
     what is deleted of it is missed."""
@@ -84,7 +84,7 @@ def test_a_redirect_loop_is_named_as_it_was_listed(
     site.sitemap(urls=["/a", *listed])
 
     for _ in range(2):
-        done, manifest, folder = mirrored(site, out, run_cli, "--concurrency", concurrency)
+        done, manifest, folder = mirrored(site, out, run_here, "--concurrency", concurrency)
 
         assert (done.json["failed"], done.json["total_pages"]) == (len(told), len(told) + 1)
         assert [row["url"] for row in manifest["failures"]] == listed
@@ -101,63 +101,65 @@ def test_a_redirect_loop_is_named_as_it_was_listed(
     assert verify(out).problems[0].kind is ProblemKind.MISSING
 
 
-def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_here: RunHere) -> None:
     """The next run asks for what failed, and nothing says any more that the listed URL has no page."""
     site.html_page("/end", "End", "<h1>End</h1>")
     for path in ("/one", "/two"):
         site.redirect(path, "/end")
     site.sitemap(urls=["/one", "/two"])
     site.fault("/end", faults.status(500))
-    _, _, folder = mirrored(site, out, run_cli)
+    _, _, folder = mirrored(site, out, run_here)
     assert len(names_in(folder / "_failed")) == 2
     site.heal("/end")
 
-    done, manifest, folder = mirrored(site, out, run_cli)
+    done, manifest, folder = mirrored(site, out, run_here)
 
     assert (done.json["failed"], done.json["successful"]) == (0, 1)
     assert manifest["pages"][0]["aliases"] == [site.url + "/one", site.url + "/two"]
     assert names_in(folder / "_failed") == set()
 
 
-def test_the_placeholder_goes_when_the_redirect_leads_elsewhere(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_the_placeholder_goes_when_the_redirect_leads_elsewhere(site: Site, out: Path, run_here: RunHere) -> None:
     """What a listed URL led to once is no failure of it any more."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.redirect("/one", "/nowhere")
     site.sitemap(urls=["/a", "/one"])
-    _, _, folder = mirrored(site, out, run_cli)
+    _, _, folder = mirrored(site, out, run_here)
     assert len(names_in(folder / "_failed")) == 1
     site.redirect("/one", "/a")
 
-    _, manifest, folder = mirrored(site, out, run_cli, "--re-download-all")
+    _, manifest, folder = mirrored(site, out, run_here, "--re-download-all")
 
     assert manifest["pages"][0]["aliases"] == [site.url + "/one"]
     assert names_in(folder / "_failed") == {placeholder(row["url"]) for row in manifest["failures"]}
     assert placeholder(site.url + "/one") not in names_in(folder / "_failed")
 
 
-def test_a_run_that_ends_with_the_first_failure_names_what_was_listed(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_run_that_ends_with_the_first_failure_names_what_was_listed(site: Site, out: Path, run_here: RunHere) -> None:
     """The error of `--on-error abort` is about a URL that the manifest knows."""
     site.redirect("/one", "/nowhere")
     site.sitemap(urls=["/one"])
-    done, _, _ = mirrored(site, out, run_cli, "--on-error", "abort")
+    done, _, _ = mirrored(site, out, run_here, "--on-error", "abort")
     assert done.json["error"] == f"{site.url}/one failed: HTTP 404"
     assert done.returncode == 1
 
 
-def test_what_robots_txt_keeps_behind_a_redirect_has_a_placeholder(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_what_robots_txt_keeps_behind_a_redirect_has_a_placeholder(site: Site, out: Path, run_here: RunHere) -> None:
     """The listed URL was asked for and gave no page, so the reason stands where it is looked for."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.html_page("/private/x", "X", "<h1>X</h1>")
     site.redirect("/one", "/private/x")
     site.robots("User-agent: *\nDisallow: /private/\n")
     site.sitemap(urls=["/a", "/one"])
-    done, manifest, folder = mirrored(site, out, run_cli, "--respect-robots", "--verbose")
+    done, manifest, folder = mirrored(site, out, run_here, "--respect-robots", "--verbose")
     assert [row["url"] for row in manifest["skips"]] == [site.url + "/one"]
     assert names_in(folder / "_skipped") == {placeholder(site.url + "/one")}
     assert f"skipped: {site.url}/one (" in done.stderr
 
 
-def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(
+    site: Site, out: Path, run_here: RunHere
+) -> None:
     """A page that failed behind a redirect, and that is linked on a page read after that, says why under both names."""
     site.html_page("/", "Home", '<a href="/moved">m</a><a href="/file">f</a><a href="/b">b</a>')
     site.html_page("/b", "B", '<a href="/missing">m</a><a href="/x.zip">z</a>')
@@ -165,7 +167,7 @@ def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(site: Si
     site.redirect("/file", "/x.zip")
     site.page("/x.zip", b"PK", type="application/zip")
 
-    done = run_cli("crawl", site.url, "--rate-limit", 0, "--format", "markdown", "--output", out)
+    done = run_here("crawl", site.url, "--rate-limit", 0, "--format", "markdown", "--output", out)
 
     folder = Path(done.json["output_dir"])
     assert names_in(folder / "_failed") == {placeholder(site.url + path) for path in ("/moved", "/missing")}
@@ -174,31 +176,31 @@ def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(site: Si
 
 
 def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
-    site: Site, out: Path, run_cli: RunCli
+    site: Site, out: Path, run_here: RunHere
 ) -> None:
     """What was skipped without a word of its size, and is a page now, is said to be nothing else."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.page("/b", b"PK" * 9000, type="application/zip")
     site.fault("/b", faults.chunked())
     site.sitemap(urls=["/a", "/b"])
-    _, manifest, folder = mirrored(site, out, run_cli)
+    _, manifest, folder = mirrored(site, out, run_here)
     assert (len(manifest["skips"]), len(names_in(folder / "_skipped"))) == (1, 1)
     site.heal("/b")
     site.html_page("/b", "B", "<h1>B</h1>")
-    _, manifest, folder = mirrored(site, out, run_cli, "--update")
+    _, manifest, folder = mirrored(site, out, run_here, "--update")
     assert (len(manifest["pages"]), len(names_in(folder / "_skipped"))) == (2, 0)
 
 
-def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path, run_here: RunHere) -> None:
     """/a redirected to /b, and neither was a page. Now /b is one, but /a does not lead there any more."""
     site.html_page("/ok", "Ok", "<h1>Ok</h1>")
     site.redirect("/a", "/b")
     site.page("/b", b"PK", type="application/zip")
     site.sitemap(urls=["/ok", "/a"])
-    mirrored(site, out, run_cli)
+    mirrored(site, out, run_here)
     site.page("/a", b"PK", type="application/zip")
     site.html_page("/b", "B", "<h1>B</h1>")
-    _, manifest, folder = mirrored(site, out, run_cli, "--update")
+    _, manifest, folder = mirrored(site, out, run_here, "--update")
     assert [row["url"] for row in manifest["skips"]] == [f"{site.url}/a"]
     assert names_in(folder / "_skipped") == {placeholder(f"{site.url}/a")}
     assert verify(out).status is RunStatus.OK

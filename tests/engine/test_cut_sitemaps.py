@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import RunCli, RunHere
 from tests.copies import Copy
 from tests.site import Site
 
@@ -48,22 +48,22 @@ def _serve(site: Site, body: bytes, place: str) -> None:
 @pytest.mark.parametrize("place", ["/sitemap.xml", "/child.xml"])
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_cut_sitemap_is_not_whole(
-    site: Site, out: Path, run_cli: RunCli, cut: Callable[[bytes], bytes], place: str
+    site: Site, out: Path, run_here: RunHere, cut: Callable[[bytes], bytes], place: str
 ) -> None:
     """A listing and a mirror of it are partial and say that they are incomplete, and no page is gone for it."""
     for number in range(PAGES):
         site.html_page(f"/p{number}", f"P{number}", f"<h1>P{number}</h1>")
     body = _listing(site)
     _serve(site, body, place)
-    whole = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    whole = run_here("mirror", site.url, "--rate-limit", 0, "--output", out)
     assert (whole.json["status"], whole.json["successful"]) == ("ok", PAGES)
 
     _serve(site, cut(body), place)
-    listed = run_cli("list", site.url, "--rate-limit", 0, "--output", out)
+    listed = run_here("list", site.url, "--rate-limit", 0, "--output", out)
     assert (listed.returncode, listed.json["status"]) == (0, "partial")
     assert "**Incomplete**" in Path(listed.json["outline"]).read_text("utf-8")
     for options in ([], ["--update"]):
-        again = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out, *options)
+        again = run_here("mirror", site.url, "--rate-limit", 0, "--output", out, *options)
         assert (again.returncode, again.json["status"]) == (0, "partial")
         manifest = Copy(Path(again.json["output_dir"])).manifest
         assert manifest["complete"] is False
@@ -89,11 +89,11 @@ def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_cli: RunCli
     assert f"{site.url}/cut.xml" in warning
 
 
-def test_a_broken_but_whole_sitemap(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_broken_but_whole_sitemap(site: Site, out: Path, run_here: RunHere) -> None:
     """An ampersand that is not escaped costs nothing: all entries were read."""
     site.html_page("/p0?a&b", "P0", "<h1>P0</h1>")
     entry = f"<url><loc>{site.url}/p0?a&b</loc></url>"
     site.page("/sitemap.xml", f"<urlset>{entry}</urlset>".encode(), type="application/xml")
-    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--output", out)
     assert (done.json["status"], len(done.json["warnings"])) == ("ok", 1)
     assert Copy(Path(done.json["output_dir"])).manifest["complete"] is True

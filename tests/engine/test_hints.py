@@ -12,7 +12,7 @@ from sitemirror import crawl_sync, mirror
 from sitemirror.engine.where import where
 from sitemirror.errors import EmptySitemap, Unreachable
 from sitemirror.settings import Settings
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.crawl.conftest import link
 from tests.site import Site
 
@@ -70,13 +70,13 @@ async def test_a_proxy_that_cannot_be_found(site: Site, out: Path) -> None:
     assert "--proxy" in (caught.value.hint or "")
 
 
-def test_what_is_not_there_is_not_said_to_be_found(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_what_is_not_there_is_not_said_to_be_found(site: Site, out: Path, run_here: RunHere) -> None:
     """A URL of `_processed.txt` is not asked for again, and whoever misses its file reads why."""
     site.sitemap(urls=site.fill(3))
     home = out / f"127.0.0.1_{site.port}"
     home.mkdir(parents=True)
     home.joinpath("_processed.txt").write_text(f"{site.url}/page/0001\n", encoding="utf-8")
-    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--output", out)
     assert "1 URL in _processed.txt without a file here: taken as done" in done.stderr
     assert "found again" not in done.stderr
 
@@ -102,9 +102,9 @@ async def test_a_folder_with_two_slashes_is_looked_for_on_its_own_host(site: Sit
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
-def test_a_folder_that_cannot_be_made_is_no_fault_of_the_disk(site: Site, run_cli: RunCli) -> None:
+def test_a_folder_that_cannot_be_made_is_no_fault_of_the_disk(site: Site, run_here: RunHere) -> None:
     """Nobody has to check the disk, or to try again, because of a wrong --output."""
-    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", "/proc/x")
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--output", "/proc/x")
     assert done.json["error"] == "/proc/x cannot be the output folder: no folder can be made there"
     assert done.json["hint"] == "choose another --output"
 

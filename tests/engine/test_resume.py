@@ -14,7 +14,7 @@ import pytest
 from sitemirror import mirror
 from sitemirror.errors import EmptySitemap, FolderLocked, OutputError, Unreachable
 from sitemirror.store.state import State, peek
-from tests.conftest import RunCli, StartCli, until
+from tests.conftest import RunHere, StartCli, until
 from tests.engine.conftest import Copy, Mirror
 from tests.site import Site
 from tests.site.faults import held, ok, status
@@ -53,7 +53,7 @@ async def test_max_pages_stops_exactly_and_the_next_run_goes_on(site: Site, run:
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_killed_at_any_moment_and_resumed_the_tree_is_the_same(
-    site: Site, start_cli: StartCli, run_cli: RunCli, tmp_path: Path, concurrency: int
+    site: Site, start_cli: StartCli, run_here: RunHere, tmp_path: Path, concurrency: int
 ) -> None:
     """kill -9 five times at growing numbers of requests: same files, same manifest but for times, little refetched."""
     paths = [*site.fill(120), "/p", "/p/"]
@@ -62,7 +62,7 @@ def test_killed_at_any_moment_and_resumed_the_tree_is_the_same(
     site.redirect("/old", paths[3])
     site.sitemap(urls=[*paths, "/old"])
     options = ("--rate-limit", 0, "--concurrency", concurrency, "--quiet")
-    assert run_cli("mirror", site.url, *options, "--output", tmp_path / "whole").returncode == 0
+    assert run_here("mirror", site.url, *options, "--output", tmp_path / "whole").returncode == 0
     site.clear_log()
     site.latency = 0.01
     for kill in range(1, 6):
@@ -72,7 +72,7 @@ def test_killed_at_any_moment_and_resumed_the_tree_is_the_same(
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=10)
-    finished = run_cli("mirror", site.url, *options, "--output", tmp_path / "killed")
+    finished = run_here("mirror", site.url, *options, "--output", tmp_path / "killed")
     assert finished.json["status"] == "ok"
     host = f"127.0.0.1_{site.port}"
     whole, killed = Copy(tmp_path / "whole" / host), Copy(tmp_path / "killed" / host)
@@ -177,21 +177,21 @@ async def test_pages_lost_in_a_power_cut_are_fetched_again(site: Site, run: Mirr
     assert all(data for data in copy.files.values())
 
 
-def test_two_runs_on_one_folder_do_not_mix(site: Site, start_cli: StartCli, run_cli: RunCli, out: Path) -> None:
+def test_two_runs_on_one_folder_do_not_mix(site: Site, start_cli: StartCli, run_here: RunHere, out: Path) -> None:
     """The second run ends with a clear error while the first goes on; after a kill the lock is free."""
     paths, gate = site.fill(30), threading.Event()
     site.sitemap(urls=paths)
     site.fault(paths[3], held(gate), ok())
     first = start_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
     site.wait_for(6, timeout=30)
-    second = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    second = run_here("mirror", site.url, "--rate-limit", 0, "--output", out)
     assert second.returncode == 1
     assert second.json["status"] == "error"
     assert "another" in second.json["error"]
     first.kill()
     first.communicate(timeout=10)
     gate.set()
-    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 30
+    assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 30
 
 
 async def test_the_lock_is_an_error_of_its_own_in_the_library(site: Site, out: Path) -> None:

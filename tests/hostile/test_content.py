@@ -10,7 +10,7 @@ import pytest
 
 from sitemirror.convert import convert_html
 from sitemirror.workers.pool import LARGE
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunHere, StartCli
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 from tests.spec.test_duplicate_memory import Peak
@@ -60,7 +60,7 @@ def test_a_site_of_monsters(site: Site, out: Path, start_cli: StartCli) -> None:
     assert 0 < peak.end() < MOST
 
 
-def test_types_that_lie(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_types_that_lie(site: Site, out: Path, run_here: RunHere) -> None:
     """What a page claims to be is not what it becomes: no script is saved as one, nothing binary passes for a page."""
     html = "<script>alert(1)</script><h1>Page</h1><p>text</p>"
     site.page("/png", b"\x89PNG\r\n\x1a\n" + bytes(2000), type="text/html")
@@ -74,7 +74,7 @@ def test_types_that_lie(site: Site, out: Path, run_cli: RunCli) -> None:
     paths = ["/png", "/exe", "/as-png", "/as-text", "/two", "/svg", "/polyglot", "/none"]
     site.sitemap(urls=paths)
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out, "--max-retries", 0)
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--max-retries", 0)
 
     mirrored = Mirrored.of(site, out)
     saved = {page["url"].removeprefix(site.url) for page in mirrored.manifest["pages"]}

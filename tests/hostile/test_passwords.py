@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import urls
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.crawl.conftest import Copy
 from tests.site import Site
 from tests.spec.mirrored import FAST
@@ -38,11 +38,11 @@ def _full_of_passwords(site: Site) -> None:
 
 
 @pytest.mark.parametrize("options", [("mirror",), ("crawl",), ("crawl", "--format", "both"), ("list",)], ids=" ".join)
-def test_no_password_of_a_site_is_recorded(site: Site, out: Path, run_cli: RunCli, options: tuple[str, ...]) -> None:
+def test_no_password_of_a_site_is_recorded(site: Site, out: Path, run_here: RunHere, options: tuple[str, ...]) -> None:
     """Neither the state, manifest, index and logs nor what is said repeats it; what is refused for it is told why."""
     _full_of_passwords(site)
     command, *more = options
-    done = run_cli(command, site.url, *FAST, *more, "--output", out, "--max-retries", 0)
+    done = run_here(command, site.url, *FAST, *more, "--output", out, "--max-retries", 0)
     assert done.returncode == 0, done.stderr
     assert SECRET not in done.stdout + done.stderr
     copy = Copy(out / f"127.0.0.1_{site.port}")

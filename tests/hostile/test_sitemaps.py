@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.discover.robots import Robots
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunHere, StartCli
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 from tests.spec.test_duplicate_memory import Peak
@@ -71,13 +71,13 @@ def test_xml_attacks_as_child_sitemaps(site: Site, out: Path, tmp_path: Path, st
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
-def test_loops_of_indexes(site: Site, out: Path, run_cli: RunCli, length: int) -> None:
+def test_loops_of_indexes(site: Site, out: Path, run_here: RunHere, length: int) -> None:
     """A ring of indexes of any length is read once around, and what else they name is found."""
     ring = ["/sitemap.xml", *(f"/ring-{number}.xml" for number in range(1, length))]
     _listing(site)
     for here, there in pairwise([*ring, ring[0]]):
         site.sitemap_index(here, [there, "/good.xml"])
-    assert run_cli("mirror", site.url, *FAST, "--output", out).json["successful"] == 1
+    assert run_here("mirror", site.url, *FAST, "--output", out).json["successful"] == 1
     assert [site.count(path) for path in [*ring, "/good.xml"]] == [1] * (length + 1)
 
 
@@ -97,7 +97,7 @@ def test_a_hundred_thousand_child_sitemaps(site: Site, out: Path, start_cli: Sta
     assert len(asked) == len(set(asked))
 
 
-def test_urls_that_are_none_of_ours(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_urls_that_are_none_of_ours(site: Site, out: Path, run_here: RunHere) -> None:
     """A million characters, other schemes and passwords: each skipped with its reason, and no password said aloud."""
     _listing(site)
     odd = {
@@ -108,7 +108,7 @@ def test_urls_that_are_none_of_ours(site: Site, out: Path, run_cli: RunCli) -> N
         f"http://user:hunter2@127.0.0.1:{site.port}/page": "credentials in the URL",
     }
     site.sitemap(urls=[f"{site.url}/{'x' * 1_000_000}", *odd, "/page"])
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
     mirrored = Mirrored.of(site, out)
     assert sorted(skip["reason"] for skip in mirrored.manifest["skips"]) == sorted(odd.values())
     assert done.json["successful"] == 1
@@ -142,12 +142,12 @@ def test_robots_txt_that_is_none(site: Site, out: Path, start_cli: StartCli, kin
     assert 0 < peak.end() < MOST
 
 
-def test_the_last_rule_of_half_a_megabyte(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_the_last_rule_of_half_a_megabyte(site: Site, out: Path, run_here: RunHere) -> None:
     """Of a robots.txt that is read in part, the line where reading ends is left out: torn, it would forbid the site."""
     rule = f"Disallow: /{'*' * 1000}nothing$\n"
     site.robots("User-agent: *\n" + rule * 900)
     site.html_page("/", "Home", "<h1>Home</h1>")
-    assert run_cli("crawl", site.url, *FAST, "--output", out).json["successful"] == 1
+    assert run_here("crawl", site.url, *FAST, "--output", out).json["successful"] == 1
 
 
 def test_rules_cannot_be_made_expensive() -> None:

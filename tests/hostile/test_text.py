@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Finished, RunCli
+from tests.conftest import Finished, RunHere
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -59,63 +59,63 @@ def hostile(site: Site) -> Site:
     return site
 
 
-def test_nothing_raw_from_a_mirror(hostile: Site, out: Path, run_cli: RunCli) -> None:
+def test_nothing_raw_from_a_mirror(hostile: Site, out: Path, run_here: RunHere) -> None:
     """Titles, headers, dates and URLs full of controls: none is in a file, on stdout or on stderr as it came."""
-    done = run_cli("mirror", hostile.url, *FAST, "--output", out, "--verbose", "--index", "--max-retries", 0)
+    done = run_here("mirror", hostile.url, *FAST, "--output", out, "--verbose", "--index", "--max-retries", 0)
     assert done.json["successful"] >= 1
     _nothing_raw(done, Mirrored.of(hostile, out).folder)
     [home] = [page for page in Mirrored.of(hostile, out).manifest["pages"] if page["url"] == hostile.url + "/"]
     assert home["title"].startswith("Title ")
-    _nothing_raw(run_cli("verify", out))
+    _nothing_raw(run_here("verify", out))
     for target in (hostile.url + "/sub" + QUERY, next(iter(Mirrored.of(hostile, out).folder.rglob("index.md")))):
-        _nothing_raw(run_cli("where", target, "--output", out))
+        _nothing_raw(run_here("where", target, "--output", out))
 
 
-def test_nothing_raw_from_a_crawl(hostile: Site, out: Path, run_cli: RunCli) -> None:
+def test_nothing_raw_from_a_crawl(hostile: Site, out: Path, run_here: RunHere) -> None:
     """The same for a crawl with its mirror index and both formats."""
-    done = run_cli("crawl", hostile.url, *FAST, "--output", out, "--verbose", "--format", "both", "--max-retries", 0)
+    done = run_here("crawl", hostile.url, *FAST, "--output", out, "--verbose", "--format", "both", "--max-retries", 0)
     assert done.json["successful"] >= 1
     _nothing_raw(done, Mirrored.of(hostile, out).folder)
-    _nothing_raw(run_cli("verify", out))
+    _nothing_raw(run_here("verify", out))
 
 
 @pytest.mark.parametrize("extra", [(), ("--format", "md")])
-def test_nothing_raw_from_a_list(hostile: Site, out: Path, run_cli: RunCli, extra: tuple[str, ...]) -> None:
+def test_nothing_raw_from_a_list(hostile: Site, out: Path, run_here: RunHere, extra: tuple[str, ...]) -> None:
     """The outline and its report hold no control either."""
-    _nothing_raw(run_cli("list", hostile.url, *FAST, "--output", out, *extra), Mirrored.of(hostile, out).folder)
+    _nothing_raw(run_here("list", hostile.url, *FAST, "--output", out, *extra), Mirrored.of(hostile, out).folder)
 
 
 @pytest.mark.parametrize("path", ["/", "/odd-type", "/away", "/away2", "/broken"])
-def test_nothing_raw_from_convert(hostile: Site, run_cli: RunCli, path: str) -> None:
+def test_nothing_raw_from_convert(hostile: Site, run_here: RunHere, path: str) -> None:
     """One page on stdout: its front matter and text carry nothing that a terminal obeys, its failure neither."""
-    done = run_cli("convert", hostile.url + path, "--max-retries", 0)
+    done = run_here("convert", hostile.url + path, "--max-retries", 0)
     assert not RAW.search(done.stderr)
     front, _, text = done.stdout.removeprefix("---\n").partition("\n---\n")
     assert not RAW.search(front)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028]", text)
 
 
-def test_nothing_raw_from_a_list_of_sites(hostile: Site, out: Path, tmp_path: Path, run_cli: RunCli) -> None:
+def test_nothing_raw_from_a_list_of_sites(hostile: Site, out: Path, tmp_path: Path, run_here: RunHere) -> None:
     """Many sites at once report under the same rule."""
     (tmp_path / "sites.txt").write_text(f"{hostile.url}\nhttp://user:pw@x.test/\n", encoding="utf-8")
-    done = run_cli("mirror", "--sites", tmp_path / "sites.txt", *FAST, "--output", out, "--max-retries", 0)
+    done = run_here("mirror", "--sites", tmp_path / "sites.txt", *FAST, "--output", out, "--max-retries", 0)
     assert not RAW.search(done.stdout + done.stderr)
     assert "pw" not in done.stderr + done.stdout
 
 
 @pytest.mark.parametrize("url", ["https://h.test/\\u001b[31m\\u202e\\nx", "javascript:\\u001b[31m"])
-def test_a_page_cannot_make_up_its_url(tmp_path: Path, run_cli: RunCli, url: str) -> None:
+def test_a_page_cannot_make_up_its_url(tmp_path: Path, run_here: RunHere, url: str) -> None:
     """Front matter that a text page brought along is no more to be believed than its text."""
     file = tmp_path / "page.md"
     file.write_text(f'---\nurl: "{url}"\n---\n', encoding="utf-8")
-    done = run_cli("where", file)
+    done = run_here("where", file)
     assert done.stdout in ("https://h.test/%1B[31m%E2%80%AEx\n", "")
     _nothing_raw(done)
 
 
-def test_a_saved_page_shows_nothing_that_drives_a_terminal(hostile: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_saved_page_shows_nothing_that_drives_a_terminal(hostile: Site, out: Path, run_here: RunHere) -> None:
     """The text of a page keeps the marks that scripts are written with, and no control character."""
-    run_cli("mirror", hostile.url, *FAST, "--output", out, "--max-retries", 0)
+    run_here("mirror", hostile.url, *FAST, "--output", out, "--max-retries", 0)
     for file in Mirrored.of(hostile, out).folder.rglob("*.md"):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028]", file.read_bytes().decode())
 

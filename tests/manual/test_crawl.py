@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 from urllib.parse import urldefrag, urlsplit
@@ -14,7 +12,7 @@ from urllib.request import url2pathname
 import pytest
 
 from tests.manual.browser import Opened, browser, chromium
-from tests.manual.conftest import FAST, Mirrored
+from tests.manual.conftest import Mirrored, copied
 from tests.manual.server import Manual
 
 pytestmark = [pytest.mark.nginx, pytest.mark.timeout(180)]
@@ -47,17 +45,7 @@ _OBJECTS: Final = {
 @pytest.fixture(scope="module")
 def crawled(manual: Manual, tmp_path_factory: pytest.TempPathFactory) -> Mirrored:
     """The manual crawled once from its start page. Look, but do not touch."""
-    output = tmp_path_factory.mktemp("crawled")
-    done = subprocess.run(
-        [sys.executable, "-m", "sitemirror", "crawl", f"{manual.url}/", *map(str, FAST), "--output", str(output)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=150,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return Mirrored(json.loads(done.stdout), output)
+    return copied(tmp_path_factory.mktemp("crawled"), "crawl", f"{manual.url}/")
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import random
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -19,7 +16,7 @@ import turbohtml
 from markdown_it import MarkdownIt
 
 from tests.conftest import RunCli
-from tests.manual.conftest import FAST, Mirrored
+from tests.manual.conftest import Mirrored, copied
 from tests.manual.server import Manual
 
 pytestmark = [pytest.mark.nginx, pytest.mark.timeout(180)]
@@ -33,18 +30,7 @@ LONG = ["app-psql.html", "bookindex.html", "runtime-config-query.html", "sql-sel
 @pytest.fixture(scope="module")
 def linked(manual: Manual, tmp_path_factory: pytest.TempPathFactory) -> Mirrored:
     """The manual mirrored once with local links. Look, but do not touch."""
-    output = tmp_path_factory.mktemp("linked")
-    options = [*map(str, FAST), "--links", "local", "--output", str(output)]
-    done = subprocess.run(
-        [sys.executable, "-m", "sitemirror", "mirror", manual.url, *options],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=150,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return Mirrored(json.loads(done.stdout), output)
+    return copied(tmp_path_factory.mktemp("linked"), "mirror", manual.url, "--links", "local")
 
 
 def one_line(text: str) -> str:

@@ -14,20 +14,20 @@ import pytest
 
 from sitemirror.cli.help import help_of
 from sitemirror.cli.programs import run_mirror_site, run_sitemap_to_markdown
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunHere, StartCli
 from tests.site import Site
 from tests.sites.towns import listed, saved, settle
 
 FAST = ("--rate-limit", 0)
 
 
-def test_a_list_in_a_text_file(site: Site, out: Path, run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_list_in_a_text_file(site: Site, out: Path, run_here: RunHere, tmp_path: Path) -> None:
     """One URL a line, with remarks: one JSON object on stdout, a line for each site and a summary on stderr."""
     first, second = settle(site, "a", "b")
     file = tmp_path / "sites.txt"
     file.write_text(f"# our sites\n\n{first}\n  {second}   # the other\n{first}\n", encoding="utf-8")
 
-    done = run_cli("mirror", "--sites", file, *FAST, "--output", out)
+    done = run_here("mirror", "--sites", file, *FAST, "--output", out)
 
     assert done.returncode == 0, done.stderr
     assert (done.json["status"], done.json["total_sites"], done.json["successful"]) == ("ok", 2, 6)
@@ -76,7 +76,7 @@ def test_help_that_speaks_of_sites_has_them(path: str) -> None:
     assert "  --sites FILE" in shown
 
 
-def test_a_list_in_toml(site: Site, out: Path, run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_list_in_toml(site: Site, out: Path, run_here: RunHere, tmp_path: Path) -> None:
     """What stands nearest to a site counts: its table, then the top of the file, then the command line."""
     settle(site, "a", "b", pages=4)
     file = tmp_path / "sites.toml"
@@ -93,17 +93,17 @@ front-matter = false
 """,
         encoding="utf-8",
     )
-    done = run_cli("mirror", "--sites", file, "--max-pages", 1, "--rate-limit", 0.01, "--output", out, "--quiet")
+    done = run_here("mirror", "--sites", file, "--max-pages", 1, "--rate-limit", 0.01, "--output", out, "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     assert [entry["successful"] for entry in done.json["sites"]] == [2, 3]
     assert done.json["status"] == "partial"
 
 
-def test_a_failed_site_is_named(site: Site, out: Path, run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_failed_site_is_named(site: Site, out: Path, run_here: RunHere, tmp_path: Path) -> None:
     """Exit code 1, and stderr says which site failed and why, also in a quiet run; the others are saved."""
     (good,) = settle(site, "good")
     bad = site.url_of("empty.localhost") + "/"
-    done = run_cli("mirror", "--sites", listed(tmp_path, [bad, good]), *FAST, "--output", out, "--quiet")
+    done = run_here("mirror", "--sites", listed(tmp_path, [bad, good]), *FAST, "--output", out, "--quiet")
     assert done.returncode == 1
     assert f"1 of 2 sites failed: {bad}" in done.stderr
     assert [entry["status"] for entry in done.json["sites"]] == ["error", "ok"]
@@ -189,11 +189,11 @@ def test_a_bad_list_says_where(
 
 
 @pytest.mark.parametrize("text", ["http://a.example/\n", '[[sites]]\nurl = "a.example"\n', "site = 3\n"])
-def test_a_list_of_the_other_kind_is_told_how_this_one_looks(text: str, tmp_path: Path, run_cli: RunCli) -> None:
+def test_a_list_of_the_other_kind_is_told_how_this_one_looks(text: str, tmp_path: Path, run_here: RunHere) -> None:
     """A file that ends in .toml has tables."""
     file = tmp_path / "list.toml"
     file.write_text(text, encoding="utf-8")
-    said = run_cli("mirror", "--sites", file).stderr
+    said = run_here("mirror", "--sites", file).stderr
     assert "hint: sites look like: [[site]]" in said
     assert "a plain list of URLs has another ending than .toml" in said
 
@@ -212,7 +212,7 @@ def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize("ending", ["interrupted", "terminated", "killed"])
 def test_the_same_command_goes_on(
-    ending: str, site: Site, out: Path, start_cli: StartCli, run_cli: RunCli, tmp_path: Path
+    ending: str, site: Site, out: Path, start_cli: StartCli, run_here: RunHere, tmp_path: Path
 ) -> None:
     """Stopped by a signal or killed amid four sites, the same command fetches the rest, and little twice."""
     names = "abcd"
@@ -232,7 +232,7 @@ def test_the_same_command_goes_on(
         assert 0 < report["successful"] < 160
         assert report["successful"] == sum(len(saved(out, site, name)) for name in names)
 
-    done = run_cli(*command, *FAST)
+    done = run_here(*command, *FAST)
 
     assert (done.json["status"], done.json["successful"]) == ("ok", 160), done.stderr
     assert [len(saved(out, site, name)) for name in names] == [40] * 4

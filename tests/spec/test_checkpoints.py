@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli, StartCli, until
+from tests.conftest import RunHere, StartCli, until
 from tests.site import Exchange, Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -94,7 +94,7 @@ def test_checkpoint_creation(site: Site, out: Path) -> None:
     assert mirrored.processed == [*first, second, site.url + paths[5], site.url + paths[6]]
 
 
-def test_checkpoint_creation_in_batches(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_checkpoint_creation_in_batches(site: Site, out: Path, run_here: RunHere) -> None:
     """Checkpoint creation: however fast pages come, never more than 16 are saved without their lines."""
     paths = site.fill(150)
     site.sitemap(urls=paths)
@@ -116,7 +116,7 @@ def test_checkpoint_creation_in_batches(site: Site, out: Path, run_cli: RunCli) 
     for path in paths:
         site.fault(path, step)
 
-    assert run_cli("mirror", site.url, *FAST, "--output", out).json["successful"] == 150
+    assert run_here("mirror", site.url, *FAST, "--output", out).json["successful"] == 150
 
     assert len(behind) == 150
     assert max(behind) <= 16
@@ -124,7 +124,7 @@ def test_checkpoint_creation_in_batches(site: Site, out: Path, run_cli: RunCli) 
     assert sorted(mirrored.processed) == [site.url + path for path in paths]
 
 
-def test_resume_from_checkpoint(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_resume_from_checkpoint(site: Site, out: Path, run_here: RunHere) -> None:
     """Resume from checkpoint: with nothing but `_processed.txt` there, its URLs are not asked for again."""
     paths = site.fill(14)
     site.sitemap()
@@ -134,14 +134,14 @@ def test_resume_from_checkpoint(site: Site, out: Path, run_cli: RunCli) -> None:
     # The last line was torn by a crash: it may be page 14 or any other, so it counts for nothing.
     (mirrored.folder / "_processed.txt").write_text("\n".join([*done, site.url + "/page/001"]), encoding="utf-8")
 
-    report = run_cli("mirror", site.url, *FAST, "--output", out).json
+    report = run_here("mirror", site.url, *FAST, "--output", out).json
 
     assert [path for path in site.paths() if path.startswith("/page")] == paths[3:]
     assert report["successful"] == 14
     assert mirrored.processed == [site.url + path for path in paths]
 
 
-def test_resume_from_checkpoint_after_a_kill(site: Site, out: Path, start_cli: StartCli, run_cli: RunCli) -> None:
+def test_resume_from_checkpoint_after_a_kill(site: Site, out: Path, start_cli: StartCli, run_here: RunHere) -> None:
     """Resume from checkpoint: killed outright and started again, a run asks only for what it had not saved."""
     paths = site.fill(40)
     site.sitemap()
@@ -155,7 +155,7 @@ def test_resume_from_checkpoint_after_a_kill(site: Site, out: Path, start_cli: S
     gate.set()
     site.clear_log()
 
-    report = run_cli("mirror", site.url, *FAST, "--output", out).json
+    report = run_here("mirror", site.url, *FAST, "--output", out).json
 
     assert (report["status"], report["successful"]) == ("ok", 40)
     assert [path for path in site.paths() if path.startswith("/page")] == paths[25:]
@@ -187,17 +187,17 @@ async def test_corrupt_checkpoint_recovery(site: Site, out: Path, damage: bytes)
     assert mirrored.checkpoint["total_processed"] == 6
 
 
-def test_corrupt_checkpoint_recovery_of_everything(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_corrupt_checkpoint_recovery_of_everything(site: Site, out: Path, run_here: RunHere) -> None:
     """Corrupt checkpoint recovery: with the working state spoilt as well, the pages on disk still count."""
     paths = site.fill(6)
     site.sitemap()
-    run_cli("mirror", site.url, *FAST, "--output", out, "--max-pages", 4)
+    run_here("mirror", site.url, *FAST, "--output", out, "--max-pages", 4)
     mirrored = Mirrored.of(site, out)
     for name in ("_checkpoint.json", "_state.sqlite3", "_manifest.json"):
         (mirrored.folder / name).write_bytes(b"{ not what it was")
     site.clear_log()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert done.returncode == 0, done.stderr
     for name in ("_checkpoint.json", "_state.sqlite3"):
@@ -211,7 +211,7 @@ def test_corrupt_checkpoint_recovery_of_everything(site: Site, out: Path, run_cl
         assert page["size_bytes"] == (mirrored.folder / page["path"]).stat().st_size
 
 
-def test_a_checkpoint_of_many_sitemaps_stays_small_and_adds_up(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_checkpoint_of_many_sitemaps_stays_small_and_adds_up(site: Site, out: Path, run_here: RunHere) -> None:
     """It names the newest thousand that are done, counts those before, and knows that an index lists them."""
     names = [f"/s/{number}.xml" for number in range(1100)]
     for name in names:
@@ -220,7 +220,7 @@ def test_a_checkpoint_of_many_sitemaps_stays_small_and_adds_up(site: Site, out: 
     site.sitemap_index("/sitemap.xml", names)
     site.page("/", "<title>Home</title>")
 
-    run_cli("list", site.url, *FAST, "--output", out)
+    run_here("list", site.url, *FAST, "--output", out)
 
     checkpoint = json.loads(next(out.rglob("_checkpoint-list.json")).read_text("utf-8"))
     assert [row["url"] for row in checkpoint["sitemaps"]] == [site.url + name for name in names[100:]]

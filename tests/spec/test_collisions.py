@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -18,13 +18,13 @@ def _hash(url: str) -> str:
 
 
 @pytest.mark.parametrize("order", [["/page", "/page/"], ["/page/", "/page"]], ids=["plain first", "slash first"])
-def test_handle_path_collision(site: Site, out: Path, run_cli: RunCli, order: list[str]) -> None:
+def test_handle_path_collision(site: Site, out: Path, run_here: RunHere, order: list[str]) -> None:
     """Handle path collision: /page and /page/ that differ are both saved, the second as page_<hash>.md, and logged."""
     site.html_page("/page", "Page", "<h1>Without a slash</h1>")
     site.html_page("/page/", "Page", "<h1>With a slash</h1>")
     site.sitemap(urls=order)
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     mirrored = Mirrored.of(site, out)
     moved = f"page_{_hash(site.url + '/page/')}.md"

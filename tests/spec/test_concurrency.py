@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.fetch.clocks import JumpingClock
 from tests.site import Exchange, Site, faults
 from tests.spec.mirrored import FAST
@@ -33,7 +33,7 @@ class Rounds:
         await faults.ok()(exchange)
 
 
-def test_parallel_page_fetching(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_parallel_page_fetching(site: Site, out: Path, run_here: RunHere) -> None:
     """Parallel page fetching: 100 URLs in 20 rounds of 5 requests in flight, where one by one would need 100."""
     paths = site.fill(100)
     site.sitemap()
@@ -41,7 +41,7 @@ def test_parallel_page_fetching(site: Site, out: Path, run_cli: RunCli) -> None:
     for path in paths:
         site.fault(path, rounds)
 
-    done = run_cli("mirror", site.url, *FAST, "--concurrency", 5, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--concurrency", 5, "--output", out)
 
     assert done.json["successful"] == 100
     assert rounds.given_up == 0  # each round filled up: never fewer than five

@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST
 
 
 @pytest.mark.parametrize(("urls", "slots"), [(1000, 1), (200, 4)])
-def test_reuse_connections_to_same_domain(site: Site, out: Path, run_cli: RunCli, urls: int, slots: int) -> None:
+def test_reuse_connections_to_same_domain(site: Site, out: Path, run_here: RunHere, urls: int, slots: int) -> None:
     """Reuse connections to same domain: 1000 URLs of one host need no more connections than there are slots."""
     paths = site.fill(urls)
     site.sitemap()
 
-    done = run_cli("mirror", site.url, *FAST, "--quiet", "--concurrency", slots, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--quiet", "--concurrency", slots, "--output", out)
 
     assert done.json["successful"] == urls
     assert len([path for path in site.paths() if path.startswith("/page")]) == len(paths)
     assert site.connections <= slots
 
 
-def test_reuse_of_connections_after_trouble(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_reuse_of_connections_after_trouble(site: Site, out: Path, run_here: RunHere) -> None:
     """Errors, redirects and skipped files keep the connection; only those that the server closes are replaced."""
     paths = site.fill(60)
     for path in paths[5:15]:
@@ -37,7 +37,7 @@ def test_reuse_of_connections_after_trouble(site: Site, out: Path, run_cli: RunC
         site.fault(path, faults.close_after())
     site.sitemap(urls=[*paths, *(f"/file/{number}" for number in range(10))])
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert (done.json["successful"], done.json["failed"], done.json["skipped"]) == (40, 10, 10)
     assert site.connections <= 1 + 2

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site
 from tests.spec.mirrored import FAST, Everywhere, Mirrored, only_announced, sitemap_of
 
 MEGABYTE = 1024 * 1024
 
 
-def test_successful_html_conversion(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_successful_html_conversion(site: Site, out: Path, run_here: RunHere) -> None:
     """Successful HTML conversion: a page becomes Markdown with ATX headings at the path its URL maps to."""
     body = """<main><h1>The guide</h1><p>Some <strong>bold</strong> and <em>slanted</em> words.</p>
         <h2>Steps</h2><ol><li>Install</li><li>Run</li></ol>
@@ -29,7 +29,7 @@ def test_successful_html_conversion(site: Site, out: Path, run_cli: RunCli) -> N
     )
     site.sitemap(urls=["/guide/start", "/xhtml"])
 
-    assert run_cli("mirror", site.url, *FAST, "--output", out).json["successful"] == 2
+    assert run_here("mirror", site.url, *FAST, "--output", out).json["successful"] == 2
 
     mirrored = Mirrored.of(site, out)
     assert mirrored.pages == {"guide/start/index.md", "xhtml/index.md"}
@@ -46,14 +46,14 @@ def test_successful_html_conversion(site: Site, out: Path, run_cli: RunCli) -> N
     assert mirrored.markdown("xhtml/index.md") == "# Strict\n\n## Part\n\nText\n"
 
 
-def test_non_html_content_handling(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_non_html_content_handling(site: Site, out: Path, run_here: RunHere) -> None:
     """Non-HTML content handling: a PDF leaves a placeholder with URL and type, and its body is not downloaded."""
     pdf = site.page("/manual.pdf", "%PDF-1.7", type="application/pdf")
     site.fault("/manual.pdf", only_announced(8 * MEGABYTE))
     after = site.html_page("/after", "After", "<h1>After</h1>")
     site.sitemap(urls=[pdf, after])
 
-    done = run_cli("mirror", site.url, *FAST, "--timeout", 10, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--timeout", 10, "--output", out)
 
     assert (done.json["status"], done.json["successful"], done.json["skipped"]) == ("ok", 1, 1)
     mirrored = Mirrored.of(site, out)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 from tests.spec.small_disk import SmallDisk
 
 
-def test_max_pages_limit(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_max_pages_limit(site: Site, out: Path, run_here: RunHere) -> None:
     """Max pages limit: after 1000 saved pages nothing more is asked for, failures aside; the next run goes on."""
     paths = site.fill(1005)
     for path in paths[:2]:
@@ -18,7 +18,7 @@ def test_max_pages_limit(site: Site, out: Path, run_cli: RunCli) -> None:
     site.sitemap()
     options = (*FAST, "--quiet", "--concurrency", 4, "--max-pages", 1000, "--output", out)
 
-    done = run_cli("mirror", site.url, *options)
+    done = run_here("mirror", site.url, *options)
 
     asked = [path for path in site.paths() if path.startswith("/page")]
     assert len(asked) == 1002
@@ -31,7 +31,7 @@ def test_max_pages_limit(site: Site, out: Path, run_cli: RunCli) -> None:
     assert sorted(mirrored.manifest["not_reached"]) == sorted(site.url + path for path in set(paths) - set(asked))
 
     site.clear_log()
-    again = run_cli("mirror", site.url, *options)
+    again = run_here("mirror", site.url, *options)
     assert again.json["successful"] == 1003
     assert sorted(path for path in site.paths() if path.startswith("/page")) == sorted(
         {*paths[:2], *(set(paths) - set(asked))}
@@ -70,12 +70,12 @@ def test_disk_space_check(site: Site, small_disk: SmallDisk) -> None:
         assert site.count(path) == 1
 
 
-def test_disk_space_check_before_the_start(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_disk_space_check_before_the_start(site: Site, out: Path, run_here: RunHere) -> None:
     """Disk space check: a disk that is too full already costs the site no page request."""
     site.fill(3)
     site.sitemap()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out, "--min-free-mb", 10**9)
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--min-free-mb", 10**9)
 
     assert done.returncode == 1
     assert "Insufficient disk space" in done.json["error"]

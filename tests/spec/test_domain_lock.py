@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site
 from tests.spec.mirrored import FAST, Everywhere, Mirrored
 
@@ -20,7 +20,7 @@ def _own(site: Site, path: str = "/page") -> str:
     return site.html_page(path, "Own", f"<h1>{path}</h1>", host=BASE)
 
 
-def test_block_external_domain_requests(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_block_external_domain_requests(site: Site, out: Path, run_here: RunHere) -> None:
     """Block external domain requests: nothing on another domain is asked for, and each try is logged as a violation."""
     port = site.port
     own = _own(site)
@@ -34,7 +34,7 @@ def test_block_external_domain_requests(site: Site, out: Path, run_cli: RunCli) 
     ]
     site.sitemap("/sitemap.xml", urls=[*foreign, f"http://{BASE}@evil.localhost:{port}/user", own], host=BASE)
 
-    done = run_cli("mirror", f"http://{BASE}:{port}/sitemap.xml", *FAST, "--output", out)
+    done = run_here("mirror", f"http://{BASE}:{port}/sitemap.xml", *FAST, "--output", out)
 
     assert {seen.host for seen in site.requests} == {BASE}
     assert site.count("/page") == 1
@@ -47,7 +47,7 @@ def test_block_external_domain_requests(site: Site, out: Path, run_cli: RunCli) 
     assert [folder.name for folder in out.iterdir()] == [f"{BASE}_{port}"]
 
 
-def test_block_external_domain_requests_on_every_way(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_block_external_domain_requests_on_every_way(site: Site, out: Path, run_here: RunHere) -> None:
     """Block external domain requests: neither a redirect nor a child sitemap nor robots.txt leads out of the domain."""
     evil = site.url_of("evil.localhost")
     site.redirect("/moved", f"{evil}/malware", host=BASE)
@@ -58,7 +58,7 @@ def test_block_external_domain_requests_on_every_way(site: Site, out: Path, run_
     site.sitemap_index("/sitemap.xml", ["/own.xml", f"{evil}/evil.xml"], host=BASE)
     site.robots(f"Sitemap: {evil}/evil.xml\nSitemap: {site.url_of(BASE)}/sitemap.xml\n", host=BASE)
 
-    done = run_cli("mirror", site.url_of(BASE), *FAST, "--output", out)
+    done = run_here("mirror", site.url_of(BASE), *FAST, "--output", out)
 
     assert {seen.host for seen in site.requests} == {BASE}
     assert done.json["successful"] == 2
@@ -83,7 +83,7 @@ async def test_block_external_domain_requests_by_name(site: Site, out: Path) -> 
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="127.0.0.2 is not there without being set up")
-def test_internal_addresses_are_never_connected_to(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_internal_addresses_are_never_connected_to(site: Site, out: Path, run_here: RunHere) -> None:
     """Even without the lock, a sitemap cannot point us at the machines behind the firewall."""
     with Site(address="127.0.0.2") as internal:
         internal.html_page("/secret", "Secret", "<h1>Secret</h1>")
@@ -101,7 +101,7 @@ def test_internal_addresses_are_never_connected_to(site: Site, out: Path, run_cl
         site.fill(1)
         site.sitemap(urls=[*spellings, "/to-secret", "/page/0001"])
 
-        done = run_cli("mirror", site.url, *FAST, "--no-domain-lock", "--output", out, "--timeout", 5)
+        done = run_here("mirror", site.url, *FAST, "--no-domain-lock", "--output", out, "--timeout", 5)
 
         assert (internal.connections, internal.requests) == (0, [])
     assert done.json["successful"] == 1

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site
 from tests.spec.mirrored import FAST, Mirrored
 
 
-def test_explicit_duplicate(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_explicit_duplicate(site: Site, out: Path, run_here: RunHere) -> None:
     """Explicit duplicate: a URL that sitemaps list again and again, in any spelling, is asked for once."""
     one, two = site.fill(2)
     loud = site.url.replace("http://", "HTTP://")
@@ -20,7 +20,7 @@ def test_explicit_duplicate(site: Site, out: Path, run_cli: RunCli) -> None:
     site.sitemap("/b.xml", urls=[f"{loud}{one}", one + "#part", f"  {site.url}{two}  "])
     site.sitemap_index("/sitemap.xml", ["/a.xml", "/b.xml", "/a.xml"])
 
-    done = run_cli("mirror", site.url, *FAST, "--concurrency", 4, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--concurrency", 4, "--output", out)
 
     assert (site.count(one), site.count(two)) == (1, 1)
     assert (site.count("/a.xml"), site.count("/b.xml")) == (1, 1)

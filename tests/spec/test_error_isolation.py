@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.fetch.clocks import JumpingClock
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, ClockedLog, Mirrored
 
 
-def test_skip_mode(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_skip_mode(site: Site, out: Path, run_here: RunHere) -> None:
     """Skip mode (default): failures are logged and get placeholders, the rest is saved, the next run tries them."""
     site.html_page("/first", "First", "<h1>First</h1>")
     site.html_page("/last", "Last", "<h1>Last</h1>")
@@ -30,7 +30,7 @@ def test_skip_mode(site: Site, out: Path, run_cli: RunCli) -> None:
         site.fault(path, fault)
     site.sitemap(urls=["/first", *broken, "/last"])
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert done.returncode == 0
     assert (done.json["status"], done.json["successful"], done.json["failed"]) == ("partial", 2, len(broken))
@@ -55,20 +55,20 @@ def test_skip_mode(site: Site, out: Path, run_cli: RunCli) -> None:
     for path in broken:
         site.heal(path)
     site.clear_log()
-    again = run_cli("mirror", site.url, *FAST, "--output", out)
+    again = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert (again.json["status"], again.json["successful"]) == ("ok", 2 + len(broken))
     assert site.count("/first") == 0
     assert mirrored.placeholders["_failed"] == []
 
 
-def test_abort_mode(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_abort_mode(site: Site, out: Path, run_here: RunHere) -> None:
     """Abort mode: the first failure saves everything and exits 1; the same command goes on from there."""
     paths = site.fill(6)
     site.fault(paths[3], faults.status(500))
     site.sitemap()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out, "--on-error", "abort")
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--on-error", "abort")
 
     assert done.returncode == 1
     assert done.json["status"] == "error"
@@ -85,7 +85,7 @@ def test_abort_mode(site: Site, out: Path, run_cli: RunCli) -> None:
 
     site.heal(paths[3])
     site.clear_log()
-    again = run_cli("mirror", site.url, *FAST, "--output", out, "--on-error", "abort")
+    again = run_here("mirror", site.url, *FAST, "--output", out, "--on-error", "abort")
 
     assert (again.returncode, again.json["status"], again.json["successful"]) == (0, "ok", 6)
     assert [path for path in site.paths() if path.startswith("/page")] == paths[3:]
@@ -120,13 +120,13 @@ async def test_transient_error_retry(site: Site, out: Path) -> None:
     assert len(mirrored.placeholders["_failed"]) == 2
 
 
-def test_transient_error_retry_by_the_program(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_transient_error_retry_by_the_program(site: Site, out: Path, run_here: RunHere) -> None:
     """Transient error retry: the program itself mends a bad moment, where skipping would leave a hole."""
     paths = site.fill(3)
     site.fault(paths[0], faults.status(503), faults.ok())
     site.sitemap()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out, "--on-error=retry")
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--on-error=retry")
 
     assert (done.json["status"], done.json["successful"], done.json["failed"]) == ("ok", 3, 0)
     assert [path for path in site.paths() if path.startswith("/page")] == [*paths, paths[0]]

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunHere, StartCli
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
-def test_user_interrupts_long_crawl(site: Site, out: Path, start_cli: StartCli, run_cli: RunCli) -> None:
+def test_user_interrupts_long_crawl(site: Site, out: Path, start_cli: StartCli, run_here: RunHere) -> None:
     """User interrupts long crawl: Ctrl+C after 500 URLs saves them all, exits 130, and the next run begins at 501."""
     paths = site.fill(510)
     site.sitemap()
@@ -51,7 +51,7 @@ def test_user_interrupts_long_crawl(site: Site, out: Path, start_cli: StartCli, 
 
     gate.set()
     site.clear_log()
-    done = run_cli(*command)
+    done = run_here(*command)
 
     assert [path for path in site.paths() if path.startswith("/page")] == paths[500:]
     assert f"[501/510] Processing: {site.url}{paths[500]}" in done.stderr

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored, only_announced
 
 FIFTY_MEGABYTES = 52_428_800
 
 
-def test_skip_oversized_page(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_skip_oversized_page(site: Site, out: Path, run_here: RunHere) -> None:
     """Skip oversized page: 50 MB announced under a limit of 10 are refused unread, and the next page is fetched."""
     site.html_page("/huge", "Huge", "<h1>Huge</h1>")
     site.fault("/huge", only_announced(FIFTY_MEGABYTES))
     site.html_page("/next", "Next", "<h1>Next</h1>")
     site.sitemap(urls=["/huge", "/next"])
 
-    done = run_cli("mirror", site.url, *FAST, "--max-file-size", 10, "--timeout", 10, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--max-file-size", 10, "--timeout", 10, "--output", out)
 
     counts = [done.json[name] for name in ("status", "successful", "skipped", "failed")]
     assert counts == ["ok", 1, 1, 0]
@@ -32,18 +32,18 @@ def test_skip_oversized_page(site: Site, out: Path, run_cli: RunCli) -> None:
     assert site.count("/huge") == 1
 
 
-def test_a_limit_that_no_file_reaches(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_limit_that_no_file_reaches(site: Site, out: Path, run_here: RunHere) -> None:
     """However large a number somebody writes for "no limit", it is one."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap()
     for most in ("1e300", "1e308"):
-        done = run_cli(
+        done = run_here(
             "crawl", site.url + "/a", *FAST, "--max-file-size", most, "--max-sitemap-size", most, "--output", out
         )
         assert done.json["status"] == "ok"
 
 
-def test_skip_oversized_page_that_does_not_say_so(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_skip_oversized_page_that_does_not_say_so(site: Site, out: Path, run_here: RunHere) -> None:
     """Skip oversized page: without a length, without an end or packed small, it is found out on the way."""
     hidden = {
         "/unannounced": faults.huge_unannounced(FIFTY_MEGABYTES),
@@ -57,7 +57,7 @@ def test_skip_oversized_page_that_does_not_say_so(site: Site, out: Path, run_cli
     site.html_page("/fits", "Fits", just_fits, encoding="gzip")
     site.sitemap(urls=[*hidden, "/fits"])
 
-    done = run_cli("mirror", site.url, *FAST, "--max-file-size", 1, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--max-file-size", 1, "--output", out)
 
     mirrored = Mirrored.of(site, out)
     assert mirrored.pages == {"fits/index.md"}

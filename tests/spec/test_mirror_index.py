@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sitemirror.publish.index_check import validate_index
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -50,7 +50,7 @@ def _links(*urls: str) -> str:
     return "".join(f'<p><a href="{url}">To {url}</a></p>' for url in urls)
 
 
-def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_here: RunHere) -> None:
     """errors: a page or file whose copy is kept since it cannot be had any more is an error, with its last status,
     until it can be had again; also when the working state was lost meanwhile."""
     site.html_page("/", "Home", _links("/a", "/b", "/c") + '<img src="/i.png">')
@@ -58,13 +58,13 @@ def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Run
         site.html_page(f"/{path}", path, f"<p>{path}</p>")
     site.page("/i.png", b"i", type="image/png")
     crawl = ("crawl", site.url, *FAST, "--output", out)
-    run_cli(*crawl)
+    run_here(*crawl)
     site.remove("/a")
     site.redirect("/b", "/nowhere", status=301)
     site.fault("/c", faults.drop())
     site.fault("/i.png", faults.status(410))
 
-    report = run_cli(*crawl, "--update").json
+    report = run_here(*crawl, "--update").json
 
     assert report["status"] == "partial"
     mirrored = Mirrored.of(site, out)
@@ -87,7 +87,7 @@ def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Run
 
     when = {row["url"]: row["ts"] for row in index["errors"]}
     (mirrored.folder / "_state.sqlite3").unlink()
-    run_cli(*crawl)
+    run_here(*crawl)
 
     rebuilt = _index(mirrored)
     assert _errors(rebuilt) == errors
@@ -100,23 +100,23 @@ def test_a_crawls_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Run
         site.html_page(f"/{path}", path, f"<p>{path}</p>")
     site.heal("/c")
     site.heal("/i.png")
-    run_cli(*crawl, "--update")
+    run_here(*crawl, "--update")
 
     index = _index(mirrored)
     assert not _errors(index).keys() & index["urls"].keys()
     assert {row["http_status"] for row in index["urls"].values()} == {200}
 
 
-def test_a_mirrors_failed_refresh_is_an_error(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_mirrors_failed_refresh_is_an_error(site: Site, out: Path, run_here: RunHere) -> None:
     """errors: `mirror --index --update` tells the same of a page that a sitemap lists; a later 304 takes it back."""
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a", "/b"])
     mirror = ("mirror", site.url, *FAST, "--index", "--output", out)
-    run_cli(*mirror)
+    run_here(*mirror)
     site.fault("/a", faults.status(503))
 
-    report = run_cli(*mirror, "--update").json
+    report = run_here(*mirror, "--update").json
 
     mirrored, a = Mirrored.of(site, out), f"{site.url}/a"
     index = _index(mirrored)
@@ -126,7 +126,7 @@ def test_a_mirrors_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Ru
     assert (report["successful"], report["failed"]) == (2, 0)
 
     site.heal("/a")
-    run_cli(*mirror, "--update")
+    run_here(*mirror, "--update")
 
     index = _index(mirrored)
     assert index["errors"] == []
@@ -134,17 +134,17 @@ def test_a_mirrors_failed_refresh_is_an_error(site: Site, out: Path, run_cli: Ru
     assert index["urls"][f"{site.url}/b"]["http_status"] == 200
 
 
-def test_a_page_of_another_type_now_has_the_status_of_that_answer(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_page_of_another_type_now_has_the_status_of_that_answer(site: Site, out: Path, run_here: RunHere) -> None:
     """http_status: what is sent as something that is not kept was answered all the same."""
     site.html_page("/a", "A", "<p>a</p>")
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=[("/a", "2999-01-01"), "/b"])
     mirror = ("mirror", site.url, *FAST, "--index", "--output", out)
-    run_cli(*mirror)
+    run_here(*mirror)
     site.fault("/a", faults.status(404), faults.ok())
     site.page("/a", b"%PDF", type="application/pdf")
-    run_cli(*mirror, "--update")
-    run_cli(*mirror, "--update")
+    run_here(*mirror, "--update")
+    run_here(*mirror, "--update")
 
     index = _index(Mirrored.of(site, out))
     assert _errors(index) == {f"{site.url}/a": ("fetch", "content type application/pdf")}
@@ -153,7 +153,7 @@ def test_a_page_of_another_type_now_has_the_status_of_that_answer(site: Site, ou
 
 @two_addresses
 @pytest.mark.parametrize("robots", ["--respect-robots", "--ignore-robots"])
-def test_a_refused_address_is_skipped(site: Site, out: Path, run_cli: RunCli, robots: str) -> None:
+def test_a_refused_address_is_skipped(site: Site, out: Path, run_here: RunHere, robots: str) -> None:
     """skipped_urls: an address that must not be talked to is `filter-exclude`, with the address as detail; in the
     manifest it is a failure, which says nothing of robots.txt."""
     with Site(address="127.0.0.2") as inside:
@@ -163,7 +163,7 @@ def test_a_refused_address_is_skipped(site: Site, out: Path, run_cli: RunCli, ro
         site.redirect("/go", meant)
 
         crawl = ("crawl", site.url, *FAST, "--any-domain", robots, "--output", out)
-        report = run_cli(*crawl).json
+        report = run_here(*crawl).json
 
         assert inside.requests == []
     mirrored, home = Mirrored.of(site, out), f"{site.url}/"
@@ -183,19 +183,19 @@ def test_a_refused_address_is_skipped(site: Site, out: Path, run_cli: RunCli, ro
     _accounts(mirrored, report)
 
     (mirrored.folder / "_state.sqlite3").unlink()
-    run_cli(*crawl)
+    run_here(*crawl)
     assert _skipped(_index(mirrored))[secret] == skipped[secret]
 
 
 @two_addresses
-def test_rules_behind_a_refused_address_are_not_a_refused_address(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_rules_behind_a_refused_address_are_not_a_refused_address(site: Site, out: Path, run_here: RunHere) -> None:
     """errors: a host whose robots.txt redirects to an address that must not be talked to may be talked to itself; that
     its rules cannot be had is an error."""
     with Site() as other, Site(address="127.0.0.2") as inside:
         other.html_page("/p", "P", "<p>p</p>")
         other.redirect("/robots.txt", f"{inside.url}/robots.txt")
         site.html_page("/", "Home", _links(f"{other.url}/p"))
-        run_cli("crawl", site.url, *FAST, "--any-domain", "--output", out)
+        run_here("crawl", site.url, *FAST, "--any-domain", "--output", out)
         assert inside.requests == []
     index = _index(Mirrored.of(site, out))
     reason = "robots.txt cannot be had: address not allowed: 127.0.0.2"
@@ -203,7 +203,7 @@ def test_rules_behind_a_refused_address_are_not_a_refused_address(site: Site, ou
     assert _skipped(index) == {}
 
 
-def test_what_a_sitemap_lists_is_skipped_from_there(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_what_a_sitemap_lists_is_skipped_from_there(site: Site, out: Path, run_here: RunHere) -> None:
     """skipped_urls: `from` is the sitemap that lists the URL, in every run."""
     site.robots("User-agent: *\nDisallow: /secret\n")
     site.html_page("/a", "A", "<p>a</p>")
@@ -223,19 +223,19 @@ def test_what_a_sitemap_lists_is_skipped_from_there(site: Site, out: Path, run_c
         f"{site.url}/elsewhere.pdf": ("filter-exclude", f"{site.url}/paper", pdf),
     }
 
-    run_cli(*mirror)
+    run_here(*mirror)
     assert _skipped(_index(Mirrored.of(site, out))) == expected
-    run_cli(*mirror)
+    run_here(*mirror)
     assert _skipped(_index(Mirrored.of(site, out))) == expected
 
 
-def test_a_crawl_by_sitemap_skips_from_the_sitemap(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_crawl_by_sitemap_skips_from_the_sitemap(site: Site, out: Path, run_here: RunHere) -> None:
     """skipped_urls: `crawl --discover sitemap` names the sitemap for what it lists, and the page for its links."""
     site.robots("User-agent: *\nDisallow: /secret\n")
     site.html_page("/a", "A", _links("/unlisted"))
     site.sitemap(urls=["/a", "/secret"])
 
-    run_cli("crawl", site.url, *FAST, "--discover", "sitemap", "--output", out)
+    run_here("crawl", site.url, *FAST, "--discover", "sitemap", "--output", out)
 
     assert _skipped(_index(Mirrored.of(site, out))) == {
         f"{site.url}/secret": ("robots-disallow", f"{site.url}/sitemap.xml", None),
@@ -243,14 +243,14 @@ def test_a_crawl_by_sitemap_skips_from_the_sitemap(site: Site, out: Path, run_cl
     }
 
 
-def test_what_another_sitemap_listed_is_skipped_from_its_own(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_what_another_sitemap_listed_is_skipped_from_its_own(site: Site, out: Path, run_here: RunHere) -> None:
     """skipped_urls: two sitemaps of one host, mirrored one after the other, do not take each other's place."""
     site.html_page("/a", "A", "<p>a</p>")
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap("/one.xml", urls=["/a", "http://one.example/"])
     site.sitemap("/two.xml", urls=["/b", "http://two.example/"])
     for name in ("one", "two"):
-        run_cli("mirror", f"{site.url}/{name}.xml", *FAST, "--index", "--output", out)
+        run_here("mirror", f"{site.url}/{name}.xml", *FAST, "--index", "--output", out)
 
     assert _skipped(_index(Mirrored.of(site, out))) == {
         "http://one.example/": ("out-of-domain", f"{site.url}/one.xml", None),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -15,7 +15,7 @@ symlinks = pytest.mark.skipif(os.name == "nt", reason="making a symlink needs a 
 
 
 @symlinks
-def test_symlink_escape_prevention(site: Site, out: Path, tmp_path: Path, run_cli: RunCli) -> None:
+def test_symlink_escape_prevention(site: Site, out: Path, tmp_path: Path, run_here: RunHere) -> None:
     """Symlink escape prevention: links planted in the tree lead no byte outside it."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -29,7 +29,7 @@ def test_symlink_escape_prevention(site: Site, out: Path, tmp_path: Path, run_cl
         site.html_page(path, path, f"<h1>{path}</h1>")
     site.sitemap()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert [path.name for path in outside.iterdir()] == ["secret.txt"]
     assert secret.read_text(encoding="utf-8") == "untouched"
@@ -39,7 +39,7 @@ def test_symlink_escape_prevention(site: Site, out: Path, tmp_path: Path, run_cl
 
     # Without the link to a folder all is saved; the one in a page's place gives way to the page.
     (mirrored.folder / "docs").unlink()
-    assert run_cli("mirror", site.url, *FAST, "--output", out).json["successful"] == 3
+    assert run_here("mirror", site.url, *FAST, "--output", out).json["successful"] == 3
     assert mirrored.pages == {"docs/deep/evil/index.md", "page/index.md", "honest/index.md"}
     assert not (mirrored.folder / "page" / "index.md").is_symlink()
     assert secret.read_text(encoding="utf-8") == "untouched"
@@ -48,7 +48,7 @@ def test_symlink_escape_prevention(site: Site, out: Path, tmp_path: Path, run_cl
 @symlinks
 @pytest.mark.parametrize("name", ["_processed.txt", "_manifest.json", "_failed.log", "_state.sqlite3", "_failed"])
 def test_symlink_escape_prevention_for_own_files(
-    site: Site, out: Path, tmp_path: Path, run_cli: RunCli, name: str
+    site: Site, out: Path, tmp_path: Path, run_here: RunHere, name: str
 ) -> None:
     """Symlink escape prevention: the tool's own files are not written through a link either."""
     outside = tmp_path / "outside"
@@ -64,7 +64,7 @@ def test_symlink_escape_prevention_for_own_files(
     site.fill(1)
     site.sitemap(urls=["/page/0001", "/missing"])
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert [path.name for path in outside.iterdir()] == ["target"]
     if target.is_dir():
@@ -78,12 +78,14 @@ def test_symlink_escape_prevention_for_own_files(
         assert done.returncode == 1
         assert done.json["error"] == f"{mirrored.folder.name}/{name} is a symlink in the output folder"
         (mirrored.folder / name).unlink()
-        assert run_cli("mirror", site.url, *FAST, "--output", out).json["successful"] == 1
+        assert run_here("mirror", site.url, *FAST, "--output", out).json["successful"] == 1
     assert mirrored.pages == {"page/0001/index.md"}
 
 
 @symlinks
-def test_symlink_escape_prevention_for_the_host_folder(site: Site, out: Path, tmp_path: Path, run_cli: RunCli) -> None:
+def test_symlink_escape_prevention_for_the_host_folder(
+    site: Site, out: Path, tmp_path: Path, run_here: RunHere
+) -> None:
     """Symlink escape prevention: a host's folder that is a link is refused, the output folder itself may be one."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -93,7 +95,7 @@ def test_symlink_escape_prevention_for_the_host_folder(site: Site, out: Path, tm
     site.fill(1)
     site.sitemap()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert done.returncode == 1
     assert "symlink" in done.json["error"]
@@ -101,11 +103,11 @@ def test_symlink_escape_prevention_for_the_host_folder(site: Site, out: Path, tm
     assert site.count("/page/0001") == 0
 
     (tmp_path / "elsewhere").symlink_to(outside, target_is_directory=True)
-    assert run_cli("mirror", site.url, *FAST, "--output", tmp_path / "elsewhere").json["successful"] == 1
+    assert run_here("mirror", site.url, *FAST, "--output", tmp_path / "elsewhere").json["successful"] == 1
     assert Mirrored.of(site, outside).pages == {"page/0001/index.md"}
 
 
-def test_parent_directory_traversal(site: Site, out: Path, tmp_path: Path, run_cli: RunCli) -> None:
+def test_parent_directory_traversal(site: Site, out: Path, tmp_path: Path, run_here: RunHere) -> None:
     """Parent directory traversal: however the dots are spelt, every page is saved, and inside the tree."""
     on_the_wire = {
         "/../../../../tmp/evil-1": "/tmp/evil-1",
@@ -127,7 +129,7 @@ def test_parent_directory_traversal(site: Site, out: Path, tmp_path: Path, run_c
     site.page("/sitemap.xml", f"<urlset>{rows}</urlset>", type="application/xml")
     around = set(tmp_path.rglob("*"))
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     assert {seen.path for seen in site.requests if seen.status == 200} >= set(on_the_wire.values())
     assert done.json["successful"] == len(on_the_wire), done.stderr

@@ -12,13 +12,13 @@ import pytest
 from sitemirror import mirror
 from sitemirror.engine.rounds import BEYOND
 from sitemirror.events import Event, Progress
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.fetch.clocks import JumpingClock
 from tests.site import Exchange, Site, faults
 from tests.spec.mirrored import FAST, Mirrored
 
 
-def test_stderr_progress_output(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_stderr_progress_output(site: Site, out: Path, run_here: RunHere) -> None:
     """Stderr progress output: one numbered line a URL, failures and skips included, and stdout is the report alone."""
     paths = site.fill(5)
     site.fault(paths[1], faults.status(500))
@@ -26,7 +26,7 @@ def test_stderr_progress_output(site: Site, out: Path, run_cli: RunCli) -> None:
     listed = [*paths, "/file.pdf"]
     site.sitemap(urls=listed)
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--output", out)
 
     lines = [line for line in done.stderr.splitlines() if "Processing: " in line]
     assert lines == [f"[{number}/6] Processing: {site.url}{path}" for number, path in enumerate(listed, 1)]
@@ -34,12 +34,12 @@ def test_stderr_progress_output(site: Site, out: Path, run_cli: RunCli) -> None:
     assert "Processing" not in done.stdout
 
     site.heal(paths[1])
-    again = run_cli("mirror", site.url, *FAST, "--output", out)
+    again = run_here("mirror", site.url, *FAST, "--output", out)
     [line] = [line for line in again.stderr.splitlines() if "Processing: " in line]
     assert re.fullmatch(rf"\[6/6\] Processing: {re.escape(site.url + paths[1])}", line)
 
 
-def test_the_numbers_of_an_update_agree(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_the_numbers_of_an_update_agree(site: Site, out: Path, run_here: RunHere) -> None:
     """What is found is counted alike in every run: each listed URL in scope once, whatever it led to and whether or
     not it had to be asked for; and it is said what else the sitemap listed."""
     paths = site.fill(3)
@@ -51,7 +51,7 @@ def test_the_numbers_of_an_update_agree(site: Site, out: Path, run_cli: RunCli) 
     command = ("mirror", site.url, *FAST, "--output", out, "--exclude-path", "/other/*")
     left_out = "; left out: 1 repeat, 1 out of scope"
 
-    first, again, update = run_cli(*command), run_cli(*command), run_cli(*command, "--update")
+    first, again, update = run_here(*command), run_here(*command), run_here(*command, "--update")
 
     assert f"found: 5 URLs{left_out}\n" in first.stderr
     assert f"found: 5 URLs, 5 of them already done{left_out}\n" in again.stderr
@@ -62,7 +62,7 @@ def test_the_numbers_of_an_update_agree(site: Site, out: Path, run_cli: RunCli) 
     assert (progress["processed"], progress["total"]) == (5, 5)
 
 
-def test_progress_file_updates_from_the_first_page_on(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_progress_file_updates_from_the_first_page_on(site: Site, out: Path, run_here: RunHere) -> None:
     """Progress file updates: while the first page is asked for it tells of this run, not of the last one."""
     paths = site.fill(3)
     site.sitemap(urls=[(path, "2999-01-01") for path in paths])
@@ -75,7 +75,7 @@ def test_progress_file_updates_from_the_first_page_on(site: Site, out: Path, run
 
     site.fault(paths[0], step)
     for update in ((), ("--update",)):
-        run_cli("mirror", site.url, *FAST, "--output", out, *update)
+        run_here("mirror", site.url, *FAST, "--output", out, *update)
         assert (mirrored.progress["processed"], mirrored.progress["eta_sec"]) == (3, 0)
 
     assert [(found["processed"], found["total"], found["eta_sec"]) for found in seen] == [(0, 3, None)] * 2

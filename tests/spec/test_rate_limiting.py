@@ -13,7 +13,7 @@ import pytest
 
 from sitemirror import crawl, mirror
 from sitemirror.events import Event, Waiting
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.fetch.clocks import EPOCH, HeldClock, JumpingClock
 from tests.site import Exchange, Site, faults
 from tests.site.answers import http_date
@@ -37,12 +37,12 @@ async def test_default_rate_limiting(site: Site, out: Path) -> None:
     assert min(log.gaps()) >= 1.0  # robots.txt and sitemaps as well
 
 
-def test_default_rate_limiting_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_default_rate_limiting_in_real_time(site: Site, out: Path, run_here: RunHere) -> None:
     """Default rate limiting, as the server sees it from the program itself."""
     site.fill(3)
     site.sitemap()
 
-    assert run_cli("mirror", site.url, "--output", out).json["successful"] == 3
+    assert run_here("mirror", site.url, "--output", out).json["successful"] == 3
 
     assert min(site.gaps()) >= 1.0 - JITTER
     assert site.requests[-1].time - site.requests[0].time >= len(site.requests) - 1 - JITTER
@@ -78,13 +78,13 @@ async def test_a_delay_holds_from_the_first_request_on(site: Site, out: Path, ru
     assert log.times()[1] - log.times()[0] == (4.0 if rate == 0.25 else 2.0)  # of two wishes the politer one
 
 
-def test_custom_rate_limit_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_custom_rate_limit_in_real_time(site: Site, out: Path, run_here: RunHere) -> None:
     """Custom rate limit: it holds for the host as a whole, however many slots there are."""
     site.fill(3)
     site.sitemap()
 
     options = ("--content-rate-limit", 0.5, "--concurrency", 4, *FAST, "--output", out)
-    assert run_cli("mirror", site.url, *options).json["successful"] == 3
+    assert run_here("mirror", site.url, *options).json["successful"] == 3
 
     times = [seen.time for seen in site.requests if seen.path.startswith("/page")]
     assert len(times) == 3
@@ -244,13 +244,13 @@ async def test_429_response_handling_leaves_other_hosts_alone(site: Site, out: P
     assert {time for path, time in log.entries if path != "/page/0"} == {first}  # nobody else had to wait
 
 
-def test_429_response_handling_in_real_time(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_429_response_handling_in_real_time(site: Site, out: Path, run_here: RunHere) -> None:
     """429 response handling, seen from the server: with two slots nothing arrives before the second is over."""
     paths = site.fill(6)
     site.sitemap()
     site.fault(paths[0], faults.status(429, retry_after="1"), faults.ok())
 
-    done = run_cli("mirror", site.url, *FAST, "--concurrency", 2, "--output", out)
+    done = run_here("mirror", site.url, *FAST, "--concurrency", 2, "--output", out)
 
     assert (done.json["successful"], done.json["failed"]) == (6, 0)
     refused, again = site.requests_for(paths[0])

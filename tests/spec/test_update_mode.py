@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.site import Site
 from tests.spec.mirrored import FAST, Mirrored
 
@@ -31,13 +31,13 @@ def _in_days(days: int) -> str:
 
 
 @pytest.mark.parametrize("state", ["kept", "lost"])
-def test_update_mode_activation(site: Site, out: Path, run_cli: RunCli, state: str) -> None:
+def test_update_mode_activation(site: Site, out: Path, run_here: RunHere, state: str) -> None:
     """Update mode activation: sitemap dates are held against the files, by what the manifest knows if need be."""
     for path in ("/docs/a", "/docs/b", "/docs/c", "/docs/d"):
         _put(site, path, "first", lastmod="2020-01-01")
     site.html_page("/docs/tagged", "T", "<h1>T</h1>", etag="v1")
     site.sitemap()
-    run_cli("mirror", site.url, *FAST, "--output", out)
+    run_here("mirror", site.url, *FAST, "--output", out)
     mirrored = Mirrored.of(site, out)
     if state == "lost":
         (mirrored.folder / "_state.sqlite3").unlink()
@@ -48,7 +48,7 @@ def test_update_mode_activation(site: Site, out: Path, run_cli: RunCli, state: s
     _put(site, "/docs/d", "second", lastmod=_in_days(1))  # newer than the fetch, whatever a checkout made of its file
     site.clear_log()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out, "--update")
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--update")
 
     assert (done.returncode, done.json["status"], done.json["successful"]) == (0, "ok", 5)
     assert _asked(site) == ["/docs/b", "/docs/d", "/docs/tagged"]
@@ -61,13 +61,13 @@ def test_update_mode_activation(site: Site, out: Path, run_cli: RunCli, state: s
     assert asked.status == 304
 
 
-def test_selective_re_fetching(site: Site, out: Path, tmp_path: Path, run_cli: RunCli) -> None:
+def test_selective_re_fetching(site: Site, out: Path, tmp_path: Path, run_here: RunHere) -> None:
     """Selective re-fetching: only the page with a newer date is asked for and overwritten; the rest is not touched."""
     paths = [f"/docs/{number}" for number in range(5)]
     for path in paths:
         _put(site, path, "first", lastmod="2024-05-05")
     site.sitemap()
-    run_cli("mirror", site.url, *FAST, "--output", out)
+    run_here("mirror", site.url, *FAST, "--output", out)
     mirrored = Mirrored.of(site, out)
     before = {path: (mirrored.folder / path).stat().st_mtime_ns for path in mirrored.pages}
     page, manifest = tmp_path / "page", tmp_path / "manifest"
@@ -77,7 +77,7 @@ def test_selective_re_fetching(site: Site, out: Path, tmp_path: Path, run_cli: R
         _put(site, path, "second", lastmod=_in_days(2) if path == "/docs/3" else "2024-05-05")
     site.clear_log()
 
-    run_cli("mirror", site.url, *FAST, "--output", out, "--update")
+    run_here("mirror", site.url, *FAST, "--output", out, "--update")
 
     assert _asked(site) == ["/docs/3"]
     after = {path: (mirrored.folder / path).stat().st_mtime_ns for path in mirrored.pages}
@@ -90,19 +90,19 @@ def test_selective_re_fetching(site: Site, out: Path, tmp_path: Path, run_cli: R
     assert mirrored.manifest["successful"] == 5
 
 
-def test_new_page_detection(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_new_page_detection(site: Site, out: Path, run_here: RunHere) -> None:
     """New page detection: what the sitemap lists for the first time is fetched; what it drops stays on disk as gone."""
     _put(site, "/docs/old", "first", lastmod="2024-05-05")
     _put(site, "/docs/dropped", "first", lastmod="2024-05-05")
     site.sitemap()
-    run_cli("mirror", site.url, *FAST, "--output", out)
+    run_here("mirror", site.url, *FAST, "--output", out)
     mirrored = Mirrored.of(site, out)
     site.remove("/docs/dropped")
     _put(site, "/docs/dated", "new", lastmod="2020-01-01")  # old, but new to us
     _put(site, "/docs/undated", "new")
     site.clear_log()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out, "--update")
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--update")
 
     assert sorted(_asked(site)) == ["/docs/dated", "/docs/undated"]
     assert done.json["status"] == "ok"
@@ -115,19 +115,19 @@ def test_new_page_detection(site: Site, out: Path, run_cli: RunCli) -> None:
     assert "first" in mirrored.text("docs/dropped/index.md")
 
 
-def test_conditional_requests(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_conditional_requests(site: Site, out: Path, run_here: RunHere) -> None:
     """Pages without a date are asked for with what the server gave us, and a 304 costs no body and changes no byte."""
     site.html_page("/docs/tagged", "T", "<h1>T</h1>", etag="v1")
     site.html_page("/docs/dated", "D", "<h1>D</h1>", last_modified=datetime(2024, 5, 5, tzinfo=UTC))
     site.html_page("/docs/changed", "C", "<h1>before</h1>", etag="v1")
     site.sitemap()
-    run_cli("mirror", site.url, *FAST, "--output", out)
+    run_here("mirror", site.url, *FAST, "--output", out)
     mirrored = Mirrored.of(site, out)
     before = mirrored.text("docs/tagged/index.md")
     site.html_page("/docs/changed", "C", "<h1>after</h1>", etag="v2")
     site.clear_log()
 
-    done = run_cli("mirror", site.url, *FAST, "--output", out, "--update")
+    done = run_here("mirror", site.url, *FAST, "--output", out, "--update")
 
     answers = {seen.path: seen.status for seen in site.requests if seen.path.startswith("/docs")}
     assert answers == {"/docs/tagged": 304, "/docs/dated": 304, "/docs/changed": 200}

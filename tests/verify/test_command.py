@@ -9,14 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sitemirror.publish.schema import schemas
-from tests.conftest import RunCli
+from tests.conftest import RunHere
 from tests.verify.conftest import Mirrored
 
 
-def test_a_sound_mirror(mirrored: Mirrored, run_cli: RunCli) -> None:
+def test_a_sound_mirror(mirrored: Mirrored, run_here: RunHere) -> None:
     """Exit code 0, a report that fits its schema, and one line for a person."""
     copy = mirrored("mirror")
-    done = run_cli("verify", copy.folder)
+    done = run_here("verify", copy.folder)
     assert done.returncode == 0
     assert (done.json["status"], done.json["command"], done.json["problems"]) == ("ok", "verify", [])
     Draft202012Validator(schemas()["verify-report"]).validate(done.json)
@@ -24,12 +24,12 @@ def test_a_sound_mirror(mirrored: Mirrored, run_cli: RunCli) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_damaged_mirror(mirrored: Mirrored, run_cli: RunCli) -> None:
+def test_a_damaged_mirror(mirrored: Mirrored, run_here: RunHere) -> None:
     """Exit code 1, each problem a line on stderr without control characters, and the same in the report."""
     copy = mirrored("mirror")
     (copy.folder / "guide/index.md").unlink()
     (copy.folder / "evil\x1b[31m.md").write_text("x")
-    done = run_cli("verify", copy.folder)
+    done = run_here("verify", copy.folder)
     assert done.returncode == 1
     assert (done.json["status"], done.json["problems_total"]) == ("error", 2)
     assert [problem["kind"] for problem in done.json["problems"]] == ["missing", "orphan"]
@@ -42,23 +42,23 @@ def test_a_damaged_mirror(mirrored: Mirrored, run_cli: RunCli) -> None:
         "sitemirror: error: 2 problems found",
         "hint: the command that made the mirror, with --update, fetches missing pages again",
     ]
-    quiet = run_cli("verify", copy.output, "--quiet")
+    quiet = run_here("verify", copy.output, "--quiet")
     assert (quiet.returncode, quiet.json["problems"]) == (1, done.json["problems"])
     assert len(quiet.stderr.splitlines()) == 2
 
 
-def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_cli: RunCli) -> None:
+def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_here: RunHere) -> None:
     """Fetching again mends what is missing, and everything anew what has changed, but nothing a stranger's file or a
     link of the site's own to a place that it lacks."""
     copy = mirrored("mirror")
     page, stranger = copy.folder / "guide/index.md", copy.folder / "notes.md"
     stranger.write_text("mine")
-    assert "hint: delete what you do not need" in run_cli("verify", copy.folder).stderr
+    assert "hint: delete what you do not need" in run_here("verify", copy.folder).stderr
     stranger.unlink()
     page.write_text("edited")
     assert (
         "hint: the command that made the mirror, with --re-download-all, writes changed files anew"
-        in run_cli("verify", copy.folder).stderr
+        in run_here("verify", copy.folder).stderr
     )
     (copy.folder / "index.md").unlink()
     assert "--re-download-all, fetches missing pages again and writes changed" in (copy.verify().hint or "")
@@ -95,19 +95,19 @@ def test_many_problems_are_counted_and_not_all_kept(mirrored: Mirrored) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
-def test_what_is_no_mirror(run_cli: RunCli, tmp_path: Path, name: str) -> None:
+def test_what_is_no_mirror(run_here: RunHere, tmp_path: Path, name: str) -> None:
     """No such folder, a file, and a folder without a mirror are wrong usage: exit code 2, nothing on stdout."""
     (tmp_path / "file").write_text("x")
     (tmp_path / "empty").mkdir()
-    done = run_cli("verify", tmp_path / name)
+    done = run_here("verify", tmp_path / name)
     assert (done.returncode, done.stdout) == (2, "")
     assert "hint: give the folder of a" in done.stderr
 
 
-def test_paths_are_told_from_where_one_stands(mirrored: Mirrored, run_cli: RunCli) -> None:
+def test_paths_are_told_from_where_one_stands(mirrored: Mirrored, run_here: RunHere) -> None:
     """From inside a mirror, its files are named as they are opened there."""
     copy = mirrored("mirror")
     (copy.folder / "guide/index.md").unlink()
-    done = run_cli("verify", ".", cwd=copy.folder)
+    done = run_here("verify", ".", cwd=copy.folder)
     assert [problem["where"] for problem in done.json["problems"]] == ["guide/index.md"]
     assert json.loads(done.stdout)["folder"] == "."

@@ -142,7 +142,25 @@ def is_quoted_note(quote: Element) -> bool:
     return True
 
 
-def split_list(dl: Element) -> list[Element]:
+def notes_of(box: Element) -> list[Element]:
+    """The notes of something whose name says that it is one, or that it holds them."""
+    if box.tag == "dl":
+        return _split_list(box)
+    if box.tag != "ol":
+        if notes := _split_headed(box):
+            return notes
+        if box.find(["ol", "ul"]) is None or box.attr("id") is not None:
+            return [box]
+    return listed_notes(box)
+
+
+def listed_notes(box: Element) -> list[Element]:
+    """The items of the list that `box` is or holds."""
+    rows = box if box.tag == "ol" else box.find("ol")
+    return [child for child in rows or () if isinstance(child, Element) and child.tag == "li"]
+
+
+def _split_list(dl: Element) -> list[Element]:
     """The notes of a definition list, in which older docutils has them: each term and its text in one element."""
     notes: list[Element] = []
     for child in list(dl):
@@ -155,7 +173,7 @@ def split_list(dl: Element) -> list[Element]:
     return notes
 
 
-def split_headed(box: Element) -> list[Element]:
+def _split_headed(box: Element) -> list[Element]:
     """The notes of a box in which each has a heading with its number, as Texinfo writes them: an element each."""
     notes: list[Element] = []
     for child in list(box):

@@ -26,12 +26,13 @@ from sitemirror.convert.definitions import (
     shape_signature,
     shape_synopsis,
 )
+from sitemirror.convert.details import shape_details
 from sitemirror.convert.footnotes import (
     is_quoted_note,
+    listed_notes,
     note_in_popover,
+    notes_of,
     shape_footnotes,
-    split_headed,
-    split_list,
     take_inset,
 )
 from sitemirror.convert.formulas import (
@@ -65,12 +66,10 @@ from sitemirror.convert.listings import (
     shape_listing,
     shape_terminal,
 )
-from sitemirror.convert.marks import end_of_details, folded, pins, unfolded
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
 from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_table
 from sitemirror.convert.tabs import SHOELACE, shape_tab_list, shape_tab_set
 from sitemirror.convert.tasks import shape_checklist
-from sitemirror.convert.titles import line_of
 from sitemirror.convert.verse import shape_verse
 
 T = TypeVar("T")
@@ -162,23 +161,12 @@ def _tab_list(row: Element, page: _Page) -> bool:
 def _footnote(element: Element, page: _Page) -> bool:
     if element.tag in ("sup", "a", "span"):
         return False  # the mark that refers to one
-    if element.tag == "ol":
-        return _footnotes(element, page)
-    if element.tag == "dl":
-        page.notes.extend(split_list(element))
-    elif notes := split_headed(element):
-        page.notes.extend(notes)
-    elif element.find(["ol", "ul"]) is not None and element.attr("id") is None:
-        return _footnotes(element, page)
-    else:
-        page.notes.append(element)
+    page.notes.extend(notes_of(element))
     return True
 
 
 def _footnotes(element: Element, page: _Page) -> bool:
-    rows = element if element.tag == "ol" else element.find("ol")
-    if rows is not None:
-        page.notes.extend(child for child in rows if isinstance(child, Element) and child.tag == "li")
+    page.notes.extend(listed_notes(element))
     return True
 
 
@@ -285,20 +273,9 @@ def _tab_group(box: Element, page: _Page) -> None:
 
 
 def _details(details: Element, page: _Page) -> None:
-    """A section that can be folded away stays one, where Markdown has a place for it."""
-    if not page.names.alerts.keys().isdisjoint((details.attr("class") or "").split()) and _admonition(details, page):
-        return
-    summary = details.find("summary")
-    if summary is None or summary.parent is not details or not summary.text.strip():
-        return
-    has_more = summary.select_one("h1, h2, h3, h4, h5, h6, a[href]") is not None  # than the line of a summary can hold
-    if has_more or details.closest("td, th, a") is not None:
-        details.tag = summary.tag = "div"
-        return
-    begin = folded if details.attr("open") is None else unfolded
-    summary.replace_with(*pins(summary.children), begin(line_of(summary)))
-    details.append(end_of_details())
-    details.tag = "div"
+    is_named = not page.names.alerts.keys().isdisjoint((details.attr("class") or "").split())
+    if not (is_named and _admonition(details, page)):
+        shape_details(details)
 
 
 def _image(image: Element, page: _Page) -> None:

@@ -14,6 +14,7 @@ from sitemirror.engine.absences import Absences
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
+from sitemirror.engine.vacancies import Vacancies
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import OutputError
 from sitemirror.model import Failed, Skipped
@@ -23,10 +24,9 @@ from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger, SavedPage
 from sitemirror.store.moves import Move, finish_moves, html_beside, start_moves
 from sitemirror.store.names import ENCODING, can_be_written
-from sitemirror.store.placement import PROVISIONAL_DIGITS, Placement, fold_key
+from sitemirror.store.placement import Placement, fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import ASSET, PAGE, Row
-from sitemirror.store.settle import pair
 
 
 class Kept(NamedTuple):
@@ -37,7 +37,6 @@ class Kept(NamedTuple):
     changed: bool
 
 
-_FOLDERS: Final = 4_000  # that are remembered
 _AND: Final = " "  # between the hashes of what was received for a page's Markdown and for its HTML
 
 
@@ -88,12 +87,11 @@ class Keeper:
     def __init__(self, session: Session, space: Workspace, ledger: Ledger, plan: Plan) -> None:
         self._session = session
         self._plan = plan
-        self._folders: set[str] = set()
-        self._promised: set[str] = set()  # places of assets that are on their way
         self._space = space
         self._tree = space.tree
         self._ledger = ledger
         self._home = space.home
+        self._vacancies = Vacancies(space.tree, ledger, plan)
         self._absences = Absences(space.tree, space.home)
 
     def keep(self, known: Known, taken: Taken, names: Iterable[str] = ()) -> Kept:
@@ -181,7 +179,7 @@ class Keeper:
     def _main_file(self, known: Known, data: bytes, wanted: str, kind: int) -> _OnDisk:
         received, fold = sha256(data).hexdigest(), fold_key(wanted)
         saved_at = self._home_of(known, wanted, kind)
-        path = saved_at or self._place(known.url, wanted, fold)
+        path = saved_at or self._vacancies.place(known.url, wanted, fold)
         is_meant = path != known.html_path or not self._was_rewritten(known)
         if is_meant and known.sha256 and received == self._before(known) and self._is_intact(path, known.sha256):
             # The bytes on disk may have had their links made local since.
@@ -197,9 +195,9 @@ class Keeper:
                 # Hardly ever a folder has a page's name, so nobody looks before there is a reason to.
                 if saved_at or not self._tree.is_folder(path):
                     raise
-                path = self._another_place(known.url, wanted)
+                path = self._vacancies.another_place(known.url, wanted)
                 self._tree.write(path, data)
-        self._remember_folder(path)
+        self._vacancies.remember_folder(path)
         return _OnDisk(path, wanted, fold, len(data), received, received, changed=received != self._before(known))
 
     def _was_rewritten(self, known: Known) -> bool:
@@ -263,67 +261,13 @@ class Keeper:
         """A place for an asset that is written as it comes. Nobody else gets the place meanwhile."""
         wanted = self._wanted_asset(known, content_type)
         saved_at = self._home_of(known, wanted, ASSET) if known.status is Row.SAVED else None
-        path = saved_at or self._place(known.url, wanted, fold_key(wanted))
+        path = saved_at or self._vacancies.place(known.url, wanted, fold_key(wanted))
         if not saved_at and self._tree.is_folder(path):  # which a draft would find out only when it is whole
-            path = self._another_place(known.url, wanted)
+            path = self._vacancies.another_place(known.url, wanted)
         if not saved_at:
             self._ledger.make_room(path, fold_key(wanted))
-        self._promised.add(path)
-        try:
-            with suppress(_Discarded), self._tree.replace_with(path) as file:
-                yield AssetDraft(file, path, wanted, self._session.watch)
-        finally:
-            self._promised.discard(path)
-
-    def _place(self, url: str, wanted: str, fold: bytes) -> str:
-        """A free path for a new page. Who really owns `wanted` is settled before publishing, when all are known."""
-        if self._plan.markdown and self._plan.html:
-            is_free = not self._taken(wanted)
-        else:
-            is_free = not (
-                self._blocked_folder(wanted) or wanted in self._promised or self._ledger.is_taken(wanted, fold)
-            )
-        return wanted if is_free else self._another_place(url, wanted)
-
-    def _another_place(self, url: str, wanted: str) -> str:
-        for digits in PROVISIONAL_DIGITS:
-            blocked = self._blocked_folder(wanted)
-            candidate = (
-                paths.moved_folder(wanted, blocked, url, digits)
-                if blocked
-                else paths.collision_path(wanted, url, digits)
-            )
-            if not self._taken(candidate):
-                return candidate
-        raise AssertionError("two URLs with one md5")
-
-    def _taken(self, path: str) -> bool:
-        return self._blocked_folder(path) != "" or any(
-            self._ledger.is_taken(name, fold_key(name)) or name in self._promised or self._tree.is_folder(name)
-            for name in self._pair(path)
-        )
-
-    def _pair(self, path: str) -> tuple[str, ...]:
-        """The names that go together: where both formats are saved, a page has two files, and either may be met."""
-        return pair(path) if self._plan.markdown and self._plan.html else (path,)
-
-    def _blocked_folder(self, path: str) -> str:
-        """The part of `path` that must be a folder but is another page's file."""
-        parts = path.split("/")
-        for end in range(1, len(parts)):
-            if self._plan.html or parts[end - 1].endswith(".md"):
-                folder = "/".join(parts[:end])
-                if folder in self._promised or (folder not in self._folders and self._tree.is_file(folder)):
-                    return folder
-        return ""
-
-    def _remember_folder(self, path: str) -> None:
-        """Remembers the folders above a file that was written: they stay folders while files are in them."""
-        if len(self._folders) > _FOLDERS:
-            self._folders.clear()
-        folder = path
-        while (folder := folder.rpartition("/")[0]) and folder not in self._folders:
-            self._folders.add(folder)
+        with self._vacancies.promised(path), suppress(_Discarded), self._tree.replace_with(path) as file:
+            yield AssetDraft(file, path, wanted, self._session.watch)
 
     def begin_removal(self, path: str) -> None:
         """Notes, in the batch that makes a URL another name of a page, that its own files are to go."""
@@ -332,7 +276,7 @@ class Keeper:
     def finish_removal(self) -> None:
         """Takes away what was noted, once that is written down."""
         finish_moves(self._space.state, self._tree)
-        self._folders.clear()  # It may have been the last in its folder.
+        self._vacancies.forget_folders()
 
     def clear_place(self, known: Known) -> None:
         """Removes, after a kill, a page's file that no row tells of: there may be no such page by now."""
@@ -341,10 +285,10 @@ class Keeper:
         wanted = self.wanted(known.url, ".md" if self._plan.markdown else ".html")
         if not wanted.startswith(f"{self._home}/"):
             return  # It may be another mirror's.
-        for name in self._pair(wanted):
+        for name in self._vacancies.names(wanted):
             if self._tree.is_file(name) and not Placement(self._space.state, self._tree).is_owned(name):
                 self._tree.remove(name)
-                self._folders.clear()
+                self._vacancies.forget_folders()
 
     def renew(self, known: Known) -> None:
         """Sets the mtime of a copy that is current: it says when that was last known."""
