@@ -130,8 +130,8 @@ class Discovery:
             if attempt:
                 self._listing.restart(row.id)
             problem = await self._read_once(row)
-            # Who complains of too many requests was asked again as often as it may be.
-            if not isinstance(problem, Failed) or not problem.transient or problem.status == 429:
+            # Who asks for time was asked again as often as it may be.
+            if not isinstance(problem, Failed) or not problem.transient or problem.busy:
                 break
             if attempt < self._session.settings.max_retries:
                 # Not kept for the report: it may well be read yet.

@@ -228,7 +228,7 @@ class Fetcher:
             await exchange.discard()
             return self._verdict(url, exchange, validators, tries)
         again = f" after {tries + 1} tries" if tries else ""
-        return Failed(url, f"HTTP {status}{again}", transient=True, status=status, tries=tries + 1)
+        return Failed(url, f"HTTP {status}{again}", transient=True, status=status, tries=tries + 1, busy=True)
 
     async def _again(self, url: str, lane: Lane, reason: str, tries: int) -> bool:
         """Whether a request is made once more because its host is or was down: it failed for no fault of its own."""
