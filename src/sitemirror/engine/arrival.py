@@ -56,7 +56,7 @@ Gate = Callable[[str], Awaitable[None]]
 
 async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> Arrival:
     """Follows the start URL's redirects. A site that cannot be talked to ends the run here, with the reason."""
-    url = start_url
+    url, asked = start_url, [start_url]
     for _ in range(MAX_HOPS + 1):
         session.check_stop()
         session.pace.patient_with(url)
@@ -66,6 +66,9 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
                 if gate is not None:
                     await gate(location)
                 url = location
+                if url in asked:
+                    session.fetcher.keep_cookies(asked)
+                asked.append(url)
             case Failed(status=None, reason=reason):
                 raise unreachable(url, reason)
             case Fetched():
