@@ -11,7 +11,7 @@ import orjson
 
 from sitemirror import urls
 from sitemirror.discover.entries import Found, Stretch
-from sitemirror.discover.finder import candidates, sitemap_links
+from sitemirror.discover.finder import candidates, looks_like_sitemap, sitemap_links
 from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.engine.arrival import MAX_HOPS, Arrival
 from sitemirror.engine.robots import RobotsBook
@@ -298,14 +298,18 @@ class Discovery:
         return found
 
     async def _linked(self, arrival: Arrival) -> list[str]:
-        """Sitemaps that the start page links to with `<link rel="sitemap">`."""
+        """Sitemaps that the start page links to with `<link rel="sitemap">`, or that it is itself after all."""
         page = arrival.page
         if page is None:
             outcome = await self._session.fetcher.get(
                 arrival.url, lane=Lane.SITEMAP, limit=self._session.settings.max_file_bytes
             )
             page = outcome if isinstance(outcome, Fetched) else None
-        return sitemap_links(page.body, page.url) if page is not None else []
+        if page is None:
+            return []
+        if looks_like_sitemap(page.body[:4096], page.content_type):  # which HEAD did not tell
+            return [page.url]
+        return sitemap_links(page.body, page.url)
 
     def _found_any(self) -> bool:
         """Whether there is something to fetch. Earlier runs' pages do not count: their scope may have been another."""
