@@ -80,3 +80,27 @@ def test_ordinary_lists_are_known_at_a_look() -> None:
         assert urls.shared_origin([*plain, other]) is None
         assert urls.shared_origin([other, *plain]) is None
     assert urls.shared_origin([f"https://example.com/{'a' * urls.MAX_LENGTH}"]) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "encoding", "sent"),
+    [
+        ("/ü?q=é", "windows-1252", "/ü?q=%E9"),
+        ("?q=é#é", "windows-1252", "?q=%E9#é"),
+        ("#?é", "windows-1252", "#?é"),
+        ("?é", "UTF-8", "?é"),
+        ("?é", "utf-16le", "?é"),
+        ("?é", None, "?é"),
+        ("?é", "replacement", "?é"),
+        ("?%E9&a b", "windows-1252", "?%E9&a b"),
+        ("?€語", "windows-1252", "?%80%26%2335486%3B"),
+        ("?表", "shift_jis", "?%95\\"),
+        ("?語", "gbk", "?%D5Z"),
+        ("?語", "iso-2022-jp", "?%1B$B8l%1B(B"),
+        ("?ก", "windows-874", "?%A1"),
+        ("?\ud800", "windows-1252", "?%26%2355296%3B"),
+    ],
+)
+def test_queries_in_the_encoding_of_a_page(reference: str, encoding: str | None, sent: str) -> None:
+    """A query is spelled in bytes of the page's encoding, as the URL standard says; path and fragment stay."""
+    assert urls.with_encoded_query(reference, encoding) == sent

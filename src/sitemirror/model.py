@@ -65,6 +65,7 @@ class Failed(NamedTuple):
     transient: bool
     status: int | None = None
     tries: int = 1  # requests that were made, waits between them included
+    busy: bool = False  # the server asked to come back later, each time that it was asked again
 
 
 ADDRESS_REFUSED: Final = "address not allowed: "

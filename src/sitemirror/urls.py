@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -23,6 +24,16 @@ _PLAIN_TAIL: Final = re.compile(_TAIL)
 _JOINED: Final = re.compile(
     r"[A-Za-z0-9_~\-][A-Za-z0-9\-._~!$&()*+,;=@/]*+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]++)?+"
 ).fullmatch
+
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f]")
+_IN_QUERIES: Final = frozenset(map(chr, range(0x21, 0x7F))) - frozenset("\"#<>'")
+_CODECS: Final = {
+    "gbk": "gb18030",
+    "iso-8859-8-i": "iso-8859-8",
+    "shift_jis": "cp932",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac-cyrillic",
+}
 
 _DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # what a URL parser takes out wherever it stands
 _AUTHORITY: Final = re.compile(r"[\x00-\x20]*+(?:https?:[/\\]*+|(?:[a-z][a-z0-9+.\-]*+:)?[/\\]{2,}+)", re.I)
@@ -66,6 +77,35 @@ def normalize(text: str, base: str | None = None) -> str:
     if slash > 0 and _PLAIN_TAIL.fullmatch(text, slash) and _is_plain_origin(text[:slash]):
         return text
     return _parsed(text, base)
+
+
+def with_encoded_query(reference: str, encoding: str | None) -> str:
+    """A reference to the web whose query is in the encoding of its page, as browsers send it. All else is UTF-8."""
+    if encoding is None or "?" not in reference or reference.isascii() or (codec := _legacy_codec(encoding)) is None:
+        return reference
+    path, _, rest = reference.partition("?")
+    query, mark, fragment = rest.partition("#")
+    query = _FOREIGN.sub(lambda found: _percent_encoded(found[0], codec), query)
+    return reference if "#" in path else f"{path}?{query}{mark}{fragment}"
+
+
+@lru_cache(maxsize=64)
+def _legacy_codec(encoding: str) -> str | None:
+    """Python's name of an encoding; None for Unicode, whose queries are in UTF-8, and for unknown ones."""
+    if encoding.lower().startswith("utf-"):
+        return None
+    try:
+        return codecs.lookup(_CODECS.get(encoding.lower(), encoding)).name
+    except LookupError:
+        return None
+
+
+def _percent_encoded(character: str, codec: str) -> str:
+    try:
+        data = character.encode(codec)
+    except UnicodeEncodeError:
+        return f"%26%23{ord(character)}%3B"
+    return "".join(chr(byte) if chr(byte) in _IN_QUERIES else f"%{byte:02X}" for byte in data)
 
 
 def shared_origin(found: Sequence[str]) -> str | None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import RunHere
 from tests.site import Site, faults
+from tests.site.wire import Exchange
 
 
 def _refused(site: Site, run_here: RunHere, out: Path, url: str, *options: str) -> str:
@@ -138,6 +139,41 @@ def test_a_server_that_knows_no_head(site: Site, run_here: RunHere, out: Path, s
     finished = run_here("crawl", site.url, "--output", out, "--rate-limit", 0)
     assert (finished.json["status"], finished.json["successful"]) == ("ok", 2)
     assert [request.method for request in site.requests_for("/")] == ["HEAD", "GET"]
+
+
+@pytest.mark.parametrize("type", ["text/plain", "application/octet-stream", "application/json", "application/xml"])
+def test_a_server_that_names_another_type_to_head(site: Site, run_here: RunHere, out: Path, type: str) -> None:
+    """What the page is, the page says: HEAD may name the type of the nothing that it is answered with."""
+    site.html_page("/", "Home", '<a href="/a">A</a>')
+    site.html_page("/a", "A", "<p>a</p>")
+    site.fault("/", faults.status(200, headers={"Content-Type": type}), faults.ok())
+    finished = run_here("crawl", site.url, "--output", out, "--rate-limit", 0)
+    assert (finished.json["status"], finished.json["successful"]) == ("ok", 2)
+    assert [request.method for request in site.requests_for("/")] == ["HEAD", "GET"]
+
+
+@pytest.mark.parametrize("command", ["crawl", "mirror"])
+def test_a_server_that_sends_head_round_in_a_circle(site: Site, run_here: RunHere, out: Path, command: str) -> None:
+    """A redirect to itself is believed only if the page itself is answered with it."""
+    site.html_page("/", "Home", "<p>home</p>")
+    site.sitemap()
+
+    async def circle(exchange: Exchange) -> None:
+        await (faults.redirect_to("/") if exchange.seen.method == "HEAD" else faults.ok())(exchange)
+
+    site.fault("/", circle)
+    finished = run_here(command, site.url, "--output", out, "--rate-limit", 0)
+    assert (finished.json["status"], finished.json["successful"]) == ("ok", 1)
+
+
+def test_a_sitemap_that_head_does_not_tell_of(site: Site, run_here: RunHere, out: Path) -> None:
+    """A start URL that turns out to be a sitemap is read as one."""
+    site.html_page("/a", "A", "<p>a</p>")
+    listing = f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>{site.url}/a</loc></url></urlset>"
+    site.page("/list.php", listing, type="application/xml")
+    site.fault("/list.php", faults.status(200), faults.ok())
+    finished = run_here("mirror", f"{site.url}/list.php", "--output", out, "--rate-limit", 0)
+    assert (finished.json["status"], finished.json["successful"]) == ("ok", 1)
 
 
 def test_nobody_there(site: Site, run_here: RunHere, out: Path) -> None:

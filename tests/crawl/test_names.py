@@ -102,3 +102,28 @@ async def test_a_lost_state_does_not_give_a_file_to_what_leads_to_it(site: Site,
     report = await run()
     assert "badge.svg" in copy.files
     assert not [warning for warning in report.warnings if "collision" in warning]
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+@pytest.mark.parametrize("charset", ["windows-1252", "shift_jis", "utf-8"])
+async def test_queries_are_sent_in_the_encoding_of_the_page(
+    site: Site, run: Crawl, copy: Copy, charset: str, format: str
+) -> None:
+    """A query is in the page's encoding, as browsers send it, a path in UTF-8; the copy's links lead to what came."""
+    word = {"windows-1252": "é€", "shift_jis": "表ー"}.get(charset, "é語")
+    query = "".join(f"%{byte:02X}" for byte in word.encode(charset)).replace("%5B", "[").replace("%5C", "\\")
+    text = f'<title>Home</title><p><a href="/{word}?q={word}&amp;x=1#{word}">One</a> <img src="i?{word}"></p>'
+    site.page("/", text, type=f"text/html; charset={charset}")
+    path = "".join(f"%{byte:02X}" for byte in word.encode())
+    site.html_page(f"/{path}?q={query}&x=1", "One", "<p>One</p>")
+    site.page(f"/i?{query}", b"\x89PNG\r\n\x1a\n", type="image/png")
+
+    report = await run(format=format)
+
+    assert (report.status, report.successful) == ("ok", 3), report
+    assert site.count(f"/{path}?q={query}&x=1") == 1
+    assert site.count(f"/i?{query}") == 1
+    page = (copy.folder / "index.html").read_bytes().decode(charset)
+    assert "http" not in page
+    if format == "both":
+        assert f"{site.url}/{path}?q={query}&x=1#" in copy.text("index.md").replace("\\\\", "\\")

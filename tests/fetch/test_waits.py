@@ -53,7 +53,7 @@ async def test_gives_up_after_max_retries(client: MakeClient, server: RawServer)
     server.fallback = BUSY
     found = await client(max_retries=2)
     outcome = await found.get(server.url())
-    assert outcome == Failed(server.url(), "HTTP 429 after 3 tries", transient=True, status=429, tries=3)
+    assert outcome == Failed(server.url(), "HTTP 429 after 3 tries", transient=True, status=429, tries=3, busy=True)
     assert len(server.requests) == 3
 
 
@@ -62,7 +62,7 @@ async def test_no_retries_still_pauses_the_host(client: MakeClient, server: RawS
     server.replies["/a"] = busy("429 Too Many Requests", "60")
     found = await client(max_retries=0)
     outcome = await found.get(server.url("/a"))
-    assert outcome == Failed(server.url("/a"), "HTTP 429", transient=True, status=429)
+    assert outcome == Failed(server.url("/a"), "HTTP 429", transient=True, status=429, busy=True)
     assert found.clock.slept == []
     assert isinstance(await found.get(server.url("/b")), Fetched)
     assert found.clock.slept == [60]

@@ -113,11 +113,12 @@ async def test_429_response_handling(site: Site, out: Path) -> None:
     assert not (Mirrored.of(site, out).folder / "_failed.log").exists()
 
 
-async def test_429_response_handling_of_sitemaps(site: Site, out: Path) -> None:
+@pytest.mark.parametrize("refusal", [faults.status(429), faults.status(503, retry_after="3")], ids=["429", "503"])
+async def test_429_response_handling_of_sitemaps(site: Site, out: Path, refusal: faults.Step) -> None:
     """429 response handling: a sitemap is asked for no more often than a page, and the others are read."""
     site.sitemap(urls=site.fill(2))
     site.robots(f"Sitemap: {site.url}/busy.xml\nSitemap: {site.url}/sitemap.xml\n")
-    site.fault("/busy.xml", faults.status(429))
+    site.fault("/busy.xml", refusal)
 
     report = await mirror(site.url, output=out, clock=JumpingClock(), rate_limit=0, max_retries=2)
 

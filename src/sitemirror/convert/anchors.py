@@ -99,7 +99,7 @@ def fragment_map(
     pins = _pin(body)
     if not pins or _MARK in body.text:
         return {}
-    urls = Resolver(document.base)
+    urls = Resolver(document.base, document.tree.encoding)
     generators = recognise(read_metadata(document).signature, body)
     rules = hiding_rules(document)
     parts.drop_no_content(document)

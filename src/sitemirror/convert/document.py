@@ -9,7 +9,7 @@ from typing import Final
 import turbohtml
 from turbohtml.detect import detect
 
-from sitemirror.urls import InvalidUrl, normalize
+from sitemirror.urls import InvalidUrl, normalize, with_encoded_query
 
 _UTF8: Final = ("utf-8", "utf8")
 _HEAD: Final = ("base", "title", "meta", "link", "script")
@@ -45,7 +45,7 @@ class Document:
         if href is None or not href.strip():
             return None
         try:
-            return normalize(href, self.base)
+            return normalize(with_encoded_query(href, self.tree.encoding), self.base)
         except InvalidUrl:
             return None
 

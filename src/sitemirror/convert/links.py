@@ -13,7 +13,7 @@ import turbohtml
 from sitemirror.convert.headings import HEADINGS
 from sitemirror.convert.marks import LINE_BREAK
 from sitemirror.model import Link
-from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin
+from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin, with_encoded_query
 
 # URLs that resolve by joining strings: no scheme, no dot segments, nothing to escape. Most links are of this kind, and
 # joining them is ten times faster than parsing them.
@@ -57,8 +57,10 @@ class Resolver(dict[str, str | None]):
     The value is `None` where the URL has to stay as it is: `#fragment`, or no URL at all.
     """
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, encoding: str | None = None) -> None:
+        """`encoding` is that of the page, which the queries of its links are sent in."""
         super().__init__()
+        self._encoding = encoding
         if "%" in base or not _ABSOLUTE(base):
             try:
                 base = normalize(base)
@@ -109,7 +111,10 @@ class Resolver(dict[str, str | None]):
 
     def _parsed(self, raw: str) -> str | None:
         try:
-            return str((ada_url.URL(raw, self._base) if self.joins else ada_url.URL(raw)).href)
+            href = str((ada_url.URL(raw, self._base) if self.joins else ada_url.URL(raw)).href)
+            if href.startswith(_WEB) and (own := with_encoded_query(raw, self._encoding)) is not raw:
+                href = str((ada_url.URL(own, self._base) if self.joins else ada_url.URL(own)).href)
+            return href
         except (ValueError, UnicodeEncodeError):
             if self.joins:
                 self.invalid.add(raw)

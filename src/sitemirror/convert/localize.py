@@ -90,7 +90,7 @@ def localize_html(html: bytes, *, url: str, charset: str | None, target: Callabl
     its header did names that one, or a browser that opens the file would read it otherwise than the site's readers.
     """
     source = Source(html, charset, declared_by_html)
-    edits = _edits(source.text, source, Localizer(url, url, target), _MAX_NESTING)
+    edits = _edits(source.text, source, Localizer(url, url, target, source.encoding), _MAX_NESTING)
     return source.edited(edits.union(source.redeclared()))
 
 

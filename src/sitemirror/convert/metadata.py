@@ -151,7 +151,7 @@ def _fields(
         "breadcrumbs": list(linked.breadcrumbs) or read_breadcrumbs(document),
     }
     if neighbours:
-        urls = Resolver(document.base)
+        urls = Resolver(document.base, document.tree.encoding)
         found |= {way: urls[neighbours[way]] for way in ("previous", "next") if way in neighbours}
     return {name: value for name, value in found.items() if value}
 

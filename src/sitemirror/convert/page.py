@@ -43,7 +43,7 @@ def convert_html(
     document = parse(html, url=url, charset=charset)
     body = document.body
     links: tuple[Link, ...] = ()
-    urls = Resolver(document.base)
+    urls = Resolver(document.base, document.tree.encoding)
     rules = hiding_rules(document)
     if body is not None:
         parts.drop_no_content(document)
@@ -73,7 +73,9 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     rules = hiding_rules(document)
     if body is not None:
         parts.drop_no_content(document)
-    return _converted(document, body, html, content, charset, Resolver(document.base), (), rules)
+    return _converted(
+        document, body, html, content, charset, Resolver(document.base, document.tree.encoding), (), rules
+    )
 
 
 def _converted(
@@ -124,7 +126,7 @@ def describe_document(document: Document) -> Page:
     body = document.body
     title = metadata.title
     if title is None and body is not None:
-        title = _heading(body, Resolver(document.base))
+        title = _heading(body, Resolver(document.base, document.tree.encoding))
     refresh = None
     if declared_refresh(document) is not None:
         if body is not None:
@@ -182,7 +184,7 @@ def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, withou
 
 def _frameset(document: Document, metadata: Metadata) -> Page:
     """A page that is only a frame for others: its links are those others."""
-    urls = Resolver(document.base)
+    urls = Resolver(document.base, document.tree.encoding)
     found: dict[str, str] = {}
     for frame in document.tree.find_all("frame", src=True):
         target = urls[frame.attr("src") or ""]

@@ -9,7 +9,7 @@ from typing import Final
 import ada_url
 
 from sitemirror.convert.links import Resolver
-from sitemirror.urls import InvalidUrl, joined, normalize
+from sitemirror.urls import InvalidUrl, joined, normalize, with_encoded_query
 
 _WEB: Final = ("https://", "http://")
 
@@ -17,7 +17,11 @@ _WEB: Final = ("https://", "http://")
 class Localizer:
     """Resolves references as a browser does and asks where they lead now. Pages repeat their links: asks once."""
 
-    def __init__(self, url: str, base: str, target: Callable[[str], str]) -> None:
+    def __init__(
+        self, url: str, base: str, target: Callable[[str], str], encoding: Callable[[], str | None] = lambda: None
+    ) -> None:
+        """`encoding` says that of the page, if it is asked for."""
+        self._encoding = encoding
         self._page = url
         self._base = base
         # Empty where a base is nothing that references could simply be joined to.
@@ -30,7 +34,7 @@ class Localizer:
     def based_on(self, href: str) -> Localizer:
         """The same for a page with a base element; one that is no address is as good as none."""
         try:
-            return Localizer(self._page, normalize(href, self._page), self._target)
+            return Localizer(self._page, normalize(href, self._page), self._target, self._encoding)
         except InvalidUrl:
             return self
 
@@ -73,8 +77,11 @@ class Localizer:
         absolute: str | None
         absolute = joined(self._folder, reference) if self._folder else None
         if absolute is None:
+            own = reference
+            if "?" in reference and not reference.isascii():
+                own = with_encoded_query(reference, self._encoding())
             try:
-                absolute = normalize(self._urls[reference] or reference)
+                absolute = normalize(self._urls[own] or own)
             except InvalidUrl:
                 absolute = None
         self._absolute[reference] = absolute

@@ -81,9 +81,13 @@ class Source:
     def decode(self, piece: str) -> str:
         if self._codec or piece.isascii():
             return piece
+        return piece.encode("latin-1").decode(f"whatwg-{self.encoding()}", "replace")
+
+    def encoding(self) -> str:
+        """What the document is in. To find out may take a look at all of it."""
         if self._charset is None:
             self._charset = self._declared(self._body).lower()
-        return piece.encode("latin-1").decode(f"whatwg-{self._charset}", "replace")
+        return self._charset
 
     def masked(self, piece: str) -> str:
         wide = None if self._codec or self._charset is None else _WIDE.get(self._charset)

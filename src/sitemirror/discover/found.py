@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from sitemirror.text import printable
-from sitemirror.urls import MAX_LENGTH, InvalidUrl, joined, normalize, origin, without_credentials
+from sitemirror.urls import MAX_LENGTH, InvalidUrl, joined, normalize, origin, with_encoded_query, without_credentials
 
 NOT_HTTP: Final = "non-http(s) scheme"
 FILE: Final = "file-scheme"
@@ -89,8 +89,10 @@ ASSET: Final = Role(LinkKind.ASSET, requisite=True, attribute="src")
 class Collector:
     """Resolves references against one base and keeps what comes of them."""
 
-    def __init__(self, *, url: str, base: str) -> None:
+    def __init__(self, *, url: str, base: str, encoding: str | None = None) -> None:
+        """`encoding` is that of the page, which the queries of its links are sent in."""
         self._base = base
+        self._encoding = encoding
         self._origin = origin(base)
         self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
         self._joins = base.startswith(("https://", "http://"))
@@ -137,6 +139,7 @@ class Collector:
             return None
         if bare and bare[-1] in _BLANKS:
             bare = text  # Blanks before a fragment belong to the path; only those at the very end do not count.
+        bare = with_encoded_query(bare, self._encoding)
         try:
             if bare.startswith(("https://", "http://")):
                 return normalize(bare, self._base)

@@ -66,7 +66,7 @@ def page_links(html: bytes, *, url: str, charset: str | None = None) -> PageLink
 def tree_links(tree: turbohtml.Document, *, url: str) -> PageLinks:
     """The same for a page that is parsed already, with its shadow roots as templates. Takes templates out of it."""
     elements, anywhere = _walk(tree)
-    links = Collector(url=url, base=_base(elements, url))
+    links = Collector(url=url, base=_base(elements, url), encoding=tree.encoding)
     nofollow = _read_all(elements, links, anywhere=anywhere)
     nested, nesting = [element for element in elements if element.tag == "iframe"], _MAX_NESTING
     while nested and nesting:

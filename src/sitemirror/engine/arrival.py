@@ -11,6 +11,8 @@ from sitemirror.discover.finder import looks_like_sitemap, scope_folder
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import MORE_FILES, BadStart, Unreachable
+from sitemirror.fetch.client import Wanted
+from sitemirror.fetch.exchange import Head
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
 from sitemirror.settings import Settings
 
@@ -56,16 +58,22 @@ Gate = Callable[[str], Awaitable[None]]
 
 async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> Arrival:
     """Follows the start URL's redirects. A site that cannot be talked to ends the run here, with the reason."""
-    url = start_url
+    url, asked = start_url, list[str]()
     for _ in range(MAX_HOPS + 1):
         session.check_stop()
         session.pace.patient_with(url)
-        outcome = await _look(session, url, needs_page=gate is not None)
+        # Some send HEAD, and HEAD alone, round in a circle.
+        outcome = await (
+            _look_at_page(session, url) if url in asked else _look(session, url, needs_page=gate is not None)
+        )
+        asked.append(url)
         match outcome:
             case Redirect(location=location):
                 if gate is not None:
                     await gate(location)
                 url = location
+                if url in asked:
+                    session.fetcher.keep_cookies(asked)
             case Failed(status=None, reason=reason):
                 raise unreachable(url, reason)
             case Fetched():
@@ -110,7 +118,7 @@ def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
 
 def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
     """Ends a crawl whose start page is no HTML. What is sent as a page may turn out to be none."""
-    if page_kind(content_type) is not PageKind.HTML:
+    if not _is_html(content_type):
         raise BadStart(f"the start page {url} is not HTML but {content_type}", hint=hint)
 
 
@@ -132,10 +140,29 @@ async def check_robots(robots: RobotsBook, url: str) -> None:
 async def _look(session: Session, url: str, *, needs_page: bool) -> Outcome:
     """HEAD tells all that is needed; servers that refuse it are asked for the page. Some refuse it by a 404."""
     outcome = await session.fetcher.head(url, lane=Lane.SITEMAP)
-    final = _FINAL if needs_page else _FINAL + _NOT_THERE
-    if isinstance(outcome, Failed) and not any(word in outcome.reason for word in final):
-        return await session.fetcher.get(url, lane=Lane.SITEMAP, limit=session.settings.max_file_bytes)
-    return outcome
+    match outcome:
+        case Failed(reason=reason):
+            final = _FINAL if needs_page else _FINAL + _NOT_THERE
+            return outcome if any(word in reason for word in final) else await _look_at_page(session, url)
+        case Fetched(content_type=content_type) if needs_page and content_type and not _is_html(content_type):
+            # To HEAD some servers name the type of nothing.
+            page = await _look_at_page(session, url, wanted=_refuse_others)
+            return outcome if isinstance(page, Failed | Skipped) else page
+        case _:
+            return outcome
+
+
+async def _look_at_page(session: Session, url: str, wanted: Wanted | None = None) -> Outcome:
+    limit = session.settings.max_file_bytes
+    return await session.fetcher.get(url, lane=Lane.SITEMAP, limit=limit, wanted=wanted)
+
+
+def _is_html(content_type: str) -> bool:
+    return page_kind(content_type) is PageKind.HTML
+
+
+def _refuse_others(head: Head) -> Skipped | None:
+    return None if _is_html(head.content_type) else Skipped(head.url, "not HTML", head.content_type)
 
 
 def _sounds_like_sitemap(url: str, content_type: str) -> bool:

@@ -10,7 +10,7 @@ import orjson
 
 from sitemirror import urls
 from sitemirror.discover.entries import Found, Stretch
-from sitemirror.discover.finder import candidates, normalized, sitemap_links
+from sitemirror.discover.finder import candidates, looks_like_sitemap, normalized, sitemap_links
 from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.engine.arrival import MAX_HOPS, Arrival
 from sitemirror.engine.robots import RobotsBook
@@ -129,8 +129,8 @@ class Discovery:
             if attempt:
                 self._listing.restart(row.id)
             problem = await self._read_once(row)
-            # Who complains of too many requests was asked again as often as it may be.
-            if not isinstance(problem, Failed) or not problem.transient or problem.status == 429:
+            # Who asks for time was asked again as often as it may be.
+            if not isinstance(problem, Failed) or not problem.transient or problem.busy:
                 break
             if attempt < self._session.settings.max_retries:
                 # Not kept for the report: it may well be read yet.
@@ -290,14 +290,18 @@ class Discovery:
             self._session.emit(PageSkipped(url, DOMAIN_LOCK))
 
     async def _linked(self, arrival: Arrival) -> list[str]:
-        """Sitemaps that the start page links to with `<link rel="sitemap">`."""
+        """Sitemaps that the start page links to with `<link rel="sitemap">`, or that it is itself after all."""
         page = arrival.page
         if page is None:
             outcome = await self._session.fetcher.get(
                 arrival.url, lane=Lane.SITEMAP, limit=self._session.settings.max_file_bytes
             )
             page = outcome if isinstance(outcome, Fetched) else None
-        return sitemap_links(page.body, page.url) if page is not None else []
+        if page is None:
+            return []
+        if looks_like_sitemap(page.body[:4096], page.content_type):  # which HEAD did not tell
+            return [page.url]
+        return sitemap_links(page.body, page.url)
 
     def _found_any(self) -> bool:
         """Whether there is something to fetch. Earlier runs' pages do not count: their scope may have been another."""

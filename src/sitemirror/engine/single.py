@@ -52,7 +52,7 @@ class Source:
 
 async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
     """The page at `url`, or where it leads. Raises `Unreachable` or `NoPage`."""
-    asked = url
+    asked = [url]
     for _ in range(MAX_HOPS + 1):
         outcome = await fetcher.get(url, lane=Lane.CONTENT, limit=limit, wanted=_is_page)
         match outcome:
@@ -66,6 +66,9 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
                 url = refresh
             case Redirect(location=location):
                 url = location
+                if url in asked:
+                    fetcher.keep_cookies(asked)
+                asked.append(url)
             case Failed(status=None, reason=reason) if not reason.startswith("redirect"):
                 raise unreachable(url, reason)
             case Failed(reason=reason):
@@ -78,7 +81,7 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
                 raise NoPage(f"{url} cannot be converted: {reason}", hint=hint)
             case NotModified():  # which nobody asked for
                 raise NoPage(f"{url} cannot be had: HTTP 304", hint="try again later")
-    raise NoPage(f"{asked} redirects more than {MAX_HOPS} times", hint="give the address that they should lead to")
+    raise NoPage(f"{asked[0]} redirects more than {MAX_HOPS} times", hint="give the address that they should lead to")
 
 
 def read_file(path: Path, *, url: str = "") -> Source:

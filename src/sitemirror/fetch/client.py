@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Final, Self
@@ -15,6 +15,7 @@ from aiohttp.abc import AbstractResolver
 
 from sitemirror.events import Listener, nobody
 from sitemirror.fetch.alarm import Alarms
+from sitemirror.fetch.cookies import SiteCookies
 from sitemirror.fetch.credentials import Credentials
 from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
 from sitemirror.fetch.exchange import Exchange, Head
@@ -79,6 +80,7 @@ class Fetcher:
         self._backoff = backoff or Backoff()
         self._watch = watch
         self._credentials = Credentials(settings, start_url, clock=clock)
+        self._cookies = SiteCookies(clock)
         self._proxies = Proxies(settings)
         self._trust = trust or Trust(settings.ca_file)
         self._always = {
@@ -190,6 +192,10 @@ class Fetcher:
         finally:
             answer.close()
 
+    def keep_cookies(self, circle: Iterable[str]) -> bool:
+        """Sends from now on the cookies that these redirects have set. Whether there were any."""
+        return self._cookies.keep(circle)
+
     async def _answer(
         self,
         url: str,
@@ -199,8 +205,12 @@ class Fetcher:
         total: float,
         method: str = "GET",
         held: Sequence[Turn] = (),
+        returns: bool = False,
     ) -> Exchange | Redirect | NotModified | Failed:
-        """A 2xx answer ready to be read, or what else came of it, waits included."""
+        """A 2xx answer ready to be read, or what else came of it, waits included.
+
+        Who was sent to where it came from, with a cookie, `returns` with it once.
+        """
         headers = self._headers(url, validators)
         for tries in range(self._settings.max_retries + 1):
             try:
@@ -223,12 +233,21 @@ class Fetcher:
             self._pace.answered(url)
             if not is_transient(status):
                 self._pace.recovered(url)
+            if self._cookies:
+                self._cookies.renew(url, exchange.cookies)
             if 200 <= status < 300 and status != 206:
                 return exchange
             await exchange.discard()
-            return self._verdict(url, exchange, validators, tries)
+            found = self._verdict(url, exchange, validators, tries)
+            if isinstance(found, Redirect) and (cookies := exchange.cookies):
+                self._cookies.note(url, cookies)
+                if found.location == url and not returns and self.keep_cookies([url]):
+                    return await self._answer(
+                        url, lane, validators, total=total, method=method, held=held, returns=True
+                    )
+            return found
         again = f" after {tries + 1} tries" if tries else ""
-        return Failed(url, f"HTTP {status}{again}", transient=True, status=status, tries=tries + 1)
+        return Failed(url, f"HTTP {status}{again}", transient=True, status=status, tries=tries + 1, busy=True)
 
     async def _again(self, url: str, lane: Lane, reason: str, tries: int) -> bool:
         """Whether a request is made once more because its host is or was down: it failed for no fault of its own."""
@@ -305,6 +324,8 @@ class Fetcher:
 
     def _headers(self, url: str, validators: Validators) -> dict[str, str]:
         given = self._credentials.headers_for(url)
+        if self._cookies:
+            given = self._cookies.added_to(given, url)
         if not given and not validators:
             return self._always
         headers = dict(self._always)

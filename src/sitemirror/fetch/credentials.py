@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from sitemirror.errors import UsageError
+from sitemirror.fetch.cookies import Cookie
 from sitemirror.fetch.pace import Clock
 from sitemirror.settings import Settings
 from sitemirror.text import printable
@@ -24,26 +24,6 @@ _FRAMING: Final = frozenset(
     {"connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 )
 _COOKIE_HINT: Final = "save the cookies in Netscape format, as curl, wget and browser extensions do (cookies.txt)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Cookie:
-    text: str
-    domain: str
-    subdomains: bool
-    path: str
-    secure: bool
-    expires: float | None  # seconds since 1970
-
-    def belongs_to(self, url: Parts, now: float) -> bool:
-        if self.secure and url.scheme != "https":
-            return False
-        if self.expires is not None and self.expires <= now:
-            return False
-        if url.host != self.domain and not (self.subdomains and url.host.endswith("." + self.domain)):
-            return False
-        folder = self.path if self.path.endswith("/") else self.path + "/"
-        return url.path == self.path or url.path.startswith(folder)
 
 
 class Credentials:
@@ -91,7 +71,7 @@ def _header(line: str) -> tuple[str, str]:
     return name, value
 
 
-def _load_cookies(path: Path) -> tuple[_Cookie, ...]:
+def _load_cookies(path: Path) -> tuple[Cookie, ...]:
     # The standard library's reader prints a traceback for a bad line, and refuses files that curl accepts.
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -112,7 +92,7 @@ def _load_cookies(path: Path) -> tuple[_Cookie, ...]:
     return tuple(sorted(found, key=lambda cookie: -len(cookie.path)))
 
 
-def _cookie(line: str) -> _Cookie | None:
+def _cookie(line: str) -> Cookie | None:
     fields = line.split("\t")
     if len(fields) == 6:
         fields.append("")  # Some writers leave the last tab of an empty value out.
@@ -123,7 +103,7 @@ def _cookie(line: str) -> _Cookie | None:
         until = float(expires or 0)
     except ValueError:
         return None
-    return _Cookie(
+    return Cookie(
         text=f"{name}={value}" if name else value,
         domain=domain.lstrip(".").lower(),
         subdomains=subdomains.upper() == "TRUE" or domain.startswith("."),

@@ -45,8 +45,15 @@ class Exchange:
     @property
     def locations(self) -> list[str]:
         """Where a redirect points. More than one only if the server contradicts itself."""
-        found = [_text(value) for name, value in self._response.raw_headers if name.lower() == b"location"]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(self._all(b"location")))
+
+    @property
+    def cookies(self) -> list[str]:
+        """The cookies that the server sets, a header each: joined they could not be told apart."""
+        return self._all(b"set-cookie") if "set-cookie" in self.head.headers else []
+
+    def _all(self, header: bytes) -> list[str]:
+        return [_text(value) for name, value in self._response.raw_headers if name.lower() == header]
 
     def decoder(self, limit: int, kind: type[Decoder] = Decoder) -> Decoder:
         """Raises `UnknownEncoding` before anything is read."""

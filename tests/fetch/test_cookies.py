@@ -1,0 +1,169 @@
+"""A site's own cookies are sent back where it lets nobody in without them, and nowhere else."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from sitemirror import convert_url, crawl, mirror
+from sitemirror.fetch.cookies import LONGEST_COOKIE, MOST_COOKIES, SiteCookies
+from sitemirror.model import Fetched, Redirect
+from tests.fetch.clocks import EPOCH, JumpingClock
+from tests.fetch.conftest import MakeClient, Names
+from tests.fetch.raw import RawServer, reply
+from tests.site import Site, faults
+from tests.site.wire import Exchange
+
+
+def gate(cookie: str = "in=1", to: str = "") -> faults.Step:
+    """Sends who brings no cookie to `to`, or to where it is, with one."""
+
+    async def step(exchange: Exchange) -> None:
+        if cookie in exchange.seen.headers.get("cookie", ""):
+            await exchange.send(exchange.answer)
+            return
+        headers = {"Location": to or exchange.seen.path, "Set-Cookie": f"{cookie}; Path=/; HttpOnly"}
+        await faults.status(302, headers=headers)(exchange)
+
+    return step
+
+
+async def test_a_site_that_lets_nobody_in_without_a_cookie(site: Site, out: Path) -> None:
+    """A redirect to where it comes from, with a cookie, is followed with the cookie, which all later requests have."""
+    site.fill(3)
+    site.sitemap()
+    site.fault("*", gate())
+
+    report = await mirror(site.url, output=out, rate_limit=0)
+
+    assert (report.status, report.successful) == ("ok", 3)
+    assert [seen.status for seen in site.requests].count(302) == 1
+
+
+async def test_a_gate_of_two_steps(site: Site, out: Path) -> None:
+    """A site whose start page sends everybody past a page that sets a cookie is crawled with that cookie."""
+    site.html_page("/", "Home", '<a href="/a">A</a>')
+    site.html_page("/a", "A", "<p>Text</p>")
+    site.fault("/", gate(to="/check"))
+    site.fault("/a", gate(to="/check"))
+    site.fault("/check", faults.redirect_to("/"))
+
+    report = await crawl(site.url, output=out, rate_limit=0)
+
+    assert (report.status, report.successful) == ("ok", 2)
+    assert site.count("/check") == 1
+
+
+async def test_one_page_behind_a_gate_of_two_steps(site: Site) -> None:
+    """`convert` gets a page in the same way."""
+    site.html_page("/a", "A", "<p>Inside</p>")
+    site.fault("/a", gate(to="/check"))
+    site.fault("/check", faults.redirect_to("/a"))
+    assert "Inside" in (await convert_url(site.url + "/a")).markdown
+
+
+async def test_a_gate_that_nothing_opens(client: MakeClient, server: RawServer) -> None:
+    """Where the cookie does not help, the page was asked for twice, and is a redirect to itself."""
+    server.replies["/"] = reply("302 Found", b"", "Location: /", "Set-Cookie: a=1")
+    found = await client()
+    assert await found.get(server.url()) == Redirect(server.url(), 302, server.url())
+    assert [request.headers.get("cookie") for request in server.requests] == [None, "a=1"]
+
+
+async def test_a_cookie_that_leads_elsewhere_is_not_kept(client: MakeClient, server: RawServer) -> None:
+    """A redirect to another page may set what it likes: a link that switches the language does not switch ours."""
+    server.replies["/lang/de"] = reply("302 Found", b"", "Location: /", "Set-Cookie: lang=de; Path=/")
+    found = await client()
+    await found.get(server.url("/lang/de"))
+    await found.get(server.url("/"))
+    assert all("cookie" not in request.headers for request in server.requests)
+
+
+async def test_a_cookie_stays_with_its_host(client: MakeClient, server: RawServer) -> None:
+    """Neither a subdomain nor the domain above it gets a cookie, whatever Domain it was set for."""
+    hosts = ("a.site.test", "b.a.site.test", "site.test", "www.site.test")
+    found = await client(resolver=Names({name: ["127.0.0.1"] for name in hosts}), start_url=server.url(host=hosts[0]))
+    server.replies["/in"] = [reply("302 Found", b"", "Location: /in", "Set-Cookie: a=1; Domain=site.test"), reply()]
+    assert isinstance(await found.get(server.url("/in", host=hosts[0])), Fetched)
+    for host in hosts:
+        await found.get(server.url("/" + host, host=host))
+    assert {request.path for request in server.requests if "cookie" in request.headers} == {"/in", "/a.site.test"}
+
+
+async def test_cookies_of_the_site_join_those_of_a_file(client: MakeClient, server: RawServer, tmp_path: Path) -> None:
+    """Cookies of a file and of the site are sent in one header, and the site's word counts for its own."""
+    file = tmp_path / "cookies.txt"
+    file.write_text("127.0.0.1\tFALSE\t/\tFALSE\t0\tuser\tme\n127.0.0.1\tFALSE\t/\tFALSE\t0\tpass\told\n", "utf-8")
+    server.replies["/"] = [reply("302 Found", b"", "Location: /", "Set-Cookie: pass=new"), reply()]
+    found = await client(cookie_file=file)
+    await found.get(server.url())
+    assert [request.headers["cookie"] for request in server.requests] == ["user=me; pass=old", "user=me; pass=new"]
+
+
+async def test_a_cookie_that_changes(client: MakeClient, server: RawServer) -> None:
+    """Each answer may give a kept cookie a new value, and end it; one that was not kept stays unknown."""
+    server.replies["/in"] = [reply("302 Found", b"", "Location: /in", "Set-Cookie: a=1; Path=/"), reply()]
+    server.replies["/1"] = reply("200 OK", b"", "Set-Cookie: a=2; Path=/", "Set-Cookie: b=1; Path=/")
+    server.replies["/2"] = reply("200 OK", b"", "Set-Cookie: a=; Path=/; Max-Age=0")
+    found = await client()
+    for path in ("/in", "/1", "/2", "/3"):
+        await found.get(server.url(path))
+    assert [request.headers.get("cookie") for request in server.requests] == [None, "a=1", "a=1", "a=2", None]
+
+
+def kept(url: str, *lines: str) -> SiteCookies:
+    cookies = SiteCookies(JumpingClock())
+    cookies.note(url, [*lines])
+    assert cookies.keep([url])
+    return cookies
+
+
+LATER = (EPOCH + timedelta(hours=1)).strftime("%a, %d-%b-%Y %H:%M:%S GMT")
+BEFORE = (EPOCH - timedelta(hours=1)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+
+@pytest.mark.parametrize(
+    ("line", "url", "sent"),
+    [
+        ("a=1", "http://h.test/docs/x", "a=1"),
+        ("a=1", "http://h.test/docs", "a=1"),
+        ("a=1", "http://h.test/docs2", None),
+        ("a=1; path=/", "http://h.test/x", "a=1"),
+        ("a=1; path=x", "http://h.test/x", None),
+        ("a=1; path=/", "https://h.test/", "a=1"),
+        ("a=1; path=/", "http://h.test:8080/", None),
+        ("a=1; path=/", "http://www.h.test/", None),
+        ("a=1; path=/; secure", "http://h.test/", None),
+        ("a=1; path=/; secure", "https://h.test/", "a=1"),
+        ("a=1; path=/; domain=.H.test", "http://h.test/", "a=1"),
+        ("a=1; path=/; domain=other.test", "http://h.test/", None),
+        (f"a=1; path=/; expires={LATER}", "http://h.test/", "a=1"),
+        (f"a=1; path=/; expires={BEFORE}", "http://h.test/", None),
+        (f"a=1; path=/; expires={BEFORE}; max-age=60", "http://h.test/", "a=1"),
+        ("a=1; path=/; max-age=0", "http://h.test/", None),
+        ("a=1; path=/; max-age=soon; expires=never", "http://h.test/", "a=1"),
+        (' a = "1, 2" ; path=/', "http://h.test/", 'a="1, 2"'),
+        ("=1; path=/", "http://h.test/", None),
+        ("", "http://h.test/docs/", None),
+        ("a=\x01; path=/", "http://h.test/", None),
+        ("a=é; path=/", "http://h.test/", None),
+        (f"a={'1' * LONGEST_COOKIE}; path=/", "http://h.test/", None),
+    ],
+)
+def test_what_is_sent_where(line: str, url: str, sent: str | None) -> None:
+    """Path, Secure, expiry and the host that set a cookie are obeyed; what cannot be sent is not kept."""
+    found = kept("http://h.test/docs/in", line).added_to({}, url)
+    assert found == ({} if sent is None else {"Cookie": sent})
+
+
+def test_what_came_encrypted_is_not_sent_in_the_clear() -> None:
+    """A cookie of an https page goes to https pages only."""
+    assert kept("https://h.test/", "a=1").added_to({}, "http://h.test/") == {}
+
+
+def test_a_host_cannot_set_cookies_without_end() -> None:
+    """So many cookies of a host are kept, and no more."""
+    found = kept("http://h.test/", *(f"a{number}=1" for number in range(1000))).added_to({}, "http://h.test/")
+    assert found["Cookie"].count("=") == MOST_COOKIES
