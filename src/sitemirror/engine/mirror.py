@@ -212,7 +212,7 @@ class Mirror:
         if self._resumed:
             self._warn_again()
         self._follow.judge_again()
-        if not self._settings.renews:  # which look at every file themselves
+        if self._resumed or not self._settings.renews:  # which look at every file themselves, but at none twice
             self._fetch_deleted()
         reopen_names(self._space.state, self._run)
         self._rounds.look_ahead(Survey(self._space.state).counts())
