@@ -271,6 +271,7 @@ class Mirror:
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.advice}")
         counts = outcome.counts
+        elsewhere = self._failed_elsewhere() if counts.failed else 0
         unseen = self._tally.total - self._tally.processed - counts.not_reached
         if unseen > 0 and status is not RunStatus.OK and self._settings.renews:
             self._session.warn(f"{counted(unseen, 'page')} not looked at yet: the same command goes on with them")
@@ -300,6 +301,8 @@ class Mirror:
             changed=self._ledger.saved_among(self._tally.changed),
             gone=outcome.gone or None,
             assets=counts.assets or None,
+            refresh_failed=counts.refresh_failed or None,
+            failed_elsewhere=elsewhere or None,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,
@@ -309,3 +312,13 @@ class Mirror:
             hint=hint,
             profile=profile(self._session),
         )
+
+    def _failed_elsewhere(self) -> int:
+        """Failures out of scope that were found from another start URL: this run leaves them, and says so."""
+        survey, refused = Survey(self._space.state), self._scope.reason
+        sources = survey.failed_for_others(self._run.source)
+        failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in survey.failures()) if sources else 0
+        if failed:
+            starts = " or ".join(self._space.state.get("sources")[source - 1] for source in sources)
+            self._session.warn(f"{counted(failed, 'failed page')} out of scope and not tried; a run for {starts} does")
+        return failed
