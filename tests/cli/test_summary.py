@@ -29,6 +29,14 @@ def test_failed_pages_are_counted_and_the_way_to_retry_is_said() -> None:
     assert lines[4] == f"to try the failed pages again, run the same command: {TYPED}"
 
 
+def test_no_advice_that_does_not_help() -> None:
+    """What another command has found, and this one does not try, the same command would not try either."""
+    lines = summary(mirror_report(RunStatus.PARTIAL, failed=2, failed_elsewhere=2), TYPED)
+    assert lines[-1].startswith("why pages failed: ")
+    lines = summary(mirror_report(RunStatus.PARTIAL, failed=2, failed_elsewhere=1), TYPED)
+    assert lines[-1].startswith("to try the failed pages again")
+
+
 def test_a_run_over_a_mirror_says_what_it_did() -> None:
     """Most pages were there before: whether an update found anything is what somebody wants to know."""
     lines = summary(mirror_report(RunStatus.OK, successful=1200, new=2, changed=31), TYPED)

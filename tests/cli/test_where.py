@@ -130,6 +130,23 @@ def test_it_is_said_why_there_is_no_file(site: Site, run_here: RunHere, tmp_path
     assert "it was saved, but is not there any more" in run_here("where", f"{site.url}/a").stderr
 
 
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+def test_what_is_not_saved_has_no_other_pages_file(site: Site, run_here: RunHere, tmp_path: Path, format: str) -> None:
+    """A script that asks whether the file is there is not shown that of a page which has the same path."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.sitemap(urls=["/a", "/a/", "/a.html"])
+    run_here("mirror", site.url, "--rate-limit", 0, "--format", format)
+    assert (tmp_path / run_here("where", f"{site.url}/a").stdout.strip()).is_file()
+    for path in ("/a/", "/a.html", "/a/index.php"):
+        done = run_here("where", site.url + path)
+        assert done.returncode == 0
+        assert not (tmp_path / done.stdout.strip()).exists()
+        site.html_page(path, path, f"<h1>{path}</h1>")
+        site.sitemap(urls=["/a", "/a/", "/a.html", "/a/index.php"])
+        run_here("mirror", site.url, "--rate-limit", 0, "--format", format)
+        assert run_here("where", site.url + path).stdout == done.stdout
+
+
 def test_the_tools_own_files_have_no_url(site: Site, run_here: RunHere) -> None:
     """And nobody is sent to look for one in the manifest."""
     site.html_page("/a", "A", "<h1>A</h1>")

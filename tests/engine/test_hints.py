@@ -14,6 +14,7 @@ from sitemirror.errors import EmptySitemap, Unreachable
 from sitemirror.settings import Settings
 from tests.conftest import RunHere
 from tests.crawl.conftest import link
+from tests.engine.conftest import Mirror
 from tests.site import Site
 
 
@@ -132,3 +133,18 @@ async def test_a_broken_sitemap_says_what_it_costs(site: Site, out: Path, body: 
     (warning,) = report.warnings
     assert warning.startswith(f"sitemap {site.url}/broken.xml: ")
     assert warning.endswith(what)
+
+
+async def test_failures_of_another_part_name_the_run_that_tries_them(site: Site, run: Mirror) -> None:
+    """They are counted, as the folder has them, but to repeat the run for a part would not help them."""
+    site.html_page("/guide/a", "A", "<p>a</p>")
+    site.sitemap(urls=["/missing", "/guide/a", "/guide/missing"])
+    whole = await run(f"{site.url}/")
+    assert (whole.failed, whole.failed_elsewhere, whole.warnings) == (2, None, ())
+    site.clear_log()
+    part = await run(f"{site.url}/guide/")
+    assert (part.failed, part.failed_elsewhere) == (2, 1)
+    assert part.warnings[-1] == f"1 failed page out of scope and not tried; a run for {site.url}/ does"
+    assert (site.count("/missing"), site.count("/guide/missing")) == (0, 1)
+    assert (await run(f"{site.url}/")).failed_elsewhere is None
+    assert (site.count("/missing"), site.count("/guide/missing")) == (1, 2)

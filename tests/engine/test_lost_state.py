@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Awaitable, Callable
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sitemirror import verify
-from sitemirror.publish.report import RunStatus
+from sitemirror import crawl, mirror, verify
+from sitemirror.publish.report import MirrorReport, RunStatus
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
 
@@ -207,6 +210,42 @@ async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, r
         log.write(f"{site.url}/d/\n")
     assert (await run(index=True)).successful == 1
     assert copy.pages["/d"]["path"] == "d/index.md"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("by", [mirror, crawl])
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_the_manifest_is_newer_than_a_line_of_processed(
+    site: Site, out: Path, copy: Copy, by: Callable[..., Awaitable[MirrorReport]], format: str
+) -> None:
+    """What was done once, and has failed, been left out or been gone since, is no page without a file."""
+
+    async def run(**options: Any) -> MirrorReport:
+        return await by(f"{site.url}/", output=out, rate_limit=0, max_retries=0, format=format, **options)
+
+    def site_of(*names: str) -> None:
+        site.html_page("/", "Home", "".join(f'<a href="{name}">{name}</a>' for name in names))
+        site.sitemap(urls=["/", *names])
+
+    site.html_page("/a", "A", "<p>a</p>")
+    for name in ("/failed", "/left-out"):
+        site.redirect(name, "/a")
+    site.html_page("/gone", "Gone", "<p>gone</p>")
+    site_of("/a", "/failed", "/left-out", "/gone")
+    await run()
+    site.redirect("/left-out", site.url_of("elsewhere.localhost") + "/")
+    site.remove("/failed")
+    site_of("/a", "/failed", "/left-out")
+    await run(re_download_all=True)
+    for file in copy.folder.glob("gone/*"):
+        file.unlink()
+    await run(re_download_all=True)
+    before = copy.manifest
+    assert [len(before[part]) for part in ("pages", "failures", "skips", "gone")] == [2, 1, 1, 1]
+    (copy.folder / "_state.sqlite3").unlink()
+    await run()
+    for part in ("pages", "failures", "skips", "gone"):
+        assert [row["url"] for row in copy.manifest[part]] == [row["url"] for row in before[part]], part
     assert verify(copy.folder).status is RunStatus.OK
 
 

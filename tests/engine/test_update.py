@@ -173,7 +173,7 @@ async def test_a_failed_refresh_keeps_the_old_copy(site: Site, run: Mirror, copy
     await run()
     site.fault("/a", status(500))
     report = await run(update=True)
-    assert (report.status, report.successful, report.failed) == ("partial", 2, 0)
+    assert (report.status, report.successful, report.failed, report.refresh_failed) == ("partial", 2, 0, 1)
     assert copy.pages["/a"]["refresh_error"] == "HTTP 500"
     (warning,) = report.warnings
     assert warning.startswith("1 page could not be brought up to date; old copies are kept")

@@ -96,6 +96,37 @@ def test_a_state_lost_while_files_stand_aside_loses_no_page(
     _sound(run_cli, out)
 
 
+def test_what_a_killed_run_left_unfinished_goes_though_the_state_is_lost(
+    site: Site, run_cli: RunCli, out: Path
+) -> None:
+    """The state alone knew that there may be such a file, and where."""
+    site.sitemap(urls=site.fill(3))
+    _run(run_cli, site, out, "mirror", die_at="draft-written")
+    folder = out / f"127.0.0.1_{site.port}"
+    assert [*folder.rglob("*.tmp")]
+    for left in folder.glob("_state.sqlite3*"):
+        left.unlink()
+    _run(run_cli, site, out, "mirror")
+    assert not [*folder.rglob("*.tmp")]
+    _sound(run_cli, out)
+
+
+@pytest.mark.parametrize("renewing", ["--update", "--re-download-all"])
+def test_what_was_deleted_since_a_killed_update_had_looked_at_it_is_fetched(
+    site: Site, run_cli: RunCli, out: Path, renewing: str
+) -> None:
+    """The run that goes on looks at nothing twice, but no page counts that is not there."""
+    paths = site.fill(3, etag="1")
+    site.sitemap(urls=paths)
+    _run(run_cli, site, out, "mirror")
+    _run(run_cli, site, out, "mirror", renewing, die_at="settled")
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    (copy.folder / "page/0002/index.md").unlink()
+    (copy.folder / "page/0003/index.md").write_bytes(b"")
+    assert _run(run_cli, site, out, "mirror", renewing).json["successful"] == 3
+    _sound(run_cli, out)
+
+
 def test_after_a_run_that_died_pages_are_read_by_workers(site: Site, out: Path, run_cli: RunCli) -> None:
     """A page that its parser crashes on would end every run that came to it; of a worker's death it is told."""
     site.sitemap(urls=site.fill(20))

@@ -92,7 +92,7 @@ def _next_step(report: MirrorReport | SitesReport, command_line: str) -> list[st
         lines.append(f"to resume, run the same command: {command_line}")
     elif report.not_reached:
         lines.append(f"to go on with the rest, run the same command: {command_line}")
-    elif report.failed:
+    elif report.failed > ((report.failed_elsewhere or 0) if isinstance(report, MirrorReport) else 0):
         lines.append(f"to try the failed pages again, run the same command: {command_line}")
     return lines
 

@@ -215,7 +215,7 @@ class Mirror:
         if self._resumed:
             self._warn_again()
         self._follow.judge_again()
-        if not self._settings.renews:  # which look at every file themselves
+        if self._resumed or not self._settings.renews:  # which look at every file themselves, but at none twice
             self._fetch_deleted()
         reopen_names(self._space.state, self._run)
         self._rounds.look_ahead(Survey(self._space.state).counts())
@@ -274,6 +274,7 @@ class Mirror:
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.advice}")
         counts = outcome.counts
+        elsewhere = self._failed_elsewhere() if counts.failed else 0
         unseen = self._tally.total - self._tally.processed - counts.not_reached
         if unseen > 0 and status is not RunStatus.OK and self._settings.renews:
             self._session.warn(f"{counted(unseen, 'page')} not looked at yet: the same command goes on with them")
@@ -294,6 +295,8 @@ class Mirror:
             changed=self._ledger.saved_among(self._tally.changed),
             gone=outcome.gone or None,
             assets=counts.assets or None,
+            refresh_failed=counts.refresh_failed or None,
+            failed_elsewhere=elsewhere or None,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,
@@ -318,3 +321,13 @@ class Mirror:
             return RunStatus.ERROR, SitemirrorError(message, hint=f"see {reasons} for the reasons")
         is_partial = counts.failed or counts.not_reached or outcome.incomplete
         return RunStatus.PARTIAL if is_partial else RunStatus.OK, None
+
+    def _failed_elsewhere(self) -> int:
+        """Failures out of scope that were found from another start URL: this run leaves them, and says so."""
+        survey, refused = Survey(self._space.state), self._scope.reason
+        sources = survey.failed_for_others(self._run.source)
+        failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in survey.failures()) if sources else 0
+        if failed:
+            starts = " or ".join(self._space.state.get("sources")[source - 1] for source in sources)
+            self._session.warn(f"{counted(failed, 'failed page')} out of scope and not tried; a run for {starts} does")
+        return failed

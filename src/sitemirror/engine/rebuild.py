@@ -89,6 +89,8 @@ def trust(restorer: Restorer, tree: Tree, home: str, processed: Iterable[str]) -
             url = urls.normalize(line)
             if not restorer.done(url):
                 page = _look_up(restorer, tree, home, url)
+                if restorer.knows(url) and (not page.fetched_at or restorer.has_file(page.path)):
+                    continue  # The manifest tells what has become of it since.
                 if page.received and not as_received and (page.html_path or page.path).endswith(_WITH_LINKS):
                     page = page._replace(received=None)
                 restorer.page(page)
@@ -160,7 +162,6 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
         return told
     damaged = 0
     published = False
-    crawled = tree.exists(f"{home}/{MIRROR_INDEX}")
     try:
         for item in read_manifest(tree.root / name):
             match item:
@@ -182,17 +183,17 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                     with suppress(urls.InvalidUrl):
                         url, depth = urls.normalize(item.url), item.depth if told.by_links else None
                         restorer.failure(url, item.error, item.attempts, item.at, depth)
-                case SkipRow() if (
-                    crawled or told.by_links or told.html
-                ):  # else the sitemaps tell again what is left out
+                case SkipRow():
                     restorer.skip(item.url, item.reason, item.content_type, item.size_bytes, item.depth)
-                case GoneRow() if item.path:
-                    gone = _remembered(PageRow(url=item.url, path=item.path), home, published=True)
+                case GoneRow(path=str(path)) if path:
+                    gone = _remembered(PageRow(url=item.url, path=path), home, published=True)
                     if gone is not None:
                         gone = _on_disk(tree, gone)
                         if told.html and not gone.html_path and gone.path.endswith(".md"):
                             gone = gone._replace(html_path=html_beside(gone.path))  # deleted, and perhaps still linked
                         restorer.gone(gone, item.since)
+                case GoneRow():
+                    restorer.gone_without_file(item.url, item.since)
                 case Damaged():
                     damaged += 1
     except (ManifestUnreadable, OSError) as error:

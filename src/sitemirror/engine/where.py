@@ -71,8 +71,9 @@ def _file_of(text: str, output: Path, note: Note) -> str:
         manifests += sorted(found for found in output.glob(f"*/{MANIFEST}") if found != manifests[0])
     why = ""
     is_html: bool | None = None  # as the first of them that has pages says
+    names, taken = (paths.page_path(url), _html_path(url)), set[str]()
     for manifest in manifests:
-        found = _Found(url, manifest.parent)
+        found = _Found(url, manifest.parent, names if manifest == manifests[0] else ())
         for row in _rows(manifest):
             found.take(row)
         if found.file is not None:
@@ -83,7 +84,8 @@ def _file_of(text: str, output: Path, note: Note) -> str:
             return str(found.file)
         why = found.why or why
         is_html = found.is_html if is_html is None else is_html
-    markdown, html = output / folder / paths.page_path(url), output / folder / _html_path(url)
+        taken |= found.taken
+    markdown, html = (output / folder / (paths.collision_path(name, url) if name in taken else name) for name in names)
     guess, other = (html, markdown) if is_html else (markdown, html)
     if not guess.is_file() and other.is_file():
         guess = other
@@ -100,9 +102,11 @@ def _file_of(text: str, output: Path, note: Note) -> str:
 class _Found:
     """What one manifest says of a URL."""
 
-    def __init__(self, url: str, home: Path) -> None:
+    def __init__(self, url: str, home: Path, names: tuple[str, ...]) -> None:
         self._url = url
         self._home = home
+        self._names = names
+        self.taken = set[str]()  # of those names: other pages', which the URL would have to give way to
         self.file: Path | None = None
         self.why = ""  # there is none, or it is old
         self.is_html: bool | None = None  # whether pages are, whatever other files it has; None if there are none
@@ -110,6 +114,7 @@ class _Found:
     def take(self, row: Element) -> None:
         if isinstance(row, PageRow):
             self.is_html = bool(self.is_html) or row.path.endswith(".html")
+            self.taken.update(name for name in (row.path, row.html_path) if name in self._names)
             if self._url == row.url or self._url in row.aliases:
                 self.file = Path(os.path.normpath(self._home / row.path))
                 self.why = ""

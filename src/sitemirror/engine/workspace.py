@@ -126,7 +126,9 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
 
 def _tidy(space: Workspace) -> None:
     """Clears away the half-written files of a run that was killed. Looking costs time, so only then."""
-    before, booted = space.state.get("booted", ""), boot_id()
+    before, booted = space.state.get("booted"), boot_id()
+    if before is None:  # A new state, perhaps in the place of one that knew of a kill.
+        space.tree.sweep_temporary(space.home)
     for folder in space.state.get("writing_to", []):
         space.lock(folder)
         space.tree.sweep_temporary(folder)

@@ -134,6 +134,14 @@ class MirrorReport(Reported):
     assets: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""
 
+    refresh_failed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those successful: copies that could not be brought up to date; the manifest says why in refresh_error. Left
+    out when there are none."""
+
+    failed_elsewhere: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those failed: found by a run for another start URL, and out of this one's scope, so that it did not try them.
+    Left out when there are none."""
+
     elapsed_sec: Amount
     """Seconds the run took."""
 
@@ -239,6 +247,10 @@ class SitesReport(Reported):
 
     assets: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """Of those successful: pictures, style sheets and other files that are no pages. Left out when there are none."""
+
+    refresh_failed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those successful: copies that could not be brought up to date; the manifest says why in refresh_error. Left
+    out when there are none."""
 
     elapsed_sec: Amount
     """Seconds the run took."""

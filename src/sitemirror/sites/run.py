@@ -252,6 +252,7 @@ class SitesRun(Run[SitesReport]):
             changed=sum(report.changed for report in reports if isinstance(report, MirrorReport)),
             gone=sum(report.gone or 0 for report in reports if isinstance(report, MirrorReport)) or None,
             assets=sum(report.assets or 0 for report in pages) or None,
+            refresh_failed=sum(report.refresh_failed or 0 for report in pages) or None,
             elapsed_sec=round(elapsed, 3),
             sites=tuple(reports),
             warnings=tuple(self._warnings),

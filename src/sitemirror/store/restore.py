@@ -157,9 +157,17 @@ class Restorer:
     def gone(self, page: Remembered, since: str | None) -> None:
         if not self.knows(page.url):
             self.page(page)
-            # Some sitemap named it once: to be linked still is not enough for being there again.
-            query = "UPDATE url SET status = ?, at = ?, sitemap = -1 WHERE id = ?"
-            self._db.execute(query, (Row.GONE, since, self._id(page.url)))
+            self._gone(page.url, since)
+
+    def gone_without_file(self, url: str, since: str | None) -> None:
+        if not self.knows(url):
+            self._row(url, Row.GONE)
+            self._gone(url, since)
+
+    def _gone(self, url: str, since: str | None) -> None:
+        # Some sitemap named it once: to be linked still is not enough for being there again.
+        query = "UPDATE url SET status = ?, at = ?, sitemap = -1 WHERE id = ?"
+        self._db.execute(query, (Row.GONE, since, self._id(url)))
 
     def _found(self, id: int, depth: int | None) -> None:
         """How many links away a URL was found, if by links at all."""

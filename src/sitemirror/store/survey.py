@@ -181,6 +181,11 @@ class Survey:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
         yield from in_order(self._db, _ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
 
+    def failed_for_others(self, source: int) -> list[int]:
+        """The other start URLs, by number, for which there are failures."""
+        query = f"SELECT DISTINCT source FROM url WHERE status = {Row.FAILED} AND source NOT IN (0, ?) ORDER BY source"
+        return [row[0] for row in self._db.execute(query, (source,))]
+
     def skips(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
         yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
