@@ -212,6 +212,12 @@ def test_base_counts_and_goes() -> None:
         assert localized(f'<base href="{bad}"><a href="x">') == '<base><a href="../m/docs/x">'
 
 
+def test_a_body_may_have_several_tags() -> None:
+    """What stands before its tag makes a body, too, which takes the attributes of every tag that comes later."""
+    html = '<p>x<html style="b:url({})"><BODY\nbackground="{}"><body/background={}>'
+    assert localized(html.format("x", "y", "z")) == html.format("../m/docs/x", "../m/docs/y", "../m/docs/z")
+
+
 def test_checks_on_local_files_are_dropped() -> None:
     """A file that we have rewritten cannot match a hash, and one on disk cannot be asked for its origin."""
     html = (

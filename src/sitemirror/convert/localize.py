@@ -77,6 +77,8 @@ _PLAIN: Final = re.compile(
     rf"<(?:a{_OTHERS}[ \t\n\r]++href=\"({_URL}*+)((?:#{_URL}*+)?+)\"{_OTHERS}"
     rf"|link{_OTHERS_OF_LINK}[ \t\n\r]++href=\"({_URL}++)((?:#{_URL}*+)?+)\"{_OTHERS_OF_LINK})[ \t\n\r]*+/?+>"
 )
+# Of these there is one on a page, with the attributes of all its tags.
+_ROOTS: Final = {tag: re.compile(rf"<{tag}(?=[\t\n\f\r /])", re.I) for tag in ("html", "body")}
 _STYLE_END: Final = re.compile(r"</style(?=[\t\n\f\r />])", re.I)
 _MAX_NESTING: Final = 3  # of pages in srcdoc attributes
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
@@ -125,7 +127,10 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
         page.rewrite_style_sheet(start, end)
     for element in tree.select(_CANDIDATES):
         position = element.position
-        if position is not None:  # The parser makes some elements without a tag.
+        if element.tag in _ROOTS:
+            for found in _ROOTS[element.tag].finditer(text):
+                page.rewrite(element, found.start())
+        elif position is not None:  # The parser makes some elements without a tag.
             plain = _PLAIN.match(text, position[1])
             if plain is None:
                 page.rewrite(element, position[1])
