@@ -21,7 +21,7 @@ def localized(
     html: str | bytes,
     *,
     url: str = PAGE,
-    charset: str | None = "utf-8",
+    charset: str | None = None,
     target: Callable[[str], str] = into_the_mirror,
 ) -> str:
     """`html` localised, as text."""

@@ -212,19 +212,27 @@ def test_base_counts_and_goes() -> None:
         assert localized(f'<base href="{bad}"><a href="x">') == '<base><a href="../m/docs/x">'
 
 
+def test_a_body_may_have_several_tags() -> None:
+    """What stands before its tag makes a body, too, which takes the attributes of every tag that comes later."""
+    html = '<p>x<html style="b:url({})"><BODY\nbackground="{}"><body/background={}>'
+    assert localized(html.format("x", "y", "z")) == html.format("../m/docs/x", "../m/docs/y", "../m/docs/z")
+
+
 def test_checks_on_local_files_are_dropped() -> None:
     """A file that we have rewritten cannot match a hash, and one on disk cannot be asked for its origin."""
     html = (
         '<link href="s.css" integrity="sha256-x" crossorigin="anonymous" rel=stylesheet><script integrity=sha256-y '
         "src=s.js crossorigin defer></script><video crossorigin><source src=v></video>"
         "<picture><source srcset='a 1x'><img crossorigin=''></picture>"
+        "<svg><image crossorigin=anonymous href=i /></svg>"
     )
     assert localized(html) == (
         '<link href="../m/docs/s.css" rel=stylesheet><script src=../m/docs/s.js defer></script>'
         "<video><source src=../m/docs/v></video><picture><source srcset='../m/docs/a 1x'><img></picture>"
+        "<svg><image href=../m/docs/i /></svg>"
     )
     assert localized(html, target=str).count("integrity") == 2
-    assert localized(html, target=str).count("crossorigin") == 4
+    assert localized(html, target=str).count("crossorigin") == 5
 
 
 def test_checks_are_dropped_where_the_link_stays() -> None:

@@ -124,7 +124,8 @@ def test_sheets_stay_in_their_charset(codec: str, header: str | None, rule: str 
         return "../l"
 
     found = localize_css(css.format(text, text, f"x{text}").encode(codec), url=SHEET, charset=header, target=target)
-    assert found == css.format(text, "../l", "../l").encode(codec)
+    says = "\ufeff" if codec == "utf-16-le" else f'@charset "{codec}";' if header and codec != "utf-8-sig" else ""
+    assert found == (says + css.format(text, "../l", "../l")).encode(codec)
     assert asked == [ada_url.URL(name, SHEET).href for name in (text, f"x{text}")]
 
 
@@ -147,6 +148,21 @@ WORDS = r"""
     \ ; { } x.png y # @ ( 1 - 'z.css' "w.css" * . 0 : \6 < _ é , /
 """
 PIECES = st.sampled_from([*WORDS.split(), "\\75 rl(", "a\\29 b", "\n", "\r\n", " ", "\0", "\x7f"])
+
+
+@pytest.mark.parametrize(
+    ("css", "header", "after"),
+    [
+        ("a{}", "koi8-r", "a{}"),
+        ('@charset "utf-8";a{f:"é"}', "utf-8", '@charset "utf-8";a{f:"é"}'),
+        ('@charset "koi8-r";a{f:"é"}', "UTF-8", '@charset "utf-8";a{f:"é"}'),
+        ('a{f:"é"}', None, 'a{f:"é"}'),
+        ('a{f:"é"}', "bogus", 'a{f:"é"}'),
+    ],
+)
+def test_a_sheet_says_what_its_header_said(css: str, header: str | None, after: str) -> None:
+    """A file has no header, and a page in another charset would read the sheet in its own; ASCII is ASCII in all."""
+    assert localized(css, charset=header) == after
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))

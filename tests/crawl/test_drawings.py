@@ -57,3 +57,24 @@ async def test_a_page_that_only_a_drawing_links_to_is_followed_by_its_depth(site
     assert f"{site.url}/api.html#send" in copy.text("img/graph.svg")
     await run(link_depth=1)
     assert "'../api/index.html#send'" in copy.text("img/graph.svg")
+
+
+async def test_the_sheet_that_a_drawing_names_before_it_begins_is_saved(
+    site: Site, run: Crawl, copy: Copy, run_cli: RunCli
+) -> None:
+    """It is linked by its file, what it loads is saved too, and verify knows where it leads."""
+    drawing = (
+        "<?xml version='1.0'?><?xml-stylesheet type='text/css' href='{}'?><svg xmlns='http://www.w3.org/2000/svg'/>"
+    )
+    site.page("/", '<title>Home</title><img src="/img/graph.svg">')
+    site.page("/img/graph.svg", drawing.format("look?a=1&amp;b=2"), type="image/svg+xml; charset=utf-8")
+    site.page("/img/look?a=1&b=2", "svg { cursor: url(hand.png) }", type="text/css")
+    site.page("/img/hand.png", b"\x89PNG\r\n\x1a\n", type="image/png")
+    await run()
+    (sheet,) = (name for name in copy.files if name.endswith(".css"))
+    assert "img/hand.png" in copy.files
+    assert copy.text("img/graph.svg") == drawing.format(sheet.removeprefix("img/"))
+    assert run_cli("verify", copy.folder).json["problems_total"] == 0
+    (copy.folder / "img/graph.svg").write_text(drawing.format("nowhere.css"))
+    problems = run_cli("verify", copy.folder).json["problems"]
+    assert any(problem["where"].endswith("graph.svg") and problem["kind"] == "link" for problem in problems)

@@ -27,7 +27,9 @@ async def test_a_page_of_xml_is_read_and_saved_whole(site: Site, run: Crawl, cop
     assert "Text [after]" in copy.text("index.md")
     text = (copy.folder / "index.html").read_bytes().decode()
     assert text == (
-        page.replace('<script src="/x.js"/>', '<script src="x.js"></script>')
+        page.replace("<html", "<!DOCTYPE html><html")
+        .replace("<head>", '<head><meta charset="utf-8">')
+        .replace('<script src="/x.js"/>', '<script src="x.js"></script>')
         .replace('<a id="top"/>', '<a id="top"></a>')
         .replace('"/next"', '"next/index.html"')
         .replace('"/i.png"', '"i.png"')
@@ -63,6 +65,11 @@ def test_one_page_of_xml_is_converted_whole(site: Site, run_here: RunHere, tmp_p
         (b"<!-- <p/> --><?x <p/> ?>", b"<!-- <p/> --><?x <p/> ?>"),
         (b"<pre><![CDATA[a <b/> && c]]></pre><br/>", b"<pre>a &lt;b/&gt; &amp;&amp; c</pre><br/>"),
         (b"<script>//<![CDATA[\n'<p/>'\n//]]></script><p/>", b"<script>//<![CDATA[\n'<p/>'\n//]]></script><p></p>"),
+        (b"<style> <![CDATA[a > b{}]]> </style><p/>", b"<style> a > b{} </style><p></p>"),
+        (b"<script>a &lt; b &amp;&amp; '&amp;lt;'</script>", b"<script>a < b && '&lt;'</script>"),
+        (b"<script>'&lt;/script>'</script>", b"<script>'&lt;/script>'</script>"),
+        (b"<html><p/></html>", b"<!DOCTYPE html><html><p></p></html>"),
+        (b"<!DOCTYPE x []><html></html>", b"<!DOCTYPE x []><html></html>"),
         (b"<svg><rect/></svg>", b"<svg><rect></rect></svg>"),
         (b"<p>1 /> 2</p>", b"<p>1 /> 2</p>"),
     ],
@@ -70,3 +77,16 @@ def test_one_page_of_xml_is_converted_whole(site: Site, run_here: RunHere, tmp_p
 def test_what_is_closed_where_it_begins(xml: bytes, html: bytes) -> None:
     """Elements get an end tag, those that HTML closes by itself do not; plain text is escaped, all else stays."""
     assert as_html(xml) == html
+
+
+async def test_a_page_of_xml_is_in_utf_8_unless_it_says_otherwise(site: Site, run: Crawl, copy: Copy) -> None:
+    """HTML has no such rule, so its copy says what it is in."""
+    text = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>é <a href="{}">n</a></body></html>'
+    site.page("/", text.format("/é"), type="application/xhtml+xml")
+    declaration = '<?xml version="1.0" encoding="ISO-8859-2"?>'
+    site.page("/%C3%A9", (declaration + text.format("/ł")).encode("iso-8859-2"), type="application/xhtml+xml")
+    site.html_page("/%C5%82", "L", "<p>l</p>")
+    await run()
+    assert '<head><meta charset="utf-8">' in copy.text("index.html")
+    assert b'<head><meta charset="iso-8859-2">' in copy.files["é/index.html"]
+    assert "ł/index.html" in copy.files

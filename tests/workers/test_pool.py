@@ -175,7 +175,7 @@ async def test_a_saved_file_is_rewritten_by_a_worker(tmp_path: Path) -> None:
     html = b'<a href="/b#x">b</a><a href="/c">c</a>'
     file.write_bytes(html)
     targets = {"https://h/b": "h/b/index.html"}
-    received = Received(str(tmp_path), "h/a/index.html", sha256(html).hexdigest(), "https://h/a", None, False, targets)
+    received = Received(str(tmp_path), "h/a/index.html", sha256(html).hexdigest(), "https://h/a", None, None, targets)
     async with pool_of(1) as (readers, _):
         await started(readers)
         [(size, digest)] = await readers.localize([received])
@@ -187,7 +187,7 @@ async def test_a_saved_file_is_rewritten_by_a_worker(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_what_the_disk_refuses_ends_the_run(tmp_path: Path, workers: int) -> None:
     """A file that cannot be read or written is no page's failure: the refusal arrives as it is, from a worker too."""
-    received = Received(str(tmp_path), "h/missing.html", "x", "https://h/a", None, is_css=False, targets={})
+    received = Received(str(tmp_path), "h/missing.html", "x", "https://h/a", None, content_type=None, targets={})
     async with pool_of(workers) as (readers, _):
         if workers:
             await started(readers)
@@ -248,7 +248,7 @@ async def test_a_worker_that_dies_while_it_starts_is_replaced() -> None:
 async def test_rewriting_is_spread_over_all_workers(tmp_path: Path) -> None:
     """Jobs that carry no page count as well, or one worker would have them all."""
     (tmp_path / "a.html").write_bytes(b"<p>x")
-    file = Received(str(tmp_path), "a.html", None, URL, "utf-8", is_css=False, targets={})
+    file = Received(str(tmp_path), "a.html", None, URL, "utf-8", content_type=None, targets={})
     async with pool_of(2) as (readers, _):
         await started(readers)
         waiting = [asyncio.create_task(readers.localize([file])) for _ in range(10)]

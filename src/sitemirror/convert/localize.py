@@ -27,6 +27,7 @@ from sitemirror.convert.rewriting import Localizer, Relinker
 from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
 from sitemirror.convert.tags import Attribute, Tag, read_tag
 from sitemirror.srcset import LAZY_SOURCES, LAZY_SRCSETS
+from sitemirror.xml_styles import style_sheet_spots
 
 _Form = Callable[[str, Coding, Rewrite], str | None]
 """How a value names its URLs."""
@@ -62,7 +63,7 @@ _CANDIDATES: Final = (
 )
 # The bytes of a local file may have changed, and it has no origin to ask.
 _CHECKS: Final = ("integrity", "crossorigin")
-_CHECKED: Final = frozenset(("script", "link", "img", "video", "audio", "source", "track"))
+_CHECKED: Final = frozenset(("script", "link", "img", "video", "audio", "source", "track", "image", "feImage"))
 
 # An anchor with nothing in it that could be read in two ways: values quoted, the URL in plain characters, no style. And
 # a link of that kind, which loads no more than its URL, without checks, and does not name the page's own address.
@@ -76,6 +77,8 @@ _PLAIN: Final = re.compile(
     rf"<(?:a{_OTHERS}[ \t\n\r]++href=\"({_URL}*+)((?:#{_URL}*+)?+)\"{_OTHERS}"
     rf"|link{_OTHERS_OF_LINK}[ \t\n\r]++href=\"({_URL}++)((?:#{_URL}*+)?+)\"{_OTHERS_OF_LINK})[ \t\n\r]*+/?+>"
 )
+# Of these there is one on a page, with the attributes of all its tags.
+_ROOTS: Final = {tag: re.compile(rf"<{tag}(?=[\t\n\f\r /])", re.I) for tag in ("html", "body")}
 _STYLE_END: Final = re.compile(r"</style(?=[\t\n\f\r />])", re.I)
 _MAX_NESTING: Final = 3  # of pages in srcdoc attributes
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
@@ -86,12 +89,18 @@ def localize_html(html: bytes, *, url: str, charset: str | None, target: Callabl
 
     `target` answers with a relative path, percent-encoded, or an absolute URL. `url` is where the page is from,
     `charset` what its Content-Type header said. Fragments are kept, and links that are no web addresses are left alone;
-    forms and the canonical link, which mean the site itself, become absolute. A page that names another charset than
-    its header did names that one, or a browser that opens the file would read it otherwise than the site's readers.
+    forms and the canonical link, which mean the site itself, become absolute. A page that does not name the charset
+    of its header names it then, or a browser that opens the file would read it otherwise than the site's readers.
     """
     source = Source(html, charset, declared_by_html)
     edits = _edits(source.text, source, Localizer(url, url, target, source.encoding), _MAX_NESTING)
     return source.edited(edits.union(source.redeclared()))
+
+
+def localize_svg(svg: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
+    """The same for a drawing, which is XML and names its charset in a way of its own."""
+    source = Source(svg, charset, declared_by_html)
+    return source.edited(_edits(source.text, source, Localizer(url, url, target), _MAX_NESTING))
 
 
 def relink_html(html: bytes, *, charset: str | None, change: Callable[[str], str | None]) -> bytes:
@@ -114,9 +123,14 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     page = _Page(text, coding, links, nesting)
     for base in bases:
         page.drop(base, "href")  # Links count from the file now.
+    for start, end in style_sheet_spots(text):
+        page.rewrite_style_sheet(start, end)
     for element in tree.select(_CANDIDATES):
         position = element.position
-        if position is not None:  # The parser makes some elements without a tag.
+        if element.tag in _ROOTS:
+            for found in _ROOTS[element.tag].finditer(text):
+                page.rewrite(element, found.start())
+        elif position is not None:  # The parser makes some elements without a tag.
             plain = _PLAIN.match(text, position[1])
             if plain is None:
                 page.rewrite(element, position[1])
@@ -129,6 +143,10 @@ def _tag(text: str, element: Element) -> Tag | None:
     """The start tag that made `element`; the parser makes some elements without one."""
     position = element.position
     return None if position is None else read_tag(text, position[1])
+
+
+def _in_ascii(markup: str) -> str:
+    return _NOT_ASCII.sub(lambda char: f"&#{ord(char[0])};", markup)
 
 
 class _Page:
@@ -176,6 +194,13 @@ class _Page:
                 new = new.replace("&", "&amp;").replace('"', "&quot;")
             self.edits.add((tag.start(at), tag.end(at + 1), new))
 
+    def rewrite_style_sheet(self, start: int, end: int) -> None:
+        """Rewrites what an instruction to load a sheet names."""
+        text = entities.unescape(self._coding.decode(self._text[start:end]))
+        new = rewrite_loaded(text, PLAIN, self._links.link)
+        if new is not None and new != text:
+            self.edits.add((start, end, _in_ascii(entities.escape(new))))
+
     def drop(self, element: Element, name: str) -> None:
         """Takes an attribute out."""
         tag = _tag(self._text, element)
@@ -199,7 +224,7 @@ class _Page:
         new = form(text, PLAIN, rewrite)
         if new is not None and new != text:
             start, end, written = attribute.replaced(new)
-            self.edits.add((start, end, _NOT_ASCII.sub(lambda char: f"&#{ord(char[0])};", written)))
+            self.edits.add((start, end, _in_ascii(written)))
 
     def _nested(self, text: str, coding: Coding, _: Rewrite) -> str | None:
         """The page in a srcdoc attribute."""
@@ -225,7 +250,7 @@ class _Page:
             says = entities.unescape(self._coding.decode(text))
             new = rewrite_style(says, PLAIN, self._link)
             if new is not None:
-                written = _NOT_ASCII.sub(lambda char: f"&#{ord(char[0])};", entities.escape(new, quote=False))
+                written = _in_ascii(entities.escape(new, quote=False))
                 self.edits.add((tag.end, end, written))
             return
         for start, stop, new in css_edits(text, self._coding, self._link):

@@ -12,10 +12,11 @@ from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declar
 def localize_css(css: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
     """`css` with every URL replaced by what `target` says of it, absolute, normalised and without its fragment.
 
-    `url` is where the sheet is from, `charset` what its Content-Type header said.
+    `url` is where the sheet is from, `charset` what its Content-Type header said, which the sheet says itself then.
     """
     source = Source(css, charset, declared_by_css)
-    return source.edited(css_edits(source.text, source, Localizer(url, url, target).link))
+    edits = css_edits(source.text, source, Localizer(url, url, target).link)
+    return source.edited(edits + source.redeclared_in_css())
 
 
 def relink_css(css: bytes, *, change: Callable[[str], str | None]) -> bytes:

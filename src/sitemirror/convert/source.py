@@ -26,6 +26,13 @@ _LOOKED_AT: Final = 1024
 _DECLARED: Final = re.compile(
     r"<meta[\t\n\f\r /][^>]*?\bcharset[\t\n\f\r ]*+=[\t\n\f\r ]*+[\"']?[\t\n\f\r ]*+([^\t\n\f\r \"'/>;]++)", re.I
 )
+_DECLARED_IN_CSS: Final = re.compile(r'@charset "([^"]{1,40})";')
+# What may stand before the first element of a page's head.
+_BLANK: Final = r"[\t\n\f\r ]++|<!--(?:-?>|.*?--!?>)"
+_INSIDE_TAG: Final = r"(?:[\t\n\f\r /](?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+)?+>"
+_UP_TO_HEAD: Final = re.compile(
+    rf"(?:{_BLANK}|<[!?](?!--)[^>]*+>)*+(?:<html{_INSIDE_TAG}(?:{_BLANK})*+)?+(?:<head{_INSIDE_TAG})?+", re.I | re.S
+)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 # Two-byte characters whose second byte looks like ASCII; a backslash among them would end no CSS string.
@@ -94,14 +101,27 @@ class Source:
         return piece if wide is None else wide.sub(lambda found: "x" * len(found[0]), piece)
 
     def redeclared(self) -> list[Edit]:
-        """Has the page itself say what its header said, where it says otherwise: a file has no header."""
-        if self._told is None or self._codec:
-            return []
+        """Has the page itself say what its header said, where it says otherwise or nothing: a file has no header."""
+        head = _UP_TO_HEAD.match(self.text)
         found = _DECLARED.search(self.text, 0, _LOOKED_AT)
-        label = found and _canonical(found[1])
-        if found is None or label is None or (_UTF_8 if label.startswith("utf-16") else label) == self._told:
-            return []  # Who can read a declaration is not reading UTF-16: it means UTF-8.
-        return [(*found.span(1), self._told)]
+        return self._redeclared(found, '<meta charset="{}">', head.end() if head else 0)
+
+    def redeclared_in_css(self) -> list[Edit]:
+        """The same for a style sheet, which else is read in the charset of the page that loads it."""
+        found = _DECLARED_IN_CSS.match(self.text)
+        return [] if self.text.isascii() else self._redeclared(found, '@charset "{}";', 0)
+
+    def _redeclared(self, found: re.Match[str] | None, form: str, place: int) -> list[Edit]:
+        told = self._told
+        if told is None:
+            return []
+        if self._codec.startswith("utf-16"):
+            return [] if self._mark else [(0, 0, "\ufeff")]  # Nobody could read a declaration.
+        if found is None:
+            return [(place, place, form.format(told))]
+        label = _canonical(found[1]) or ""
+        # Who can read a declaration is not reading UTF-16: it means UTF-8.
+        return [] if (_UTF_8 if label.startswith("utf-16") else label) == told else [(*found.span(1), told)]
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
         """The document with `edits`, which do not overlap."""

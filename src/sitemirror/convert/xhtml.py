@@ -5,6 +5,7 @@ In XML `<script src="x"/>` is a whole element. In HTML it is an open one that ta
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import Final
 
@@ -14,22 +15,56 @@ _VOID: Final = frozenset(
     b"area base br col embed hr img input link meta param source track wbr".split()  # which HTML closes by itself
 )
 _CLOSED: Final = re.compile(
-    rb"<!--(?:.*?-->|.*)|<\?(?:.*?\?>|.*)|<(?:script|style)\b(?:[^>]*[^>/])?>(?:.*?</(?:script|style)|.*)"
+    rb"<!--(?:.*?-->|.*)|<\?(?:.*?\?>|.*)"
+    rb"|(?P<tag><(?:script|style)\b(?:[^>]*[^>/])?>)(?P<raw>.*?)(?P<end></(?:script|style)|\Z)"
     rb"|<!\[CDATA\[(?P<said>.*?)(?:\]\]>|\Z)"
     rb"|<(?P<name>[A-Za-z][\w.-]*+)(?P<attributes>(?:\s++[^\s=/><\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>",
     re.DOTALL,
 )
+_SECTION: Final = re.compile(rb"(\s*+)<!\[CDATA\[(.*)\]\]>(\s*+)", re.DOTALL)
+_ESCAPES: Final = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&apos;", b"'"), (b"&amp;", b"&"))
+_ENCODING: Final = re.compile(rb"<\?xml\s[^>]*?\sencoding\s*+=\s*+[\"']([A-Za-z][\w.-]*+)[\"']")
+_MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_ROOT: Final = re.compile(rb"<html[\s>]")
 
 
 def as_html(page: bytes) -> bytes:
-    """`page` with an end tag for each element that is closed where it begins, and without sections of plain text."""
-    return _CLOSED.sub(_opened, page) if b"/>" in page or b"<![CDATA[" in page else page
+    """`page` with an end tag for each element that is closed where it begins, and without sections of plain text.
+
+    What styles and scripts say is written as HTML reads it. A page without a doctype gets one: XML has no quirks.
+    """
+    root = _ROOT.search(page)
+    if root is not None and b"<!doctype" not in page[: root.start()].lower():
+        page = page[: root.start()] + b"<!DOCTYPE html>" + page[root.start() :]
+    return _CLOSED.sub(_opened, page)
+
+
+def charset_of(page: bytes) -> str | None:
+    """What XML reads `page` in where no header says otherwise; `None` where a byte order mark does."""
+    if page.startswith(_MARKS):
+        return None
+    found = _ENCODING.match(page)
+    return "utf-8" if found is None else found[1].decode()
 
 
 def _opened(found: re.Match[bytes]) -> bytes:
     if (said := found["said"]) is not None:
         return said.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+    if (raw := found["raw"]) is not None:
+        return found["tag"] + _as_raw(raw) + found["end"]
     name = found["name"]
     if name is None or name in _VOID:
         return found[0]
     return b"<%b%b></%b>" % (name, found["attributes"], name)
+
+
+def _as_raw(text: bytes) -> bytes:
+    """What stands in an element whose text HTML takes as it is."""
+    if (section := _SECTION.fullmatch(text)) is not None:
+        return b"".join(section.groups())
+    if b"&" not in text or b"<![CDATA[" in text:
+        return text
+    said = text
+    for escape, char in _ESCAPES:
+        said = said.replace(escape, char)
+    return text if b"</" in said or b"<!--" in said else said

@@ -8,7 +8,7 @@ is shown, so it counts). Comments are no elements, so nothing in them is ever se
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import turbohtml
@@ -28,6 +28,7 @@ from sitemirror.discover.found import (
     Role,
 )
 from sitemirror.urls import InvalidUrl, normalize
+from sitemirror.xml_styles import style_sheets
 
 __all__ = ["Found", "LinkKind", "PageLinks", "Refused", "page_links"]
 
@@ -60,13 +61,19 @@ _FOR_PROGRAMS: Final = re.compile(r"json|oembed", re.IGNORECASE)
 
 def page_links(html: bytes, *, url: str, charset: str | None = None) -> PageLinks:
     """The links of the page at `url`, which is normalised. `charset` is the header's. Never raises; linear time."""
-    return tree_links(_parse(html, charset), url=url)
+    # A drawing may name its sheets before its first element, which for the parser is a comment.
+    return tree_links(_parse(html, charset), url=url, sheets=style_sheets(html))
 
 
-def tree_links(tree: turbohtml.Document, *, url: str) -> PageLinks:
-    """The same for a page that is parsed already, with its shadow roots as templates. Takes templates out of it."""
+def tree_links(tree: turbohtml.Document, *, url: str, sheets: Iterable[str] = ()) -> PageLinks:
+    """The same for a page that is parsed already, with its shadow roots as templates. Takes templates out of it.
+
+    `sheets` are those that stand in no element.
+    """
     elements, anywhere = _walk(tree)
     links = Collector(url=url, base=_base(elements, url), encoding=tree.encoding)
+    for sheet in sheets:
+        links.add_resource(sheet, LINKED_ASSET)
     nofollow = _read_all(elements, links, anywhere=anywhere)
     nested, nesting = [element for element in elements if element.tag == "iframe"], _MAX_NESTING
     while nested and nesting:

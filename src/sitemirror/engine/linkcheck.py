@@ -15,6 +15,7 @@ from sitemirror import refresh, srcset
 from sitemirror.convert.link_values import is_local
 from sitemirror.convert.markdown_text import MarkdownText
 from sitemirror.discover.stylesheet import decode, references
+from sitemirror.xml_styles import style_sheets
 
 _TRIMMED: Final = "".join(map(chr, range(33)))  # what a URL parser drops from both ends
 _DROPPED: Final = str.maketrans("\\", "/", "\t\n\r")  # what it drops everywhere, and what it takes for a slash
@@ -74,6 +75,8 @@ def _html_links(data: bytes, charset: str | None, nesting: int) -> Linked:
     )
     found = Linked()
     found.anchors.update(element.attr("id") or "" for element in tree.select("[id]"))
+    for sheet in style_sheets(data):
+        found.add(sheet, leads=False)
     for element in tree.iter_elements(_TAGS):
         _read(element, element.tag, found)
     for element in tree.select(_ANYWHERE):  # apart from the others, which is three times as fast

@@ -14,7 +14,6 @@ from typing import Final
 import orjson
 
 from sitemirror.convert.relative import relative_link
-from sitemirror.convert.xhtml import XHTML
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.frontier.traps import without_session
 from sitemirror.stopwatch import Stage, Stopwatch
@@ -89,9 +88,8 @@ async def _localize(root: str, places: Localities, pool: Pool, handful: list[Pla
             place.sha256,
             place.url,
             _charset(place),
-            is_css=place.is_css,
+            place.content_type,
             targets=targets[place.id],
-            is_xhtml=place.content_type == XHTML,
         )
         for place in handful
     ]

@@ -8,7 +8,7 @@ from mimetypes import guess_type
 
 from sitemirror.choices import Links
 from sitemirror.convert import page_kind
-from sitemirror.convert.xhtml import XHTML, as_html
+from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.engine.arrival import check_html
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
@@ -103,8 +103,10 @@ class Taker:
             return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
         if kind in ("html", "text") and (found := binary_type(fetched.body)):
             return _other_type(fetched.url, fetched.status, found, len(fetched.body), sent_as=fetched.content_type)
-        body = as_html(fetched.body) if fetched.content_type == XHTML else fetched.body
-        source = Source(body, fetched.url, fetched.charset)
+        body, charset = fetched.body, fetched.charset
+        if fetched.content_type == XHTML:
+            body, charset = as_html(body), charset or charset_of(body)
+        source = Source(body, fetched.url, charset)
         watch = self._session.watch
         try:
             with watch.waiting(Stage.CONVERSION):

@@ -19,7 +19,7 @@ import orjson
 
 from sitemirror.choices import Content
 from sitemirror.convert.relative import relative_link
-from sitemirror.convert.xhtml import as_html
+from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
@@ -82,9 +82,8 @@ class Received:
     sha256: str | None
     url: str
     charset: str | None
-    is_css: bool
+    content_type: str | None
     targets: Mapping[str, str]  # where the files of what it links to are, by URL
-    is_xhtml: bool = False
 
 
 @lru_cache(maxsize=8)
@@ -111,13 +110,14 @@ def _localize(file: Received) -> Rewritten:
             there = file.targets.get(without_session(url))
             return relative_link(file.path, there) if there else url
 
-        from sitemirror.convert.localize import localize_html  # Not before a run's end, and only for HTML.
+        from sitemirror.convert.localize import localize_html, localize_svg  # Not before a run's end, only for HTML.
         from sitemirror.convert.localize_css import localize_css
 
-        if file.is_xhtml:
-            data = as_html(data)
-        rewrite = localize_css if file.is_css else localize_html
-        data = rewrite(data, url=file.url, charset=file.charset, target=target)
+        charset = file.charset
+        if file.content_type == XHTML:
+            data, charset = as_html(data), charset or charset_of(data)
+        rewrite = {"text/css": localize_css, "image/svg+xml": localize_svg}.get(file.content_type or "", localize_html)
+        data = rewrite(data, url=file.url, charset=charset, target=target)
         tree.write(file.path, data)
         digest = sha256(data).hexdigest()
     return len(data), digest
