@@ -334,3 +334,14 @@ def test_the_version_of_a_rust_item_leaves_no_dot_behind() -> None:
         "</div><p>A row of things.</p></section>"
     )
     assert convert_html(html, url="https://example.com/").markdown == "# Struct Vec\n\nA row of things.\n"
+
+
+def test_a_comment_that_ends_a_list_too_many_does_not_end_javadocs_page() -> None:
+    """A stray tag of an author closes the generator's own boxes, `main` too; what follows is still the page."""
+    html = (
+        '<head><meta name="generator" content="javadoc/ClassWriterImpl"></head><body><nav>Overview</nav>'
+        '<div class="flex-content"><main><h1>Class Oar</h1><ul class="member-list"><li><section><h3>row</h3>'
+        '<div class="block">Rows:</ul>hard.</div></section></li><li><section><h3>rest</h3>'
+        '<div class="block">Rests.</div></section></li></ul></main><footer>Copyright</footer></div>'
+    )
+    assert markdown(html, content="auto") == "# Class Oar\n\n### row\n\nRows:\n\nhard.\n\n### rest\n\nRests.\n"

@@ -165,6 +165,12 @@ def test_no_break_spaces_at_the_ends_of_a_text_say_nothing(html: str, expected: 
     assert markdown(html) == expected
 
 
+def test_wide_spaces_in_headings_are_not_spelled_out() -> None:
+    """Japanese chapters and HEVEA's have one behind their number; code that speaks of the entity stays as it is."""
+    html = "<h2>第1章\u3000概要</h2><h3>2.1\u2003Oars</h3><h3><code>a&amp;#8195;b</code></h3><p>a&amp;#8195;b</p>"
+    assert markdown(html) == "## 第1章\u3000概要\n\n### 2.1\u2003Oars\n\n### `a&#8195;b`\n\na\\&#8195;b\n"
+
+
 def test_alerts_that_a_page_shows_as_written_are_alerts() -> None:
     """A renderer that does not know alerts shows their first line; elsewhere the same words are words."""
     html = (

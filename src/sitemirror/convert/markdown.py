@@ -177,7 +177,7 @@ def _finished(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[s
     if has_entity and _BLANK_PARAGRAPHS.search("\n\n" + text):
         # Paragraphs with nothing but a no-break space are spacing.
         text = outside_code("\n\n" + text, lambda piece: _BLANK_PARAGRAPHS.sub("", piece)).strip("\n")
-    if has_entity or ("|" in text and "\xa0" in text and "\xa0 |" in text):
+    if has_entity or "&#" in text or ("|" in text and "\xa0" in text and "\xa0 |" in text):
         text = with_plain_spaces(text)
     if text.rfind("\n\n\n") >= 0:  # twice as fast as from the beginning
         text = without_blank_lines(text)

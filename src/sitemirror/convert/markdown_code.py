@@ -18,6 +18,9 @@ _NBSP_IN_WORDS: Final = re.compile(r"&#160;(?<=[\w.,:;)\]]&#160;)(?:&#160;)*+(?=
 _NBSP_AT_END: Final = re.compile(r"(?:[ \xa0]*+&#160;)++[ \xa0]*+(?=\\?\Z)")
 _NO_SIGN: Final = re.compile(r"(?=.*[^\W_])(?!\s*[0-9]{1,9}[.)]\Z).*[^\s\\|+-](?<!\]:)", re.S).fullmatch
 _NBSP_AT_START: Final = re.compile(r"([ \t>]*+(?:(?:[-*+]|[0-9]{1,9}[.)]) )?)&#160; ?(?=[^\W\d_])").match
+# The other spaces of Unicode, which the renderer spells out in headings: behind a chapter's number, around a dash.
+_WIDE_SPACE_IN_WORDS: Final = re.compile(r"(?<=[^\s\\])&#(5760|819[2-9]|820[0-2]|8239|8287|12288);(?=\S)")
+_SPACES: Final = ("&#160;", "\xa0 |", "&#81", "&#82", "&#12288;", "&#5760;")
 _BLANK_LINES: Final = re.compile(r"\n\n\n+")  # found fast, since it begins with what it is
 
 
@@ -56,13 +59,13 @@ def without_blank_lines(text: str) -> str:
 
 
 def with_plain_spaces(text: str) -> str:
-    """`text` with no-break spaces as they are, where they keep words together; at a text's ends they say nothing."""
+    """`text` with unusual spaces as they are, where they keep words together; at a text's ends they say nothing."""
     return outside_code(text, _plain_spaces_in_lines)
 
 
 def _plain_spaces_in_lines(text: str) -> str:
     lines: set[tuple[int, int]] = set()  # the few that have any
-    for sign in ("&#160;", "\xa0 |"):
+    for sign in _SPACES:
         here = text.find(sign)
         while here >= 0:
             end = text.find("\n", here)
@@ -84,8 +87,9 @@ def _plain_spaces(line: str) -> str:
         line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
     if has_entity:
         line = _without_outer_spaces(line)
-    if not has_entity or "`" in line:  # Code may speak of the entity.
+    if "&#" not in line or "`" in line:  # Code may speak of the entity.
         return line
+    line = _WIDE_SPACE_IN_WORDS.sub(lambda space: chr(int(space[1])), line)
     return _NBSP_IN_WORDS.sub(lambda spaces: "\xa0" * (len(spaces[0]) // len("&#160;")), line)
 
 
