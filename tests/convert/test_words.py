@@ -49,5 +49,5 @@ def test_elements_side_by_side_are_words_of_their_own(html: str, text: str, cont
     ],
 )  # fmt: skip
 def test_a_word_in_several_elements_stays_one(html: str, text: str) -> None:
-    """Letters that are drawn in another way, a name in two colours, links that were broken up; writing without blanks."""
+    """Letters drawn in another way, a name in two colours, links that were broken up; writing without blanks."""
     assert line(html) == text
