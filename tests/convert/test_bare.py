@@ -14,6 +14,8 @@ from tests.convert.pages import URL, markdown
         ("<ul class=share><li><button><svg></svg></button></li><li>x</li><li></li></ul>", "- x\n"),
         ("<ul><li>x<ul><li><i class=icon></i></li></ul></li><li>y</li></ul>", "- x\n- y\n"),
         ("<p>a</p><ul><li data-slide=1> </li></ul>", "a\n"),
+        ("<ol class=slides><li data-to=0></li><li data-to=1></li></ol><p>a</p>", "a\n"),
+        ("<ol class=steps><li>x</li><li class=more></li></ol>", "1. x\n"),
         ("<h1><svg><title>Logo</title></svg></h1><p>a</p>", "a\n"),
         ("<p>a</p><h2><span></span></h2>", "a\n"),
         ('<ul><li><a id="x">\n</a>\n<h3>Head</h3></li></ul>', "- ### Head\n"),
@@ -32,6 +34,7 @@ def test_items_and_headings_without_content_are_left_out(html: str, text: str) -
         ("<ul><li><input type=checkbox></li></ul>", "- [ ]\n"),
         ("<ul><li><ul><li>x</li></ul></li></ul>", "- \n  - x\n"),
         ("<ol><li></li><li>second</li></ol>", "1. \n2. second\n"),
+        ("<ol class=x><li class=y></li><li>second</li></ol>", "1. \n2. second\n"),
         ("<ul><li></li><li>second</li></ul>", "- \n- second\n"),
     ],
 )

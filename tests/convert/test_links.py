@@ -107,6 +107,13 @@ def test_links_without_words_are_dropped_and_still_listed() -> None:
     )
 
 
+@pytest.mark.parametrize("between", [" ", "\n", "&nbsp;", "<span> </span>", "<br>"])
+def test_a_link_around_a_blank_is_that_blank(between: str) -> None:
+    """Editors leave such links between words; without the blank two words would be one."""
+    html = f'<p>Buy a<a href="/a">{between}</a><a href="/b">phone</a> <em><a href="/a">{between}</a></em>now.'
+    assert markdown(html) == "Buy a [phone](https://example.com/b) now.\n"
+
+
 def test_links_are_listed_once_and_normalised() -> None:
     """All http links of the page, navigation included, in order, without fragments, with their first text."""
     html = (

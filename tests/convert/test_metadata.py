@@ -113,6 +113,91 @@ def test_broken_json_ld_is_ignored(block: str) -> None:
     assert (found.markdown, found.title, found.metadata) == ("x\n", None, {})
 
 
+def test_marks_of_html_in_json_ld() -> None:
+    """Blog software escapes its titles for HTML, though nothing in a script is unescaped."""
+    trail = {"@type": "BreadcrumbList", "itemListElement": [{"name": "Tips &amp; Tools"}, {"name": "What&#8217;s new"}]}
+    article = {"headline": "M&#038;A", "articleSection": "People &amp; HR", "author": "O&#39;Brien"}
+    found = page(f'<script type="application/ld+json">{json.dumps([trail, article])}</script><p>x')
+    assert found.title == "M&A"
+    assert found.metadata == {
+        "author": "O'Brien",
+        "section": "People & HR",
+        "breadcrumbs": ["Tips & Tools", "What’s new"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "description"),
+    [
+        ("aren&amp;rsquo;t", "aren’t"),
+        ("It goes on &amp;hellip;", "It goes on …"),
+        ("Trends &amp;amp; hacks of Bear&amp;#39;s", "Trends & hacks of Bear's"),
+        ("The &amp;nbsp; of HTML", "The &nbsp; of HTML"),
+        ("AT&amp;T, R&amp;D; and so on", "AT&T, R&D; and so on"),
+    ],
+)
+def test_what_was_escaped_twice(content: str, description: str) -> None:
+    """A mark of HTML that stands in a sentence was escaped once too often; one that it speaks of stays."""
+    assert page(f'<meta name="description" content="{content}">').metadata == {"description": description}
+
+
+def test_the_subject_of_a_page_in_a_forum() -> None:
+    """Forums say who asked, and when, of the page's subject, not of the page."""
+    subject = {"@type": "Question", "name": "Why?", "datePublished": "2024-01-02", "author": {"name": "Ann"}}
+    data = json.dumps({"@type": "QAPage", "mainEntity": subject})
+    found = page(f'<title>Why?</title><script type="application/ld+json">{data}</script><p>x')
+    assert found.metadata == {"author": "Ann", "published": "2024-01-02"}
+
+
+def test_an_author_who_is_named_elsewhere() -> None:
+    """JSON-LD's articles point at persons that stand beside them."""
+    graph = [{"headline": "H", "author": [{"@id": "#a"}, {"@id": "#none"}]}, {"@id": "#a", "name": "Ann"}]
+    data = json.dumps({"@graph": graph})
+    assert page(f'<script type="application/ld+json">{data}</script><p>x').metadata == {"author": "Ann"}
+
+
+def test_line_ends_in_json_ld() -> None:
+    """A template puts a text of several lines into it as it is."""
+    data = '{"headline": "H", "description": "one\ntwo", "datePublished": "2024-01-02"}'
+    found = page(f'<script type="application/ld+json">{data}</script><p>x')
+    assert found.metadata == {"description": "one two", "published": "2024-01-02"}
+
+
+@pytest.mark.parametrize(
+    ("head", "author"),
+    [
+        ('<meta name="citation_author" content="Ann"><meta name="citation_author" content="Bob">', "Ann, Bob"),
+        ('<meta name="DC.creator" content="A, Ann"><meta name="DC.creator" content="B, Bob">', "A, Ann; B, Bob"),
+        ('<meta property="article:author" content="Ann"><meta property="article:author" content="Ann">', "Ann"),
+        ('<meta name="author" content=" "><meta name="author" content="Ann">', "Ann"),
+        ('<meta name="author" content="undefined"><meta name="parsely-author" content="Ann">', "Ann"),
+        ('<meta property="article:author" content="https://x.example/"><meta name="DC.creator" content="Ann">', "Ann"),
+        ('<meta name="author" content="Ann, Bob">', "Ann, Bob"),
+    ],
+)
+def test_who_wrote_it(head: str, author: str) -> None:
+    """Each author of a paper has an element; what says nothing hides nobody."""
+    assert page(head).metadata == {"author": author}
+
+
+@pytest.mark.parametrize(
+    ("value", "date"),
+    [
+        ("2025-12-02 08:30:10 -0600", "2025-12-02 08:30:10-0600"),
+        ("2025-12-13 00:00:00 +0000 UTC", "2025-12-13 00:00:00+0000"),
+        ("0001-01-01T00:00:00Z", None),
+    ],
+)
+def test_dates_as_programs_write_them(value: str, date: str | None) -> None:
+    """A zone may stand apart, and the first day of all means that none was set."""
+    assert page(f'<meta name="date" content="{value}">').metadata.get("published") == date
+
+
+def test_an_address_is_no_section() -> None:
+    """Some name the section's page instead."""
+    assert page('<meta property="article:section" content="https://x.example/blog/">').metadata == {}
+
+
 def test_a_profile_address_is_no_author() -> None:
     """OpenGraph's author may be a URL."""
     assert page('<meta property="article:author" content="https://x.example/me">').metadata == {}

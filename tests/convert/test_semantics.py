@@ -273,3 +273,10 @@ def test_a_title_is_said_once() -> None:
     assert markdown("<h1>T</h1><h1>T</h1><p>x</p>") == "# T\n\nx\n"
     assert markdown("<h1>T</h1><h1>U</h1>") == "# T\n\n# U\n"
     assert markdown("<h1>T</h1><p>x</p><h1>T</h1>") == "# T\n\nx\n\n# T\n"
+
+
+@pytest.mark.parametrize("tag", ["sub", "sup"])
+def test_small_print_of_several_lines_is_text(tag: str) -> None:
+    """Nothing that holds paragraphs or lists stands above or below a line."""
+    html = f"<div><{tag}><p><b>Notes<br></b>Fir<br>Oud</p><ul><li>Warm</li></ul></{tag}></div>"
+    assert markdown(html) == "**Notes**\\\nFir\\\nOud\n\n- Warm\n"

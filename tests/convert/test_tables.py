@@ -321,3 +321,12 @@ def test_emphasis_in_emphasis_of_a_cell_is_the_same_when_it_is_converted_again(i
     once = markdown(f"<table><tr><th>h</th></tr><tr><td>{inside}</td></tr></table>")
     again = markdown(MarkdownIt("commonmark").enable("table").render(once))
     assert again == once
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [('<img src="/a.png" alt="A">', "![A](https://example.com/a.png)\n\nb\n"), ("", "b\n"), ("&nbsp;", "b\n")],
+)
+def test_a_box_around_a_picture_or_nothing_is_no_table(cell: str, text: str) -> None:
+    """One cell is beside nothing, whatever it holds."""
+    assert markdown(f"<table><tr><td>{cell}</td></tr></table><p>b</p>") == text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from operator import attrgetter
 from typing import Final
 
@@ -28,7 +28,14 @@ _DEEPEST: Final = 20  # elements around a line break
 
 def drop_bare(element: Element) -> int:
     """Takes out items and headings that show nothing, and what shows nothing before an item's text. Their number."""
-    found = [one for one in element.iter_elements(_MARKED) if not _shows(one) and not _is_meant(one)]
+    found: list[Element] = []
+    going_on: set[Node | None] = set()  # lists, as far as they are read: from the last item on
+    for one in reversed(list(element.iter_elements(_MARKED))):
+        if _shows(one):
+            going_on.add(one.parent)
+        elif not _is_meant(one, going_on):
+            found.append(one)
+    found.reverse()
     # A blank in an element of its own ends the line that the sign of an item stands on.
     found += [one for one in element.select(_FIRST_IN_ITEM) if not _shows(one) and _is_first(one)]
     for one in found:
@@ -78,12 +85,14 @@ def _is_in_line(node: Node) -> bool:
     return bool(node.data.strip()) if isinstance(node, Text) else isinstance(node, Element) and node.tag != "br"
 
 
-def _is_meant(one: Element) -> bool:
+def _is_meant(one: Element, going_on: Container[Node | None]) -> bool:
     """Whether an item may be empty on purpose: the next has another number for it, or it is plain in a plain list."""
     around = one.parent
     if one.tag != "li" or not isinstance(around, Element):
         return False
-    return around.tag == "ol" or not (one.attrs or around.attrs or any(isinstance(child, Element) for child in one))
+    if around.tag == "ol" and around in going_on:
+        return True
+    return not (one.attrs or around.attrs or any(isinstance(child, Element) for child in one))
 
 
 def _shows(element: Element) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from itertools import compress
 from typing import Final
 
 from turbohtml import Element, Text
@@ -27,6 +28,7 @@ from sitemirror.convert.listings import drop_colours
 from sitemirror.convert.parts import Parts
 from sitemirror.convert.sheets import Rule, hidden_by
 from sitemirror.convert.white_space import settle_white_space
+from sitemirror.convert.words import set_words_apart
 
 
 class Reason(Enum):
@@ -191,7 +193,10 @@ def choose(body: Element, content: Content, generators: Sequence[Generator], doc
         reading = Reading(body)
         if reading.is_whole and len(reading.texts) >= _ENOUGH:
             said = hints(document.head, document.url)
-            prune(reading, keep(reading, _judge(reading, said), content, said))
+            kept = keep(reading, _judge(reading, said), content, said)
+            prune(reading, kept)
+            for nodes in compress(reading.nodes, kept):
+                set_words_apart(nodes)
             return [body]
     found = _landmarks(body)
     if found:

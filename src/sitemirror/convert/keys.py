@@ -21,6 +21,9 @@ def shape_raised(element: Element) -> None:
         if element.find("kbd") is not None:
             element.tag = "span"  # Keys that are pressed together, each marked up by itself.
         return
+    if element.tag != "kbd" and next(element.iter_elements(_OWN_LINES), None) is not None:
+        element.tag = "div"  # What holds paragraphs is in small print.
+        return
     # A footnote's link is its own mark, and code has no markup.
     if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:
         for br in element.find_all("br"):

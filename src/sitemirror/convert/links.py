@@ -209,7 +209,12 @@ def drop_empty_links(element: turbohtml.Element) -> int:
     for anchor in empty:
         item = anchor.closest("li")
         is_all = item is not None and not item.text.strip() and next(item.iter_elements(_SHOWN), None) is None
-        (item if item is not None and is_all else anchor).decompose()
+        if item is not None and is_all:
+            item.decompose()
+        elif anchor.text or anchor.find("br") is not None:
+            anchor.replace_with(turbohtml.Text(" "))  # It may be all that stands between two words.
+        else:
+            anchor.decompose()
     return len(empty)
 
 

@@ -41,9 +41,10 @@ _OPTIONS: Final = _Options(
 # Each begins with one character that others stand around: that is found twice as fast as a text of several.
 _TAGS: Final = re.compile(r"<(?:code|em|strong)>").findall
 _POINTED_TARGET: Final = re.compile(r"<(?<=\]\(<)").search
-_EMPTY_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\()").search
+_NO_TEXT: Final = rf"(?:[{LINE_BREAK}\xa0]|&#160;)*+\]\("
+_EMPTY_LINK: Final = re.compile(rf"\[(?={_NO_TEXT})").search
 _DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
-_ODD_LINK: Final = re.compile(rf"\[(?={LINE_BREAK}*+\]\(|`++[^`\[\]\n]*+\]:)").search  # either of them
+_ODD_LINK: Final = re.compile(rf"\[(?={_NO_TEXT}|`++[^`\[\]\n]*+\]:)").search  # either of them
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
 _MINGLED, _MINGLED_TAGS = (re.compile(rf"{mark}\*\*?(?=[^\w\s*])").search for mark in (r"\*__?", "<(?:em|strong)>"))
 # A quote, a table or a rule in an item.
@@ -58,12 +59,12 @@ _UNREAD_STARS, _UNREAD_TILDES = (
 _SPACING: Final = re.compile(r"\n[ >]*+\n[ >]*+(?<= )&#160;(?:&#160;|[ \xa0])*+(?:\n|\Z)").search
 _BLANK_PARAGRAPHS: Final = re.compile(r"\n[ >]*+\n[ >]*+&#160;(?:&#160;|[ \xa0])*+(?=\n[ >]*+(?:\n|\Z)|\Z)")
 # The sign of an item or a heading with nothing behind it, and a line break above a text.
-_BARE: Final = re.compile(r"\n(?<=[-*#] \n)").search
-_BARE_END: Final = re.compile(r"(?:\n|\A)[ >]*+(?:[-*]|#++)\s*+\Z").search
+_BARE: Final = re.compile(r"\n(?<=[-*#.)] \n)").search
+_BARE_END: Final = re.compile(r"(?:\n|\A)[ >]*+(?:[-*]|#++|\d++[.)])\s*+\Z").search
 _TAIL: Final = 20  # characters that it is looked for in
 _FIRST_BREAK: Final = re.compile(r"\\(?:(?<=\n\n\\)|(?<=[-*>.] \\))\n").search
 # Both of what a new line may tell, looked for at once: most pages have neither.
-_ODD_LINE: Final = re.compile(rf"\n(?:(?<=[-*#] \n)|{_BLOCK_IN_ITEM})").search
+_ODD_LINE: Final = re.compile(rf"\n(?:(?<=[-*#.)] \n)|{_BLOCK_IN_ITEM})").search
 
 
 def render(elements: Sequence[Element]) -> tuple[str, int]:

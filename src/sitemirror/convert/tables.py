@@ -328,7 +328,8 @@ def _is_column(table: Element) -> bool:
     """Whether no text stands beside another in it, nor a word for it above: a box, lines, or what is set in."""
     rows = _rows(table)
     if len(rows) == 1:
-        if sum(bool(cell.text.strip()) for cell in _cells(rows[0])) != 1:
+        cells = _cells(rows[0])
+        if len(cells) != 1 and sum(bool(cell.text.strip()) for cell in cells) != 1:
             return False
     elif any(sum(isinstance(child, Element) for child in row) > 1 for row in rows):
         return False
