@@ -58,6 +58,8 @@ UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?
   size = NULL WHERE id = ?
 """
 
+_LOST: Final = "CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received TEXT, sha256 TEXT)"
+
 _PART_TWINS: Final = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
 
 
@@ -287,7 +289,7 @@ class Ledger(Lookup):
         self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
         if not self._has_lost:
             self._has_lost = True
-            self._db.execute("CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received TEXT, sha256 TEXT)")
+            self._db.execute(_LOST)
         self._db.execute("INSERT OR REPLACE INTO lost SELECT id, received, sha256 FROM page WHERE id = ?", (id,))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
 
