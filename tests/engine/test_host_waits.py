@@ -174,4 +174,18 @@ def test_one_host_that_waits_is_asked_for_in_its_order(tmp_path: Path) -> None:
         found.append(known.url)
         assert not queue.has_others(known.url)
     assert found == urls
-    assert len(listed.queries) == 3, "two hold them all, and one says at the end that nothing came to them"
+    assert len(listed.queries) == 2, "these hold them all, and nothing was written since"
+
+
+def test_a_queue_at_its_end_looks_again_when_something_was_written(tmp_path: Path) -> None:
+    """Each slot asks once more at the end: that costs a query only where there may be something."""
+    listed = Listed(tmp_path, ["https://a.example/"])
+    queue = Queue(listed.lookup, Selection.queued())
+    assert queue.next() is not None
+    for _ in range(17):
+        assert queue.next() is None
+    assert len(listed.queries) == 1
+    listed.add(["https://a.example/new"])
+    found = queue.next()
+    assert found is not None
+    assert found.url == "https://a.example/new"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 import time
 from functools import partial
@@ -56,6 +57,15 @@ async def test_whoever_reads_tells_how_long_it_took() -> None:
     async with pool_of(0) as (readers, _):
         await readers.read("html", large, Wishes(), watch)
     assert told.count == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="Windows has other priorities")
+def test_a_worker_steps_back_before_it_loads_anything(tmp_path: Path) -> None:
+    """Its parent has requests to send, also in the half second that loading takes."""
+    (tmp_path / "looking.py").write_text("import os; print(os.getpriority(os.PRIO_PROCESS, 0)); raise SystemExit")
+    command = (sys.executable, "-S", "-c", pool._BOOT, "looking", str(tmp_path), *sys.path)
+    told = subprocess.run(command, capture_output=True, check=True).stdout
+    assert int(told) > os.getpriority(os.PRIO_PROCESS, 0)
 
 
 async def test_a_worker_that_dies_is_replaced() -> None:

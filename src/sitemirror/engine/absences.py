@@ -16,7 +16,7 @@ from sitemirror.store.files import Tree
 from sitemirror.store.fingerprints import Fingerprints
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import Row
-from sitemirror.store.survey import Survey
+from sitemirror.store.survey import Counts, Survey
 
 _IS_OURS: Final = re.compile(r".*/[0-9a-f]{16}\.md").fullmatch
 
@@ -59,13 +59,14 @@ class Absences:
         self._tree.remove(self._failed(url))
         self._tree.remove(self._skipped(url))
 
-    def settle(self, survey: Survey, ledger: Ledger) -> None:
+    def settle(self, survey: Survey, counts: Counts, ledger: Ledger) -> None:
         """Writes the placeholders that are missing, and removes those whose URL is something else by now.
 
         Missing are those of redirects that were found to lead to an earlier failure, and of what only redirects led to
         and is listed itself by now. Called when all is known.
         """
-        missing = [row for row in survey.without_page() if not self._is_there(row[1], row[2])]
+        found = survey.without_page() if counts.failed or counts.skipped else ()
+        missing = [row for row in found if not self._is_there(row[1], row[2])]
         for id, url, status, reason, attempts, at, content_type, size, final_url in missing:
             if status == Row.FAILED:
                 self.failed(url, reason, at, attempts=attempts, final_url=final_url)
@@ -74,14 +75,15 @@ class Absences:
             if final_url is not None:
                 ledger.tried(id)
         ledger.commit()
-        self._sweep("_failed", survey.failures)
-        self._sweep("_skipped", survey.skips)
+        browser = Browser(self._tree.root)
+        self._sweep(browser, "_failed", survey.failures)
+        self._sweep(browser, "_skipped", survey.skips)
 
-    def _sweep(self, folder: str, told: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
+    def _sweep(self, browser: Browser, folder: str, told: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
         """Removes the placeholders in `folder` whose URL is in no row of `told`; rows begin with a URL."""
         names: Fingerprints | None = None
         strays: list[str] = []  # There may be a million others.
-        for path, _ in Browser(self._tree.root).walk(f"{self._home}/{folder}"):
+        for path, _ in browser.walk(f"{self._home}/{folder}"):
             if _IS_OURS(path):
                 names = names or Fingerprints(_number(placeholder_name(url)) for url, *_ in told())
                 if _number(path.rpartition("/")[2]) not in names:

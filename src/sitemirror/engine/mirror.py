@@ -37,7 +37,7 @@ from sitemirror.store.paths import host_folder
 from sitemirror.store.reopening import reopen_names
 from sitemirror.store.restore import TO_RECALL
 from sitemirror.store.state import RunInfo, peek
-from sitemirror.store.survey import Survey
+from sitemirror.store.survey import NOTHING, Survey
 from sitemirror.text import counted, printable
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class Mirror:
         self._ledger: Ledger = open_ledger(session, space, self._run)
         if self._resumed:
             self._ledger.look_again()
+        self._is_first = space.state.empty  # so that nothing of an earlier run has to be looked at again
         self._tally = Tally()
         self._notes = Notes(session, space, self._run, self._listing, self._tally)
         self._book = LinkBook(space.state, self._run)
@@ -204,7 +205,8 @@ class Mirror:
 
             pages = PagesByUrl(self._space.state)
             await recall_links(self._space.tree, pages, self._session.pool, self._session.watch)
-        forget_deleted(self._space.state, self._space.tree)  # of which links may have to be recalled
+        if not self._is_first:
+            forget_deleted(self._space.state, self._space.tree)  # of which links may have to be recalled
         if not self._run.discovered:
             if self._plan.follows_links:
                 self._book.start(self._arrival.asked)
@@ -215,10 +217,11 @@ class Mirror:
         if self._resumed:
             self._warn_again()
         self._follow.judge_again()
-        if self._resumed or not self._settings.renews:  # which look at every file themselves, but at none twice
-            self._fetch_deleted()
-        reopen_names(self._space.state, self._run)
-        self._rounds.look_ahead(Survey(self._space.state).counts())
+        if not self._is_first:
+            if self._resumed or not self._settings.renews:  # which look at every file themselves, but at none twice
+                self._fetch_deleted()
+            reopen_names(self._space.state, self._run)
+        self._rounds.look_ahead(NOTHING if self._is_first else Survey(self._space.state).counts())
         if not self._settings.content_rate:
             due, most = self._tally.total - self._tally.processed, self._settings.max_pages
             self._session.pool.expect(min(due, most) if most else due)
@@ -253,6 +256,8 @@ class Mirror:
         checkpoint = self._notes.checkpoint
         await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
         check_reachable(self._session)
+        if self._is_first:
+            return
         self._listing.revive()
         if self._plan.html:
             self._listing.keep_linked()

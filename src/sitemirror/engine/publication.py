@@ -91,7 +91,8 @@ async def publish(
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if plan.markdown and complete:  # before that, paths may move yet
         await _link(session, PagesByUrl(space.state), tree)
-        space.state.put(MOVED, False)
+        if space.state.get(MOVED):
+            space.state.put(MOVED, False)
     if not complete:
         await _lead_on(session, space.state, tree, plan)
     if complete and space.state.get(CUT_OFF):
@@ -101,12 +102,13 @@ async def publish(
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
     except OutputError as error:
         session.warn(f"the last pages may not survive a power cut: {error.advice}")
+    counts = survey.counts()
     try:
-        Absences(tree, space.home).settle(survey, ledger)
+        Absences(tree, space.home).settle(survey, counts, ledger)
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.advice}")
-    counts = survey.counts()
-    long_since = survey.redirected_since(stamp(session.clock.now() - FOR_NOW_AT_MOST))
+    now = session.clock.now()
+    long_since = survey.redirected_since(stamp(now - FOR_NOW_AT_MOST)) if counts.refresh_failed else 0
     if long_since:
         session.warn(
             f"{counted(long_since, 'page')} kept as saved, though redirected elsewhere for over a week; "
@@ -118,9 +120,10 @@ async def publish(
             "refresh_error in the manifest has the reason for each, and the next --update asks again"
         )
     if complete:
-        Placement(space.state, tree).mark_published()
         run = replace(run, finished=True)
-        space.state.save_run(run)
+        with space.state.transaction():
+            Placement(space.state, tree).mark_published()
+            space.state.save_run(run)
         failpoint.reached("run-finished")
     whole = complete and not listing.failed_sitemaps
     writer = _Writer(session, space, tree, run, listing, survey, counts, whole)
@@ -131,7 +134,7 @@ async def publish(
         await writer.index(header),
         writer.mirror_index() if plan.index else None,
         incomplete=bool(listing.failed_sitemaps or old or unread),
-        gone=survey.gone_since(run.started_at),
+        gone=survey.gone_since(run.started_at) if counts.gone else 0,
     )
 
 
@@ -221,13 +224,15 @@ class _Writer:
         )
 
     async def manifest(self, header: ManifestHeader) -> str | None:
-        name = self.space.file(MANIFEST)
+        name, survey, counts = self.space.file(MANIFEST), self.survey, self.counts
+        skips = survey.skips() if counts.skipped else ()
+        gone = survey.gone() if counts.gone else ()
         try:
             async with written(self.tree.replace_with(name), self.session.watch) as file:
                 write_manifest(
                     file,
                     header,
-                    pages=map(self._page, self.survey.pages()),
+                    pages=map(self._page, survey.pages()),
                     failures=self._failures(),
                     skips=(
                         SkipRow(
@@ -237,13 +242,13 @@ class _Writer:
                             size_bytes=size,
                             depth=self._depth(depth),
                         )
-                        for url, reason, _, _, content_type, size, _, _, depth in self.survey.skips()
+                        for url, reason, _, _, content_type, size, _, _, depth in skips
                     ),
                     gone=(
                         GoneRow(url=url, path=self._here(path) if path else None, since=since)
-                        for url, path, since in self.survey.gone()
+                        for url, path, since in gone
                     ),
-                    not_reached=self.survey.not_reached(),
+                    not_reached=survey.not_reached() if counts.not_reached else (),
                 )
         except OutputError as error:
             self.session.warn(f"the manifest could not be written: {error.advice}")
@@ -279,7 +284,8 @@ class _Writer:
             return None
 
     def _failures(self) -> Iterator[FailureRow]:
-        for url, reason, attempts, at, _, _, final_url, redirects, depth in self.survey.failures():
+        failures = self.survey.failures() if self.counts.failed else ()
+        for url, reason, attempts, at, _, _, final_url, redirects, depth in failures:
             yield FailureRow(
                 url=url,
                 error=reason,

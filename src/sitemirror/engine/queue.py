@@ -27,6 +27,7 @@ class Queue:
         self._waiting: deque[Known] = deque()
         self._last = 0
         self._is_read = False
+        self._changes = -1  # of the state when it was read
         self._aside: dict[str, deque[Known]] = {}  # by host, so that a host's pause is asked about once, not per URL
         self._held_back = 0
         self._hosts: set[str] = set()
@@ -75,8 +76,10 @@ class Queue:
         return found
 
     def _read_on(self) -> bool:
-        if self._is_read and self._aside:  # asked again and again while these wait
+        changes = self._ledger.changes
+        if self._is_read and (self._aside or changes == self._changes):  # asked again and again
             return False
+        self._changes = changes
         found = self._ledger.take(self._which, self._last, _AT_A_TIME)
         self._is_read = len(found) < _AT_A_TIME
         if found:

@@ -162,19 +162,16 @@ class Rounds:
             asyncio.create_task(self._slot(queue, Turn(turns, queue.has_others), will_retry=retries_left > 0))
             for _ in range(self._settings.concurrency + BEYOND)
         ]
+        visits = asyncio.create_task(asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION))
         stop = asyncio.create_task(self._session.stop.wait())
         try:
-            while pending := [slot for slot in slots if not slot.done()]:
-                await asyncio.wait([*pending, stop, clerk], return_when=asyncio.FIRST_COMPLETED)
-                if clerk.done() or any(slot.done() and slot.exception() for slot in slots):
-                    break
-                if stop.done():
-                    await asyncio.wait(pending, timeout=GRACE)
-                    break
+            await asyncio.wait([visits, stop, clerk], return_when=asyncio.FIRST_COMPLETED)
+            if stop.done() and not visits.done() and not clerk.done():
+                await asyncio.wait(slots, timeout=GRACE)
         finally:
-            for task in (*slots, stop):
+            for task in (*slots, visits, stop):
                 task.cancel()
-            results = await asyncio.gather(*slots, stop, return_exceptions=True)
+            results = await asyncio.gather(*slots, visits, stop, return_exceptions=True)
         for result in results:
             if isinstance(result, Exception):
                 raise result

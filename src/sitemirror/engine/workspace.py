@@ -94,7 +94,7 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
         state, rebuilt = _open_state(session, tree, home, state_file)
         space = Workspace(
             tree=tree,
-            reserve=Tree(settings.output, min_free_mb=0),
+            reserve=tree.unguarded(),
             home=home,
             authority=urls.parts(url).authority,
             state=state,
@@ -137,8 +137,9 @@ def _tidy(space: Workspace) -> None:
         space.in_doubt = not space.stayed_up
     if space.in_doubt:
         space.state.put(CUT_OFF, True)
-    space.state.put("writing_to", sorted(space.locked))
-    space.state.put("booted", booted)
+    with space.state.transaction():
+        space.state.put("writing_to", sorted(space.locked))
+        space.state.put("booted", booted)
 
 
 def _check(session: Session, tree: Tree, name: str) -> bool:
@@ -173,18 +174,19 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
         settle_links(state)
     if state_file != STATE_FILE or not state.empty or state.last_run() is not None:
         return state, False
-    if not any(tree.exists(f"{home}/{name}") for name in _REBUILT_FROM):
-        _tell_strangers(session, path.parent)
+    names = [each.name for each in path.parent.iterdir()]
+    if not any(name in names for name in _REBUILT_FROM):
+        _tell_strangers(session, path.parent, names)
         return state, False
     from sitemirror.engine.rebuild import rebuild  # A first run has nothing to rebuild.
 
     return state, rebuild(session, state, tree, home)
 
 
-def _tell_strangers(session: Session, folder: Path) -> None:
+def _tell_strangers(session: Session, folder: Path, names: list[str]) -> None:
     """Warns of other people's files where a mirror is to begin: a page's file may take their place."""
-    names = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
-    strangers = [name for name in names if keep_free(name) == name]  # Our own have names that no page can have.
+    # Our own have names that no page can have.
+    strangers = [name for name in names if not name.startswith(".") and keep_free(name) == name]
     if strangers:
         session.warn(
             f"{folder} holds files that are not of this mirror, such as {min(strangers)}: "
@@ -233,9 +235,10 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
     lost |= missing if space.in_doubt else missing - there  # Of two files somebody may have deleted one.
     for id in lost:
         ledger.requeue(id)
-    synced = space.tree.sync([path for id, path, _ in files if id not in lost])
-    ledger.durable(files, but={id for id, path, _ in files if path not in synced})
-    ledger.commit()
+    if files:
+        synced = space.tree.sync([path for id, path, _ in files if id not in lost])
+        ledger.durable(files, but={id for id, path, _ in files if path not in synced})
+        ledger.commit()
     if lost:
         session.warn(f"{counted(len(lost), 'page')} had not reached the disk when the last run ended; fetched again")
     return ledger

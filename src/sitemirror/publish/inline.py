@@ -28,6 +28,7 @@ _MARKUP: Final = re.compile(
 # Most labels and URLs need nothing done to them, and there may be a million: one look tells.
 _ORDINARY: Final = re.compile(r"[A-Za-z0-9 !\"#%'()+,\-./:;=?@^{}]*")
 _ORDINARY_URL: Final = re.compile(r"https?://[A-Za-z0-9!\"#%'+,\-./:;=?@^{}*$~_|\[\]]*")
+_ORDINARY_PATH: Final = re.compile(r"[A-Za-z0-9_.\-~/]*")
 # Ordinary as a URL and as a label, and nothing in it to decode.
 _ORDINARY_LINES: Final = re.compile(r"(?:[A-Za-z0-9!\"#'+,\-./:;=?@^{}\n]++|(?<=[A-Za-z0-9])_++(?=[A-Za-z0-9]))*+")
 _IN_DESTINATION: Final = re.compile(r"[\\`()<>]|&(?=#?[A-Za-z0-9]{1,40};)")
@@ -69,7 +70,8 @@ def autolink(url: str) -> str:
 def file_link(label: str, path: str) -> str:
     """A link to a file beside this one; `path` is POSIX and relative, `label` is inline Markdown already."""
     # Nothing but letters, digits, "_.-~" and "/" stays, so no viewer can read the path in another way.
-    return f"[{label}]({quote(path.encode('utf-8', 'surrogatepass'), safe='/')})"
+    quoted = path if _ORDINARY_PATH.fullmatch(path) else quote(path.encode("utf-8", "surrogatepass"), safe="/")
+    return f"[{label}]({quoted})"
 
 
 def _backslashed(match: re.Match[str]) -> str:

@@ -71,7 +71,7 @@ class ManifestHeader:
     """The length of not_reached."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # Not frozen, which takes five times as long: there may be a million.
 class PageRow:
     """A page on disk."""
 

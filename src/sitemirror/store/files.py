@@ -12,6 +12,7 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -63,11 +64,18 @@ class Tree:
     ) -> None:
         self.root = root
         self._below = f"{root}{os.sep}"
+        self._measure = measure
         self._guard = DiskGuard(self._below, min_free_mb, measure)
         with refusals_of(root):  # which may be below a working folder that is gone
             self._folders = reach(os.path.realpath(root))
         self._token = secrets.token_hex(4)
         self._numbers = count()
+
+    def unguarded(self) -> Tree:
+        """The same folder without the disk guard."""
+        tree = copy(self)
+        tree._guard = DiskGuard(self._below, 0, self._measure)
+        return tree
 
     def prepare(self) -> None:
         """Makes the output folder and proves that files can be made in it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -95,14 +94,19 @@ class Lookup:
         query = f"{_KNOWN} WHERE url.id > ? AND ({which.condition}) ORDER BY url.id LIMIT ?"
         return [_known(row) for row in self._db.execute(query, (after, *which.values, limit))]
 
+    @property
+    def changes(self) -> int:
+        """Grows with each row that is written."""
+        return self._db.total_changes
+
     def count(self, which: Selection) -> int:
         return int(self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()[0])
 
     def saved_among(self, ids: Sequence[int]) -> int:
         """How many of these are pages of their own: some may have turned out to be one page with another."""
-        query = f"SELECT count(*) FROM url WHERE id IN (SELECT value FROM json_each(?)) AND status = {Row.SAVED}"
-        some = (json.dumps([*ids[start : start + 1000]]) for start in range(0, len(ids), 1000))
-        return sum(int(self._db.execute(query, (each,)).fetchone()[0]) for each in some)
+        query = f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND id IN"
+        some = (",".join(map(str, ids[start : start + 1000])) for start in range(0, len(ids), 1000))
+        return sum(int(self._db.execute(f"{query} ({each})").fetchone()[0]) for each in some)
 
     def find(self, url: str) -> Known | None:
         row = self._db.execute(f"{_KNOWN} WHERE url.key = ?", (urls.key(url),)).fetchone()

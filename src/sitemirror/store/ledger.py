@@ -58,6 +58,8 @@ UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?
   size = NULL WHERE id = ?
 """
 
+_LOST: Final = "CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received TEXT, sha256 TEXT)"
+
 _PART_TWINS: Final = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
 
 
@@ -70,7 +72,7 @@ class Ledger(Lookup):
         self._log = log
         self._lines: list[str] = []
         self._pending = 0
-        self._db.execute("CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received TEXT, sha256 TEXT)")
+        self._has_lost = False
 
     def find_or_add(self, url: str, source: Known) -> Known:
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
@@ -285,11 +287,16 @@ class Ledger(Lookup):
         """Queues the URL of a page whose file did not survive, and those that were found to be equal."""
         self._set(id, status=Row.QUEUED)
         self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
+        if not self._has_lost:
+            self._has_lost = True
+            self._db.execute(_LOST)
         self._db.execute("INSERT OR REPLACE INTO lost SELECT id, received, sha256 FROM page WHERE id = ?", (id,))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
 
     def with_lost_hashes(self, known: Known) -> Known:
         """What was requeued in this run, with the hashes that its file had: whoever has it again can compare."""
+        if not self._has_lost:
+            return known
         row = self._db.execute("SELECT received, sha256 FROM lost WHERE id = ?", (known.id,)).fetchone()
         return known if row is None else known._replace(received=row[0], sha256=row[1])
 

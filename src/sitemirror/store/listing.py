@@ -31,6 +31,11 @@ WITH RECURSIVE kept (id, linked) AS (
 )
 """
 
+_SITEMAPS: Final = f"""
+SELECT count(*), total(status = 'in_progress'), (SELECT count(*) FROM sitemap WHERE status = 'pending'),
+  coalesce((SELECT min(id) FROM sitemap WHERE status = 'pending'), {sys.maxsize}), total(kind = 'index') FROM sitemap
+"""
+
 
 class SitemapRow(NamedTuple):
     """A sitemap of this run."""
@@ -172,18 +177,12 @@ class Listing:
     def begun(self, *, done: int) -> Begun:
         """The sitemaps that are being read, and the newest `done` of those that have been, whatever came of it."""
         columns = "SELECT id, url, depth, status, urls, repeats, kind, error FROM sitemap"
+        every, under_way_now, waiting, first_waiting, has_index = self._db.execute(_SITEMAPS).fetchone()
         # They are taken in the order of their ids, so those that wait, which may be many, need not be passed over.
-        first_waiting = self._db.execute("SELECT min(id) FROM sitemap WHERE status = 'pending'").fetchone()[0]
         newest = f"{columns} WHERE id < ? AND status NOT IN ('pending', 'in_progress') ORDER BY id DESC LIMIT ?"
-        before = sys.maxsize if first_waiting is None else first_waiting
-        ended = [SitemapRow(*row) for row in self._db.execute(newest, (before, done))][::-1]
-        under_way = [
-            SitemapRow(*row) for row in self._db.execute(f"{columns} WHERE status = 'in_progress' ORDER BY id")
-        ]
-        every, waiting, has_index = self._db.execute(
-            "SELECT (SELECT count(*) FROM sitemap), (SELECT count(*) FROM sitemap WHERE status = 'pending'), "
-            "EXISTS (SELECT 1 FROM sitemap WHERE kind = 'index')"
-        ).fetchone()
+        ended = [SitemapRow(*row) for row in self._db.execute(newest, (first_waiting, done))][::-1]
+        query = f"{columns} WHERE status = 'in_progress' ORDER BY id"
+        under_way = [SitemapRow(*row) for row in self._db.execute(query)] if under_way_now else []
         return Begun((*ended, *under_way), every - waiting - len(under_way) - len(ended), bool(has_index))
 
     @property

@@ -48,6 +48,8 @@ class Placement:
         """What has to go or to move so that the outcome depends on the URLs alone. Changes nothing."""
         found = self._in_conflict()
         leftovers = self._leftovers(found)
+        if not found:
+            return [Move(0, path, "") for path in sorted(leftovers)]
         around = _Surroundings(self, self._tree, found, leftovers)
         settled = settle(
             (

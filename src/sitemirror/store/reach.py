@@ -48,6 +48,8 @@ UPDATE url SET status = {Row.GONE}, at = :at, leads_to = NULL
 WHERE NOT {_NAMED} AND status NOT IN ({Row.GONE}, {Row.TWIN}) AND id NOT IN temp.led_to AND NOT ({_NAMES_A_PAGE})
 """
 
+_ANY_UNNAMED: Final = f"SELECT 1 FROM url WHERE status != {Row.GONE} AND NOT {_NAMED} LIMIT 1"
+
 # It is there because something leads to it, and nobody gives a date for it any more.
 _UNLISTED: Final = f"UPDATE url SET run = 0, lastmod = NULL WHERE run != 0 AND status != {Row.GONE} AND NOT {_NAMED}"
 
@@ -55,6 +57,8 @@ _UNLISTED: Final = f"UPDATE url SET run = 0, lastmod = NULL WHERE run != 0 AND s
 def let_go(state: State, run: RunInfo, at: str) -> int:
     """Marks as gone what nobody names or leads to any more; files stay. Gives the number of those that were not yet."""
     values = {"run": run.number, "source": run.source, "at": at}
+    if state.db.execute(_ANY_UNNAMED, values).fetchone() is None:
+        return 0
     with state.transaction() as db:
         db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
         db.execute("DELETE FROM temp.led_to")

@@ -60,6 +60,9 @@ that gave no page, which is told under what led there. Both are told while they 
 UNREAD: Final = -1
 """Stands in `seen` for a page that was saved without its links: a crawl has met it, and has yet to read it."""
 
+_FEW: Final = 200
+"""Pages that are sooner gone through one by one than an index is made, for which all statements are made anew."""
+
 # Of use only when all pages are there, and no two of their keys are near each other: kept up from the first page on,
 # they would be two thirds of what is written for each.
 _SETTLING: Final = (
@@ -69,7 +72,9 @@ _SETTLING: Final = (
 
 
 def index_for_settling(db: sqlite3.Connection) -> None:
-    """Makes pages quick to find by what they say and by the path they want, from now on."""
+    """Makes pages quick to find by what they say and by the path they want, from now on. Few are so without."""
+    if db.execute(f"SELECT 1 FROM page LIMIT 1 OFFSET {_FEW}").fetchone() is None:
+        return
     for statement in _SETTLING:
         db.execute(statement)
 

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final
@@ -67,6 +68,14 @@ CUT_OFF: Final = "cut_off"
 """Set when the machine may have gone down under a run, until links are made anew: no row may tell of some in files."""
 
 
+@cache
+def _empty() -> sqlite3.Connection:
+    """A state with nothing in it. A copy of it takes less than half of what making the tables takes."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;")
+    return db
+
+
 class State:
     """An open state file."""
 
@@ -93,7 +102,7 @@ class State:
             db.execute(f"PRAGMA cache_size={CACHE}")
             db.execute("PRAGMA temp_store=FILE")
             if version == 0:
-                db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;")
+                _empty().backup(db)
             elif version != VERSION:
                 raise StateUnusable(f"made by another version of sitemirror (state version {version})")
             db.execute("PRAGMA synchronous=NORMAL")
@@ -198,6 +207,11 @@ class State:
 
     def save_run(self, run: RunInfo) -> None:
         self.put("run", {name: getattr(run, name) for name in RunInfo.__slots__})
+
+    @property
+    def has_aliases(self) -> bool:
+        """Whether a URL leads to another. Of a site where none does, much need not be asked."""
+        return self.db.execute("SELECT 1 FROM url WHERE leads_to IS NOT NULL LIMIT 1").fetchone() is not None
 
     @property
     def empty(self) -> bool:

@@ -12,11 +12,11 @@ FEW: Final = 1_000
 """URLs that are quicker sorted in memory than written down in their order."""
 
 # Where each alias ends. A chain that never ends (a redirect loop) has no row here.
-_RESOLVED = (
-    "CREATE TEMP TABLE IF NOT EXISTS resolved (id INTEGER PRIMARY KEY, final INTEGER NOT NULL, hops INTEGER NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS temp.resolved_final ON resolved (final)",
-    "DELETE FROM temp.resolved",
-    f"""
+_TABLE = """
+CREATE TEMP TABLE IF NOT EXISTS resolved
+  (id INTEGER PRIMARY KEY, final INTEGER NOT NULL, hops INTEGER NOT NULL, UNIQUE (final, id))
+"""
+_RESOLVE = f"""
 INSERT INTO temp.resolved (id, final, hops)
 WITH RECURSIVE hop (id, at, n) AS (
   SELECT id, leads_to, 1 FROM url WHERE leads_to IS NOT NULL AND status IN ({Row.REDIRECT}, {Row.TWIN})
@@ -26,8 +26,7 @@ WITH RECURSIVE hop (id, at, n) AS (
 )
 SELECT hop.id AS id, hop.at AS final, hop.n AS hops FROM hop JOIN url ON url.id = hop.at
 WHERE url.status NOT IN ({Row.REDIRECT}, {Row.TWIN})
-""",
-)
+"""
 
 # The URLs of one folder together: "/" sorts before every other character, and the scheme does not count.
 _BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)), url.url"
@@ -58,6 +57,20 @@ SELECT f.status, count(DISTINCT CASE WHEN f.run = 0 THEN f.id END), sum(a.run !=
 FROM resolved JOIN url AS f ON f.id = final JOIN url AS a ON a.id = resolved.id GROUP BY f.status
 """
 
+_OTHER_NAMES = """
+(SELECT json_group_array(a.url) FROM
+  (SELECT other.url FROM resolved JOIN url AS other ON other.id = resolved.id
+   WHERE resolved.final = url.id ORDER BY other.url) AS a)
+"""
+
+_MORE_NAMES = f"""
+SELECT coalesce(sum(names - 1), 0) FROM (
+  SELECT (p.run > 0) + sum(a.run > 0) AS names
+  FROM resolved JOIN url AS p ON p.id = final JOIN url AS a ON a.id = resolved.id
+  WHERE p.status = {Row.SAVED} GROUP BY final
+) WHERE names > 1
+"""
+
 
 class Counts(NamedTuple):
     """How many of each. `total` = saved + failed + skipped + not_reached."""
@@ -77,13 +90,19 @@ class Counts(NamedTuple):
         return self.saved + self.failed + self.skipped + self.not_reached
 
 
+NOTHING: Final = Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
 class Survey:
     """A look at the whole state. Made when a run ends; the aliases are resolved once."""
 
     def __init__(self, state: State) -> None:
         self._db = state.db
-        for statement in _RESOLVED:
-            self._db.execute(statement)
+        self._db.execute(_TABLE)
+        self._db.execute("DELETE FROM temp.resolved")
+        self._has_aliases = state.has_aliases
+        if self._has_aliases:
+            self._db.execute(_RESOLVE)
 
     def one(self, query: str, *values: object) -> int:
         return int(self._db.execute(query, values).fetchone()[0])
@@ -92,7 +111,7 @@ class Survey:
         # Three of these are counted from what `_ENDED` and `not_reached` tell, without going over all rows for each.
         *numbers, assets = self._db.execute(_BY_STATUS).fetchone()
         by_status = dict(zip(Row, numbers, strict=True))
-        aliases = {status: rest for status, *rest in self._db.execute(_ALIASES)}
+        aliases = {status: rest for status, *rest in self._db.execute(_ALIASES)} if self._has_aliases else {}
 
         def told(*statuses: Row) -> int:
             """Rows that are told under their own name, and listed names that stand for one."""
@@ -107,15 +126,7 @@ class Survey:
             skipped=told(Row.SKIPPED, Row.OUTSIDE),
             not_reached=by_status[Row.QUEUED] - unlisted + names,
             gone=by_status[Row.GONE],
-            aliases_listed=self.one(
-                f"""
-                SELECT coalesce(sum(names - 1), 0) FROM (
-                  SELECT (p.run > 0) + sum(a.run > 0) AS names
-                  FROM resolved JOIN url AS p ON p.id = final JOIN url AS a ON a.id = resolved.id
-                  WHERE p.status = {Row.SAVED} GROUP BY final
-                ) WHERE names > 1
-                """
-            ),
+            aliases_listed=self.one(_MORE_NAMES) if self._has_aliases else 0,
             outside=by_status[Row.OUTSIDE],
             refresh_failed=self.one(
                 f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
@@ -138,9 +149,7 @@ class Survey:
             SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
                    page.etag, page.last_modified, page.content_type, page.canonical, url.alternates, page.error,
                    page.html_path, page.hidden_texts, url.depth,
-                   (SELECT json_group_array(a.url) FROM
-                      (SELECT other.url FROM resolved JOIN url AS other ON other.id = resolved.id
-                       WHERE resolved.final = url.id ORDER BY other.url) AS a) AS aliases
+                   {_OTHER_NAMES if self._has_aliases else "'[]'"} AS aliases
             FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
         """
         rows = in_order(self._db, query)
@@ -244,6 +253,8 @@ class Survey:
 
     def fail_loops(self, at: str) -> int:
         """Makes failures of listed redirects that lead round in a circle; gives their number."""
+        if not self._has_aliases:
+            return 0
         cursor = self._db.execute(
             f"""
             UPDATE url SET status = {Row.FAILED}, reason = '{LOOP}', transient = 0, at = ?, leads_to = NULL,

@@ -28,7 +28,6 @@ few bytes are an element takes a third of it."""
 _BUFFER: Final = 1 << 18
 _LARGE: Final = 1 << 18  # bytes of a page whose tree is worth giving back
 _MANY: Final = 1 << 23  # bytes of pages whose trees have come and gone, and left memory in pieces
-_NICE: Final = 5
 _NO_JOB: Final[Message] = (b"", b"")
 
 
@@ -41,7 +40,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(2, 1)
         _bound_memory()
-        _step_back()
         return_large_blocks()
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)
@@ -57,12 +55,6 @@ def main() -> None:
                 job, answer = _NO_JOB, _NO_JOB
                 gc.collect()  # Python's own stock of freed objects lies among what pages leave.
                 give_back()
-
-
-def _step_back() -> None:
-    """Lets the parent go first where both want a processor: a request that goes out late is never made up for."""
-    with suppress(AttributeError, OSError):  # Windows has no such call
-        os.nice(_NICE)
 
 
 def _bound_memory() -> None:
