@@ -193,8 +193,11 @@ def run_cli(tmp_path: Path) -> RunCli:
 
 
 @pytest.fixture
-def run_here(tmp_path: Path) -> RunHere:
-    """What `run_cli` does without the half second of a start: for tests of what is said and done, not of a process."""
+def run_here(tmp_path: Path, run_cli: RunCli) -> RunHere:
+    """What `run_cli` does without the half second of a start: for tests of what is said and done, not of a process.
+
+    A run that is to be killed at a step has a process all the same.
+    """
 
     def run(
         *arguments: str | Path | float,
@@ -202,6 +205,8 @@ def run_here(tmp_path: Path) -> RunHere:
         cwd: Path | None = None,
         stdin: str = "",
     ) -> Finished:
+        if env and "SITEMIRROR_FAILPOINT" in env:
+            return run_cli(*arguments, env=env, cwd=cwd)
         printed, said = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
         words = [str(argument) for argument in arguments]
         with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli, RunHere
+from tests.conftest import RunHere
 from tests.copies import Copy
 from tests.site import Site
 
@@ -72,7 +72,7 @@ def test_a_cut_sitemap_is_not_whole(
 
 
 @pytest.mark.parametrize(("step", "read"), [("lines-appended:1", 1), ("file-renamed:2", 1), ("file-renamed:3", 2)])
-def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_cli: RunCli, step: str, read: int) -> None:
+def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_here: RunHere, step: str, read: int) -> None:
     """The run that read the sitemap was killed; the one that goes on is partial for the same reason, and tells it."""
     for number in range(PAGES):
         site.html_page(f"/p{number}", f"P{number}", f"<h1>P{number}</h1>")
@@ -81,8 +81,8 @@ def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_cli: RunCli
     site.page("/whole.xml", body, type="application/xml")
     site.sitemap_index("/sitemap.xml", ["/cut.xml", "/whole.xml"])
     arguments = ("mirror", site.url, "--rate-limit", 0, "--output", out)
-    assert run_cli(*arguments, env={"SITEMIRROR_FAILPOINT": step}).returncode < 0
-    done = run_cli(*arguments)
+    assert run_here(*arguments, env={"SITEMIRROR_FAILPOINT": step}).returncode < 0
+    done = run_here(*arguments)
     assert site.count("/cut.xml") == read
     assert (done.json["status"], done.json["successful"]) == ("partial", PAGES)
     [warning] = done.json["warnings"]

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.conftest import Finished, RunCli, StartCli, clean_environment
+from tests.conftest import Finished, RunHere, StartCli, clean_environment
 from tests.site import Exchange, Site, faults
 from tests.spec.small_disk import mounting
 
@@ -82,19 +82,19 @@ def test_a_disk_that_became_read_only(site: Site, tmp_path: Path) -> None:
     assert _pages(copy) == 3
 
 
-def test_a_file_where_a_folder_must_go(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_file_where_a_folder_must_go(site: Site, out: Path, run_here: RunHere) -> None:
     """Somebody's file stands where pages have to be: it is not touched, and the run goes on once it is gone."""
     site.sitemap(urls=site.fill(3))
     host = out / f"127.0.0.1_{site.port}"
     host.mkdir(parents=True)
     (host / "page").write_text("mine")
-    _clear_stop(run_cli("mirror", site.url, "--rate-limit", 0, "--output", out), "page")
+    _clear_stop(run_here("mirror", site.url, "--rate-limit", 0, "--output", out), "page")
     assert (host / "page").read_text() == "mine"
     (host / "page").unlink()
-    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 3
+    assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 3
 
 
-def test_an_output_folder_deleted_under_a_run(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_an_output_folder_deleted_under_a_run(site: Site, out: Path, run_here: RunHere) -> None:
     """Whatever the run makes of it, it ends without a crash, and the next one has every page."""
     paths = site.fill(12)
     site.sitemap(urls=paths)
@@ -104,10 +104,10 @@ def test_an_output_folder_deleted_under_a_run(site: Site, out: Path, run_cli: Ru
         await faults.ok()(exchange)
 
     site.fault(paths[5], delete, faults.ok())
-    done = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--output", out)
     assert "Traceback" not in done.stderr
     assert "bug" not in done.stderr
-    again = run_cli("mirror", site.url, "--rate-limit", 0, "--output", out)
+    again = run_here("mirror", site.url, "--rate-limit", 0, "--output", out)
     assert (again.returncode, again.json["successful"]) == (0, 12)
     assert _pages(out) == 12
 

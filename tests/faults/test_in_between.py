@@ -9,28 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Finished, RunCli
+from tests.conftest import Finished, RunCli, RunHere
 from tests.crawl.conftest import Copy, link, timeless
 from tests.site import Site, faults
 
 pytestmark = [pytest.mark.skipif(os.name == "nt", reason="kills with signals"), pytest.mark.timeout(200)]
 
 
-def _run(run_cli: RunCli, site: Site, out: Path, command: str, *options: str, die_at: str = "") -> Finished:
+def _run(run_here: RunHere, site: Site, out: Path, command: str, *options: str, die_at: str = "") -> Finished:
     env = {"SITEMIRROR_FAILPOINT": die_at} if die_at else None
-    done = run_cli(command, site.url, "--rate-limit", 0, "--quiet", "--output", out, *options, env=env)
+    done = run_here(command, site.url, "--rate-limit", 0, "--quiet", "--output", out, *options, env=env)
     assert done.returncode == (-signal.SIGKILL if die_at else 0), done.stderr
     return done
 
 
-def _sound(run_cli: RunCli, out: Path) -> None:
-    done = run_cli("verify", out)
+def _sound(run_here: RunHere, out: Path) -> None:
+    done = run_here("verify", out)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
 def test_a_page_that_becomes_a_redirect_leaves_no_file_behind(
-    site: Site, run_cli: RunCli, out: Path, command: str
+    site: Site, run_here: RunHere, out: Path, command: str
 ) -> None:
     """Killed after the page has become a name of another and before its files, two with both formats, are gone."""
     both = ("--format", "both") if command == "crawl" else ()
@@ -38,21 +38,21 @@ def test_a_page_that_becomes_a_redirect_leaves_no_file_behind(
     site.html_page("/old", "Old", "<p>old</p>", etag="o1")
     site.html_page("/new", "New", "<p>new</p>")
     site.sitemap(urls=["/", "/old", "/new"])
-    _run(run_cli, site, out, command, *both)
+    _run(run_here, site, out, command, *both)
     site.redirect("/old", "/new")
-    _run(run_cli, site, out, command, *both, "--update", die_at="alias-committed")
-    _run(run_cli, site, out, command, *both, "--update")
+    _run(run_here, site, out, command, *both, "--update", die_at="alias-committed")
+    _run(run_here, site, out, command, *both, "--update")
     copy = Copy(out / f"127.0.0.1_{site.port}")
     endings = ("html", "md") if both else ("md",)
     assert sorted(copy.files) == sorted(f"{name}.{end}" for name in ("index", "new/index") for end in endings)
     [new] = [page for page in copy.manifest["pages"] if page["url"].endswith("/new")]
     assert new["aliases"] == [f"{site.url}/old"]
-    _sound(run_cli, out)
+    _sound(run_here, out)
 
 
 @pytest.mark.parametrize("step", ["file-renamed:14", "links-rewritten:1", "links-committed:1", "links-committed:2"])
 def test_links_that_were_being_made_local_follow_pages_that_move_later(
-    site: Site, run_cli: RunCli, tmp_path: Path, step: str
+    site: Site, run_here: RunHere, tmp_path: Path, step: str
 ) -> None:
     """A crawl cut by --max-pages is killed while it rewrites links; then a page comes that takes another's place."""
     leaves = [f"/leaf/{number}" for number in range(30)]
@@ -64,11 +64,11 @@ def test_links_that_were_being_made_local_follow_pages_that_move_later(
     site.html_page("/way", "Way", "<p>way</p>")
     copies = {}
     for name in ("whole", "killed"):
-        _run(run_cli, site, tmp_path / name, "crawl", "--max-pages", "28", die_at=step if name == "killed" else "")
+        _run(run_here, site, tmp_path / name, "crawl", "--max-pages", "28", die_at=step if name == "killed" else "")
         if name == "killed":
-            _run(run_cli, site, tmp_path / name, "crawl", "--max-pages", "2", die_at="links-rewritten:1")
-        _run(run_cli, site, tmp_path / name, "crawl")
-        _sound(run_cli, tmp_path / name)
+            _run(run_here, site, tmp_path / name, "crawl", "--max-pages", "2", die_at="links-rewritten:1")
+        _run(run_here, site, tmp_path / name, "crawl")
+        _sound(run_here, tmp_path / name)
         copies[name] = Copy(tmp_path / name / f"127.0.0.1_{site.port}")
     assert copies["killed"].files == copies["whole"].files
     assert timeless(copies["killed"].manifest) == timeless(copies["whole"].manifest)
@@ -76,24 +76,24 @@ def test_links_that_were_being_made_local_follow_pages_that_move_later(
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
 def test_a_state_lost_while_files_stand_aside_loses_no_page(
-    site: Site, run_cli: RunCli, out: Path, command: str
+    site: Site, run_here: RunHere, out: Path, command: str
 ) -> None:
     """Two pages were changing places when the run was killed and its state lost: what is missing is fetched again."""
     site.html_page("/", "Home", link("/p/", "/p", "/q"))
     for path in ("/p/", "/p", "/q"):
         site.html_page(path, path, f"<p>{path}</p>")
     site.sitemap(urls=["/", "/p/", "/p", "/q"])
-    _run(run_cli, site, out, command, die_at="file-aside")
+    _run(run_here, site, out, command, die_at="file-aside")
     copy = Copy(out / f"127.0.0.1_{site.port}")
     assert (copy.folder / "_moving").is_dir()
     for left in copy.folder.glob("_state.sqlite3*"):
         left.unlink()
-    _run(run_cli, site, out, command)
+    _run(run_here, site, out, command)
     assert not (copy.folder / "_moving").exists()
     texts = b"".join(copy.files.values())
     assert all(text in texts for text in (b"/p/", b"/p", b"/q"))
     assert len(copy.manifest["pages"]) == len(copy.files) == 4
-    _sound(run_cli, out)
+    _sound(run_here, out)
 
 
 def test_what_a_killed_run_left_unfinished_goes_though_the_state_is_lost(
@@ -139,26 +139,26 @@ def test_after_a_run_that_died_pages_are_read_by_workers(site: Site, out: Path, 
     assert resumed.json["profile"]["workers_cpu_sec"] > 0
 
 
-def test_a_page_that_takes_the_place_of_one_that_is_gone(site: Site, out: Path, run_cli: RunCli) -> None:
+def test_a_page_that_takes_the_place_of_one_that_is_gone(site: Site, out: Path, run_here: RunHere) -> None:
     """A run dies when the file is replaced and the state does not know yet: no page has another's text afterwards."""
     for path in ("/a.html", "/a"):
         site.html_page(path, path, f"<p>This is {path} itself.</p>")
     options = ("--rate-limit", 0, "--output", out)
     site.sitemap(urls=["/a.html"])
-    assert run_cli("mirror", site.url, *options).returncode == 0
+    assert run_here("mirror", site.url, *options).returncode == 0
     site.sitemap(urls=["/a"])
     (file,) = out.glob("*/a/index.md")
     for step in range(1, 9):
-        died = run_cli("mirror", site.url, *options, "--update", env={"SITEMIRROR_FAILPOINT": f"rows-written:{step}"})
+        died = run_here("mirror", site.url, *options, "--update", env={"SITEMIRROR_FAILPOINT": f"rows-written:{step}"})
         if "/a itself" in file.read_text(encoding="utf-8"):
             break
     assert died.returncode != 0
     assert "/a itself" in file.read_text(encoding="utf-8")
     site.sitemap(urls=["/a.html"])
     for _ in range(2):
-        assert run_cli("mirror", site.url, *options).returncode == 0
+        assert run_here("mirror", site.url, *options).returncode == 0
     assert "/a.html itself" in file.read_text(encoding="utf-8")
-    assert run_cli("verify", file.parents[1]).returncode == 0
+    assert run_here("verify", file.parents[1]).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_page_that_takes_the_place_of_one_that_is_gone(site: Site, out: Path, 
     ],
 )
 def test_links_between_files_are_led_on_after_a_kill_in_rebuilding(
-    site: Site, run_cli: RunCli, out: Path, format: str, step: str
+    site: Site, run_here: RunHere, out: Path, format: str, step: str
 ) -> None:
     """The state is lost, and its rebuilding killed: what files link to each other by is known all the same."""
     leaves = [f"/leaf/{number}" for number in range(20)]
@@ -179,20 +179,20 @@ def test_links_between_files_are_led_on_after_a_kill_in_rebuilding(
     site.html_page("/c", "C", "<h1>C</h1><p>c</p>", etag="1")
     site.sitemap(urls=[*leaves, "/b", "/c"])
     options = ("--format", format, *(("--links", "local") if format != "html" else ()), "--update")
-    _run(run_cli, site, out, "mirror", *options)
+    _run(run_here, site, out, "mirror", *options)
     copy = Copy(out / f"127.0.0.1_{site.port}")
     (copy.folder / "_state.sqlite3").unlink()
     site.redirect("/b", "/c")
-    _run(run_cli, site, out, "mirror", *options, die_at=step)
-    _run(run_cli, site, out, "mirror", *options)
+    _run(run_here, site, out, "mirror", *options, die_at=step)
+    _run(run_here, site, out, "mirror", *options)
     ending = "html" if format == "html" else "md"
     for leaf in leaves:
         assert f"../../c/index.{ending}" in copy.text(f"{leaf[1:]}/index.{ending}")
-    _sound(run_cli, out)
+    _sound(run_here, out)
 
 
 def test_markdown_that_was_edited_after_a_kill_among_links_is_not_taken_for_the_runs_own(
-    site: Site, run_cli: RunCli, out: Path
+    site: Site, run_here: RunHere, out: Path
 ) -> None:
     """The run that was killed noted what files would be: those that are so are its own, and others are not."""
     pages = [f"/p/{number}" for number in range(6)]
@@ -200,15 +200,15 @@ def test_markdown_that_was_edited_after_a_kill_among_links_is_not_taken_for_the_
         site.html_page(page, page, f"<p>Hello</p>{link(*pages)}")
     site.sitemap(urls=pages)
     options = ("--links", "local")
-    _run(run_cli, site, out, "mirror", *options, die_at="page-linked:4")
+    _run(run_here, site, out, "mirror", *options, die_at="page-linked:4")
     copy = Copy(out / f"127.0.0.1_{site.port}")
     edited = copy.folder / "p/1/index.md"
     edited.write_text(edited.read_text(encoding="utf-8").replace("Hello", "HELLO"), encoding="utf-8")
     site.clear_log()
-    _run(run_cli, site, out, "mirror", *options)
+    _run(run_here, site, out, "mirror", *options)
     assert not any(site.count(page) for page in pages)
     assert "HELLO" in edited.read_text(encoding="utf-8")
-    done = run_cli("verify", out)
+    done = run_here("verify", out)
     assert [Path(problem["where"]).parent.name for problem in done.json["problems"]] == ["1"]
     for page in {"/p/0", "/p/3", "/p/5"}:
         assert "](../2/index.md)" in copy.text(f"{page[1:]}/index.md")
@@ -216,7 +216,7 @@ def test_markdown_that_was_edited_after_a_kill_among_links_is_not_taken_for_the_
 
 @pytest.mark.parametrize("kind", ["_failed", "_skipped"])
 def test_a_reason_that_was_written_before_its_row_goes_with_the_kill(
-    site: Site, run_cli: RunCli, out: Path, kind: str
+    site: Site, run_here: RunHere, out: Path, kind: str
 ) -> None:
     """Killed between a placeholder and the row that it stands for; then the page is there: nothing says it is not."""
     fault = faults.status(500) if kind == "_failed" else faults.raw(b"HTTP/1.1 204 Nothing\r\n\r\n")
@@ -225,22 +225,22 @@ def test_a_reason_that_was_written_before_its_row_goes_with_the_kill(
         site.html_page(path, path, f"<p>{path}</p>")
     site.page("/c.pdf", b"%PDF-1.4", type="application/pdf")
     site.sitemap(urls=["/c.pdf", "/", "/a", "/b"])
-    _run(run_cli, site, out, "mirror", "--max-pages", "1")  # which leaves a reason that stays true, and is kept
+    _run(run_here, site, out, "mirror", "--max-pages", "1")  # which leaves a reason that stays true, and is kept
     site.fault("/a", fault)
     folder = out / f"127.0.0.1_{site.port}"
     [stays] = folder.glob("_*/*.md")
-    _run(run_cli, site, out, "mirror", die_at="file-renamed:3")  # The first are the checkpoint and the progress.
+    _run(run_here, site, out, "mirror", die_at="file-renamed:3")  # The first are the checkpoint and the progress.
     assert len([path for path in folder.glob(f"{kind}/*.md") if path != stays]) == 1
     site.heal("/a")
-    _run(run_cli, site, out, "mirror")
+    _run(run_here, site, out, "mirror")
     assert list(folder.glob("_*/*.md")) == [stays]
-    _sound(run_cli, out)
+    _sound(run_here, out)
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
 @pytest.mark.parametrize("now", ["missing", "redirect", "file"])
 def test_a_file_without_a_row_goes_when_its_page_cannot_be_had_again(
-    site: Site, run_cli: RunCli, out: Path, format: str, now: str
+    site: Site, run_here: RunHere, out: Path, format: str, now: str
 ) -> None:
     """Killed when the page was on disk and no row told of it; then the site has it no more."""
     for path in ("/a", "/b"):
@@ -248,7 +248,7 @@ def test_a_file_without_a_row_goes_when_its_page_cannot_be_had_again(
     site.sitemap(urls=["/a", "/b"])
     for step in itertools.count(1):
         tried = out / str(step)
-        _run(run_cli, site, tried, "mirror", "--format", format, die_at=f"file-renamed:{step}")
+        _run(run_here, site, tried, "mirror", "--format", format, die_at=f"file-renamed:{step}")
         if list(tried.glob("*/a")):
             break
     site.remove("/a")
@@ -256,15 +256,15 @@ def test_a_file_without_a_row_goes_when_its_page_cannot_be_had_again(
         site.redirect("/a", "/b")
     elif now == "file":
         site.page("/a", b"PK", type="application/zip")
-    _run(run_cli, site, tried, "mirror", "--format", format)
+    _run(run_here, site, tried, "mirror", "--format", format)
     copy = Copy(tried / f"127.0.0.1_{site.port}")
     endings = {"markdown": ["md"], "html": ["html"], "both": ["html", "md"]}[format]
     saved = ["a"] if now == "file" and format != "markdown" else []
     assert sorted(copy.files) == [*saved, *(f"b/index.{ending}" for ending in endings)]
-    _sound(run_cli, tried)
+    _sound(run_here, tried)
 
 
-def test_the_file_of_another_mirror_stays_when_its_page_cannot_be_had(site: Site, run_cli: RunCli, out: Path) -> None:
+def test_the_file_of_another_mirror_stays_when_its_page_cannot_be_had(site: Site, run_here: RunHere, out: Path) -> None:
     """Killed before it came to a page of another host, of which there is a mirror of its own in the same folder."""
     main, docs = site.url_of("site.localhost"), site.url_of("docs.site.localhost")
     options = ("--rate-limit", 0, "--concurrency", 1, "--quiet", "--max-retries", 0, "--output", out)
@@ -272,9 +272,9 @@ def test_the_file_of_another_mirror_stays_when_its_page_cannot_be_had(site: Site
     site.html_page("/b", "B", "<p>b</p>", host="docs.site.localhost")
     site.sitemap(urls=[f"{docs}/b"], host="docs.site.localhost")
     site.sitemap(urls=[f"{main}/a", f"{docs}/b"], host="site.localhost")
-    assert run_cli("mirror", docs, *options).returncode == 0
-    killed = run_cli("mirror", main, *options, env={"SITEMIRROR_FAILPOINT": "file-renamed:1"})
+    assert run_here("mirror", docs, *options).returncode == 0
+    killed = run_here("mirror", main, *options, env={"SITEMIRROR_FAILPOINT": "file-renamed:1"})
     assert killed.returncode == -signal.SIGKILL
     site.remove("/b", host="docs.site.localhost")
-    run_cli("mirror", main, *options)
+    run_here("mirror", main, *options)
     assert (out / f"docs.site.localhost_{site.port}" / "b/index.md").exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli, StartCli, clean_environment, until
+from tests.conftest import RunHere, StartCli, clean_environment, until
 from tests.crawl.conftest import Copy, link
 from tests.site import Site, faults
 
@@ -24,25 +24,25 @@ def _fast(site: Site, out: Path) -> tuple[str | Path | float, ...]:
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_verify_while_a_run_writes(site: Site, out: Path, run_cli: RunCli, start_cli: StartCli, command: str) -> None:
+def test_verify_while_a_run_writes(site: Site, out: Path, run_here: RunHere, start_cli: StartCli, command: str) -> None:
     """Checking a copy in the middle of a run neither fails nor disturbs the run; afterwards the copy is sound."""
     paths = site.fill(60)
     site.html_page("/", "Home", link(*paths))
     site.sitemap(urls=["/", *paths])
-    assert run_cli(command, *_fast(site, out), "--max-pages", 20).json["successful"] == 20
+    assert run_here(command, *_fast(site, out), "--max-pages", 20).json["successful"] == 20
     gate = threading.Event()
     site.fault(paths[40], faults.held(gate), faults.ok())
     site.clear_log()
     process = start_cli(command, *_fast(site, out))
     site.wait_for(20, timeout=30)
-    during = run_cli("verify", out)
+    during = run_here("verify", out)
     gate.set()
     said, errors = process.communicate(timeout=50)
     assert "Traceback" not in during.stderr
     assert during.json["command"] == "verify"
     assert process.returncode == 0, errors
     assert '"successful": 61' in said
-    assert run_cli("verify", out).returncode == 0
+    assert run_here("verify", out).returncode == 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a umask is something else there")
@@ -67,7 +67,7 @@ def test_runs_under_different_umasks(site: Site, out: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
 def test_a_copy_that_was_moved_elsewhere_is_updated_there(
-    site: Site, tmp_path: Path, run_cli: RunCli, command: str
+    site: Site, tmp_path: Path, run_here: RunHere, command: str
 ) -> None:
     """Copied to another place, its times renewed as by a checkout: an update takes what changed, and all is sound."""
     pages = {f"/page/{number}": f"e{number}" for number in range(8)}
@@ -75,18 +75,18 @@ def test_a_copy_that_was_moved_elsewhere_is_updated_there(
     for path, etag in pages.items():
         site.html_page(path, path, link("/", "/page/3"), etag=etag)
     site.sitemap(urls=["/", *pages])
-    assert run_cli(command, *_fast(site, tmp_path / "here")).returncode == 0
+    assert run_here(command, *_fast(site, tmp_path / "here")).returncode == 0
     shutil.copytree(tmp_path / "here", tmp_path / "there" / "deep", copy_function=shutil.copyfile)
     shutil.rmtree(tmp_path / "here")
     site.html_page("/page/3", "Third", "<p>changed</p>", etag="e3-2")
     site.clear_log()
-    done = run_cli(command, *_fast(site, tmp_path / "there" / "deep"), "--update")
+    done = run_here(command, *_fast(site, tmp_path / "there" / "deep"), "--update")
     assert (done.json["status"], done.json["successful"]) == ("ok", 9)
     whole = [seen.path for seen in site.requests if seen.method == "GET" and seen.status == 200]
     assert [path for path in whole if path not in ("/robots.txt", "/sitemap.xml")] == ["/page/3"]
     copy = Copy(tmp_path / "there" / "deep" / f"127.0.0.1_{site.port}")
     assert sum(b"changed" in data for data in copy.files.values()) == 1
-    assert run_cli("verify", tmp_path / "there" / "deep").returncode == 0
+    assert run_here("verify", tmp_path / "there" / "deep").returncode == 0
     assert not (tmp_path / "here").exists()
 
 

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli, clean_environment
+from tests.conftest import RunHere, clean_environment
 from tests.crawl.conftest import Copy, timeless
 from tests.site import Site
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills with signals")
 
 
-def _killed(run_cli: RunCli, site: Site, out: Path, step: str, *more: str) -> None:
+def _killed(run_here: RunHere, site: Site, out: Path, step: str, *more: str) -> None:
     env = {"SITEMIRROR_FAILPOINT": step}
-    done = run_cli("mirror", site.url, "--rate-limit", 0, "--quiet", "--output", out, *more, env=env)
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--quiet", "--output", out, *more, env=env)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -36,19 +36,19 @@ def _as_after_a_start(folder: Path) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_here: RunHere, tmp_path: Path) -> None:
     """`_processed.txt` reached the disk, the last rows and their pages did not: no page counts that is not there."""
     site.sitemap(urls=site.fill(60))
-    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", tmp_path / "whole").returncode == 0
+    assert run_here("mirror", site.url, "--rate-limit", 0, "--output", tmp_path / "whole").returncode == 0
     out = tmp_path / "cut"
     folder = out / f"127.0.0.1_{site.port}"
-    _killed(run_cli, site, out, "lines-appended:1")
+    _killed(run_here, site, out, "lines-appended:1")
     kept = tmp_path / "kept"
     kept.mkdir()
     for file in folder.glob("_state.sqlite3*"):
         shutil.copy(file, kept)
     before = set(folder.rglob("index.md"))
-    _killed(run_cli, site, out, "lines-appended:2")
+    _killed(run_here, site, out, "lines-appended:2")
     for file in folder.glob("_state.sqlite3*"):
         file.unlink()
     for file in kept.iterdir():
@@ -58,7 +58,7 @@ def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_cli: RunCli
     lines = (folder / "_processed.txt").read_text("utf-8").splitlines()
     assert len(lines) > len(before) / 2
     _as_after_a_start(folder)
-    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 60
+    assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 60
     whole, cut = Copy(tmp_path / "whole" / folder.name), Copy(folder)
     assert cut.files == whole.files
     assert timeless(cut.manifest) == timeless(whole.manifest)
@@ -67,7 +67,7 @@ def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_cli: RunCli
 
 
 @pytest.mark.timeout(120)
-def test_the_state_falls_behind_links_that_were_made_local(site: Site, run_cli: RunCli, tmp_path: Path) -> None:
+def test_the_state_falls_behind_links_that_were_made_local(site: Site, run_here: RunHere, tmp_path: Path) -> None:
     """Files with new links reached the disk, and what was noted of them did not: nobody has edited those files. That
     holds until a run has come to its links again."""
     paths = site.fill(30)
@@ -77,52 +77,52 @@ def test_the_state_falls_behind_links_that_were_made_local(site: Site, run_cli: 
     out, whole = tmp_path / "cut", tmp_path / "whole"
     folder, kept = out / f"127.0.0.1_{site.port}", tmp_path / "kept"
     local = ("--links", "local")
-    assert run_cli("mirror", site.url, "--rate-limit", 0, *local, "--output", whole).returncode == 0
-    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).returncode == 0
-    _killed(run_cli, site, out, "settled:1", *local)
+    assert run_here("mirror", site.url, "--rate-limit", 0, *local, "--output", whole).returncode == 0
+    assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).returncode == 0
+    _killed(run_here, site, out, "settled:1", *local)
     kept.mkdir()
     for file in folder.glob("_state.sqlite3*"):
         shutil.copy(file, kept)
-    _killed(run_cli, site, out, "page-linked:9", *local)
+    _killed(run_here, site, out, "page-linked:9", *local)
     for file in folder.glob("_state.sqlite3*"):
         file.unlink()
     for file in kept.iterdir():
         shutil.copy(file, folder)
     _as_after_a_start(folder)
 
-    _killed(run_cli, site, out, "settled:1", *local)
-    assert run_cli("mirror", site.url, "--rate-limit", 0, *local, "--output", out).returncode == 0
+    _killed(run_here, site, out, "settled:1", *local)
+    assert run_here("mirror", site.url, "--rate-limit", 0, *local, "--output", out).returncode == 0
 
     assert Copy(folder).files == Copy(whole / folder.name).files
     assert timeless(Copy(folder).manifest) == timeless(Copy(whole / folder.name).manifest)
-    assert run_cli("verify", out).returncode == 0
+    assert run_here("verify", out).returncode == 0
 
     page = folder / "page" / "0007" / "index.md"
     page.write_text(page.read_text("utf-8") + "\nMine.\n", "utf-8")
-    assert run_cli("mirror", site.url, "--rate-limit", 0, "--output", out).returncode == 0
+    assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).returncode == 0
     assert f"({site.url}" not in page.read_text("utf-8")  # edited, so its links are left alone
 
 
 @pytest.mark.timeout(120)
 def test_one_of_two_files_is_lost_where_nobody_knows_of_the_power_cut(
-    site: Site, run_cli: RunCli, tmp_path: Path
+    site: Site, run_here: RunHere, tmp_path: Path
 ) -> None:
     """Some systems do not tell one start of the machine from another: what is missing after a kill is fetched again."""
     site.sitemap(urls=site.fill(60))
     both = ("--format", "both")
-    assert run_cli("mirror", site.url, "--rate-limit", 0, *both, "--output", tmp_path / "whole").returncode == 0
+    assert run_here("mirror", site.url, "--rate-limit", 0, *both, "--output", tmp_path / "whole").returncode == 0
     out = tmp_path / "cut"
     folder = out / f"127.0.0.1_{site.port}"
-    _killed(run_cli, site, out, "lines-appended:1", *both)
+    _killed(run_here, site, out, "lines-appended:1", *both)
     with closing(sqlite3.connect(folder / "_state.sqlite3")) as db, db:
         [(lost,)] = db.execute("SELECT html_path FROM page LIMIT 1").fetchall()
         db.execute("UPDATE meta SET value = '\"\"' WHERE name = 'booted'")
     (out / lost).unlink()
 
-    assert run_cli("mirror", site.url, "--rate-limit", 0, *both, "--output", out).returncode == 0
+    assert run_here("mirror", site.url, "--rate-limit", 0, *both, "--output", out).returncode == 0
 
     assert Copy(folder).files == Copy(tmp_path / "whole" / folder.name).files
-    assert run_cli("verify", out).returncode == 0
+    assert run_here("verify", out).returncode == 0
 
 
 @pytest.mark.timeout(120)
@@ -168,13 +168,13 @@ def test_no_row_is_durable_before_its_file_is(site: Site, out: Path, tmp_path: P
 
 @pytest.mark.timeout(120)
 def test_what_a_killed_run_left_is_synced_where_it_counts_as_durable(
-    site: Site, run_cli: RunCli, out: Path, tmp_path: Path
+    site: Site, run_here: RunHere, out: Path, tmp_path: Path
 ) -> None:
     """That the next run can read a page says nothing of the disk."""
     if shutil.which("strace") is None:
         pytest.skip("strace shows what is synced, and is not here")
     site.sitemap(urls=site.fill(60))
-    _killed(run_cli, site, out, "lines-appended:2")
+    _killed(run_here, site, out, "lines-appended:2")
     log = tmp_path / "strace"
     traced = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", "trace=fsync,fdatasync,syncfs"]
     run = [sys.executable, "-m", "sitemirror", "mirror", site.url, "--rate-limit", "0", "--output", str(out)]
@@ -195,12 +195,12 @@ def test_what_a_killed_run_left_is_synced_where_it_counts_as_durable(
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
 def test_all_pages_are_on_the_disk_when_the_manifest_says_so(
-    site: Site, run_cli: RunCli, out: Path, command: str
+    site: Site, run_here: RunHere, out: Path, command: str
 ) -> None:
     """A run that ends before the first ten seconds are over forces its pages onto the disk as any other does."""
     site.html_page("/", "Home", "".join(f'<a href="{path}">a page</a>' for path in site.fill(30)))
     site.sitemap()
-    assert run_cli(command, site.url, "--rate-limit", "0", "--output", out).json["successful"] == 31
+    assert run_here(command, site.url, "--rate-limit", "0", "--output", out).json["successful"] == 31
     with closing(sqlite3.connect(out / f"127.0.0.1_{site.port}" / "_state.sqlite3")) as db:
         assert db.execute("SELECT durable, count(*) FROM page GROUP BY durable").fetchall() == [(1, 31)]
 

@@ -211,6 +211,7 @@ def test_corrupt_checkpoint_recovery_of_everything(site: Site, out: Path, run_he
         assert page["size_bytes"] == (mirrored.folder / page["path"]).stat().st_size
 
 
+@pytest.mark.timeout(180)  # 1,100 checkpoints, on a machine that may be busy with others' work
 def test_a_checkpoint_of_many_sitemaps_stays_small_and_adds_up(site: Site, out: Path, run_here: RunHere) -> None:
     """It names the newest thousand that are done, counts those before, and knows that an index lists them."""
     names = [f"/s/{number}.xml" for number in range(1100)]
