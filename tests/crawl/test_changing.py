@@ -103,3 +103,32 @@ async def test_what_comes_nearer_brings_its_links_along(site: Site, run: Crawl, 
     assert copy.depths == {"/": 0, "/a": 1, "/b": 1, "/c": 2}
     assert copy.skipped == {"/d": ("filter-exclude", "deeper than --link-depth")}
     assert site.count("/c") == 1
+
+
+async def test_what_a_failure_leads_to_by_now_is_not_there_for_its_links(site: Site, run: Crawl, copy: Copy) -> None:
+    """It is tried again before anybody knows that nothing links to it any more."""
+    site.html_page("/", "Home", link("/failed", "/a"))
+    site.html_page("/a", "A", "<p>a</p>")
+    await run()
+    assert [path_of(row["url"]) for row in copy.manifest["failures"]] == ["/failed"]
+    site.html_page("/", "Home", link("/a"))
+    site.redirect("/failed", "/new")
+    site.html_page("/new", "New", link("/newer"))
+    site.html_page("/newer", "Newer", link("/new"))
+    report = await run(update=True)
+    assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/a"]
+    assert (report.status, report.failed) == ("ok", 0)
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_what_a_copy_leads_to_for_now_keeps_its_links(site: Site, run: Crawl, copy: Copy) -> None:
+    """The copy stays, and so does the page that its site shows instead, with all that hangs on it."""
+    site.html_page("/", "Home", link("/a"))
+    site.html_page("/a", "A", "<p>a</p>")
+    await run()
+    site.redirect("/a", "/notice", 302)
+    site.html_page("/notice", "Notice", link("/more"))
+    site.html_page("/more", "More", "<p>more</p>")
+    for _ in range(2):
+        await run(update=True)
+        assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/a", "/more", "/notice"]

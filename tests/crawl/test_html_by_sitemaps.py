@@ -83,3 +83,23 @@ async def test_globs_count_for_what_a_part_of_a_site_needs(site: Site, out: Path
     site.sitemap(urls=["/docs/"])
     report = await mirror(f"{site.url}/docs/", output=out, rate_limit=0, format="html", exclude_path=["/static/*"])
     assert (report.successful, site.count("/static/s.css")) == (1, 0)
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+@pytest.mark.parametrize("update", [False, True])
+async def test_what_a_page_that_comes_back_needs_is_asked_for(
+    site: Site, out: Path, format: str, *, update: bool
+) -> None:
+    """The page is as it was, so its links are not read again; its picture had failed, and was gone with it."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.html_page("/b", "B", '<p>b <img src="/i.png"></p>', etag='"1"')
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    for listed in (["/a", "/b"], ["/a"]):
+        site.sitemap(urls=listed)
+        await mirror(site.url, output=out, rate_limit=0, format=format, update=True)
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/b", "/i.png"]
+    site.sitemap(urls=["/a", "/b"])
+    site.page("/i.png", b"\x89PNG", type="image/png")
+    report = await mirror(site.url, output=out, rate_limit=0, format=format, update=update)
+    assert (report.status, report.successful, copy.manifest["gone"]) == ("ok", 3, [])
+    assert verify(copy.folder).status is RunStatus.OK

@@ -30,6 +30,7 @@ from sitemirror.store.localities import Localities, is_unfinished
 from sitemirror.store.moves import MOVED, finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
+from sitemirror.store.reach import drop_unreached
 from sitemirror.store.schema import index_for_settling
 from sitemirror.store.state import CUT_OFF, RunInfo, State
 from sitemirror.store.survey import Counts, Survey
@@ -77,7 +78,9 @@ async def publish(
     if complete:  # Before that, a page yet to come could change the outcome.
         renews = session.settings.renews
         if renews if plan.follows_links else not listing.unsound_sitemaps:
-            if renews and plan.html and not plan.follows_links:
+            if plan.follows_links:
+                drop_unreached(space.state, run)
+            elif renews and plan.html:
                 listing.drop_unlinked()
             listing.mark_gone(session.now())
         with session.watch.working(Stage.PUBLISHING):

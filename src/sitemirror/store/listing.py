@@ -264,6 +264,7 @@ class Listing:
                   sitemap = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 0 ELSE sitemap END,
                   status = CASE
                   WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+                  WHEN status = {Row.GONE} AND kind = {ASSET} THEN {Row.QUEUED}
                   ELSE status END
                 WHERE run != :run AND id IN (SELECT id FROM kept)
                 """,

@@ -54,6 +54,42 @@ _ANY_UNNAMED: Final = f"SELECT 1 FROM url WHERE status != {Row.GONE} AND NOT {_N
 _UNLISTED: Final = f"UPDATE url SET run = 0, lastmod = NULL WHERE run != 0 AND status != {Row.GONE} AND NOT {_NAMED}"
 
 
+# What the start page links to or leads to, over any number of steps, by way of what is there.
+_REACH: Final = f"""
+INSERT OR IGNORE INTO temp.reached
+WITH RECURSIVE way (id) AS (
+  SELECT id FROM url WHERE key = ?
+  UNION SELECT edge.dst FROM way CROSS JOIN url USING (id) CROSS JOIN edge ON edge.src = way.id
+  WHERE url.status IN ({Row.SAVED}, {Row.TWIN}) AND edge.dst NOT IN temp.reached
+  UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id)
+  WHERE url.leads_to IS NOT NULL AND url.leads_to NOT IN temp.reached
+)
+SELECT id FROM way
+"""
+_COPIES_REACHED: Final = f"""
+SELECT page.error FROM page CROSS JOIN url USING (id)
+WHERE page.error LIKE '{FOR_NOW}%' AND url.status = {Row.SAVED} AND url.id IN temp.reached
+"""
+
+
+def drop_unreached(state: State, run: RunInfo) -> None:
+    """Lets go of what a crawl has met only on pages that turned out to be gone when their turn had passed."""
+    with state.transaction() as db:
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS reached (id INTEGER PRIMARY KEY)")
+        db.execute("DELETE FROM temp.reached")
+        done, found = set[str](), {run.source_url}
+        while found:
+            db.executemany(_REACH, ((urls.key(url),) for url in found))
+            done |= found
+            found = {_for_now(error) for (error,) in db.execute(_COPIES_REACHED)} - done
+        db.execute("UPDATE url SET run = -1 WHERE run = ? AND id NOT IN temp.reached", (run.number,))
+
+
+def _for_now(error: str) -> str:
+    """Where a copy leads that stays."""
+    return error.removeprefix(FOR_NOW).partition("; ")[0]
+
+
 def let_go(state: State, run: RunInfo, at: str) -> int:
     """Marks as gone what nobody names or leads to any more; files stay. Gives the number of those that were not yet."""
     values = {"run": run.number, "source": run.source, "at": at}
@@ -74,6 +110,6 @@ def _lead_on_for_now(db: sqlite3.Connection, values: dict[str, object]) -> int:
     """Adds where copies lead that are there themselves; says how many are new, since one of them may lead on."""
     before = db.total_changes
     # Once each: all of a site may lead to where it says that it will be back.
-    found = {error.removeprefix(FOR_NOW).partition("; ")[0] for (error,) in db.execute(_COPIES, values)}
+    found = {_for_now(error) for (error,) in db.execute(_COPIES, values)}
     db.executemany(_LED_TO_FOR_NOW, ((urls.key(url),) for url in found))
     return db.total_changes - before
