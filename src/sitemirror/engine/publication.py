@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import posixpath
 from collections.abc import Iterator
@@ -131,10 +132,11 @@ async def publish(
     whole = complete and not listing.failed_sitemaps
     writer = _Writer(session, space, tree, run, listing, survey, counts, whole)
     header = writer.header()
+    manifest, contents = await asyncio.gather(writer.manifest(header), writer.index(header))  # One wait for the disk.
     return Published(
         counts,
-        await writer.manifest(header),
-        await writer.index(header),
+        manifest,
+        contents,
         writer.mirror_index() if plan.index else None,
         incomplete=bool(listing.failed_sitemaps or old or unread),
         gone=survey.gone_since(run.started_at) if counts.gone else 0,
