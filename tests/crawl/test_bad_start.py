@@ -176,6 +176,17 @@ def test_a_sitemap_that_head_does_not_tell_of(site: Site, run_here: RunHere, out
     assert (finished.json["status"], finished.json["successful"]) == ("ok", 1)
 
 
+@pytest.mark.parametrize("command", ["crawl", "mirror", "convert"])
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_site_that_asks_who_you_are(site: Site, run_here: RunHere, command: str, status: int) -> None:
+    """The hint names the options that tell it: neither another address nor another command would help."""
+    site.fault("*", faults.status(status))
+    options = () if command == "convert" else ("--rate-limit", 0)
+    refused = run_here(command, f"{site.url}/", *options)
+    assert refused.returncode == 1
+    assert "--basic-auth" in refused.stderr
+
+
 def test_nobody_there(site: Site, run_here: RunHere, out: Path) -> None:
     """A dead port is told as such, not as a matter of robots.txt."""
     site.stop()

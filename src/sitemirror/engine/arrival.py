@@ -16,6 +16,8 @@ from sitemirror.fetch.exchange import Head
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
 from sitemirror.settings import Settings
 
+REFUSALS: Final = ("HTTP 401", "HTTP 403")  # of those who have not said who they are
+
 MAX_HOPS: Final = 10
 _SITEMAP_TYPES: Final = frozenset(
     (
@@ -106,11 +108,7 @@ def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
     """Ends a crawl that cannot begin: its start page is on another site, cannot be had, or is no HTML."""
     check_site(arrival.asked, arrival.url, settings)
     if arrival.failure:
-        hint = "check the address"
-        if arrival.failure == TOO_LARGE:
-            hint = "allow larger pages with --max-file-size"
-        elif arrival.failure.startswith("HTTP 5"):
-            hint = "try again later"
+        hint = advice(arrival.failure)
         raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure}", hint=hint)
     if arrival.content_type:
         check_html(arrival.url, arrival.content_type, _START_HINTS[command] if arrival.is_sitemap else _ANOTHER_PAGE)
@@ -187,6 +185,15 @@ def check_reachable(session: Session) -> None:
         )
 
 
+def advice(failure: str) -> str:
+    """What to do about a page that cannot be had."""
+    if failure == TOO_LARGE:
+        return "allow larger pages with --max-file-size"
+    if failure.startswith(REFUSALS):
+        return "if it is not for everybody, --basic-auth, --header or --cookie-file say who you are"
+    return "try again later" if failure.startswith("HTTP 5") else "check the address"
+
+
 def unreachable(url: str, reason: str) -> Unreachable:
     """What is said of a host that could not be talked to."""
     host = urls.parts(url).authority
@@ -204,6 +211,8 @@ def unreachable(url: str, reason: str) -> Unreachable:
         hint = MORE_FILES
     elif "not allowed" in reason:
         hint = "start from the private address itself if you mean to mirror it"
+    elif "reset" in reason and url.startswith("https:"):
+        hint = "try again later; if it does not speak https there, give the address with http://"
     else:
         hint = "try again later, or with a longer --timeout"
     return Unreachable(f"cannot reach {host}: {reason}", hint=hint)

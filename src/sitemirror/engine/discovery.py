@@ -12,7 +12,7 @@ from sitemirror import urls
 from sitemirror.discover.entries import Found, Stretch
 from sitemirror.discover.finder import candidates, looks_like_sitemap, normalized, sitemap_links
 from sitemirror.discover.sitemap import SitemapParser
-from sitemirror.engine.arrival import MAX_HOPS, Arrival
+from sitemirror.engine.arrival import MAX_HOPS, REFUSALS, Arrival, advice
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import EmptySitemap, NoSitemap
@@ -330,7 +330,9 @@ class Discovery:
                 hint="try again later, or give the URL of another sitemap",
             )
         tried = "; ".join(self._misses[:3]) + ("; …" if len(self._misses) > 3 else "")
+        hint = "if it has one, give that sitemap's own URL; `sitemirror crawl` follows links instead"
+        first = self._misses[0].partition(": ")[2] if self._misses else ""
         raise NoSitemap(
             f"no sitemap found for {arrival.url}" + (f" ({tried})" if tried else ""),
-            hint="if it has one, give that sitemap's own URL; `sitemirror crawl` follows links instead",
+            hint=advice(first) if first.startswith(REFUSALS) else hint,
         )

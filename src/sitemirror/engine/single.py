@@ -12,7 +12,7 @@ from sitemirror.choices import Content
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
 from sitemirror.convert.explain import Explained, explain
 from sitemirror.convert.xhtml import XHTML, as_html
-from sitemirror.engine.arrival import MAX_HOPS, unreachable
+from sitemirror.engine.arrival import MAX_HOPS, advice, unreachable
 from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.exchange import Head
@@ -72,7 +72,7 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
             case Failed(status=None, reason=reason) if not reason.startswith("redirect"):
                 raise unreachable(url, reason)
             case Failed(reason=reason):
-                hint = "try again later" if outcome.transient else "check the address"
+                hint = "try again later" if outcome.transient else advice(reason)
                 raise NoPage(f"{url} cannot be had: {reason}", hint=hint)
             case Skipped(reason=reason):
                 hint = "give the address of a page"
