@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,18 @@ def test_what_is_not_saved_has_no_other_pages_file(site: Site, run_here: RunHere
         site.sitemap(urls=["/a", "/a/", "/a.html", "/a/index.php"])
         run_here("mirror", site.url, "--rate-limit", 0, "--format", format)
         assert run_here("where", site.url + path).stdout == done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not hold for this user")
+def test_a_folder_that_may_not_be_looked_into(run_here: RunHere, tmp_path: Path) -> None:
+    """The folder is named, with what to do."""
+    closed = tmp_path / "output" / "127.0.0.1_9"
+    closed.mkdir(parents=True, mode=0o000)
+    done = run_here("where", "http://127.0.0.1:9/a")
+    closed.chmod(0o700)
+    assert done.returncode == 2
+    assert "Permission denied" in done.stderr
+    assert "hint: check the name and its permissions" in done.stderr
 
 
 def test_the_tools_own_files_have_no_url(site: Site, run_here: RunHere) -> None:

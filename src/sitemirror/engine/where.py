@@ -28,10 +28,18 @@ def where(target: str, settings: Settings, on_guess: Note | None = None) -> str:
     `on_guess` is told what of the answer is not known but guessed, and why there is no file.
     """
     note = on_guess or (lambda _: None)
+    try:
+        return _answer(target, settings, note)
+    except OSError as error:  # A name that is too long, or a folder that may not be looked into.
+        named = error.filename or target
+        raise UsageError(f"{named}: {error.strerror}", hint="check the name and its permissions") from None
+
+
+def _answer(target: str, settings: Settings, note: Note) -> str:
     if "://" in target:
         return _file_of(target, settings.output, note)
     path = Path(target)
-    if _exists(path):
+    if path.exists():
         if url := _url_of(path):
             return url
     elif url := _typed_url(target):
@@ -40,13 +48,6 @@ def where(target: str, settings: Settings, on_guess: Note | None = None) -> str:
     if answer.guessed:
         note(answer.guessed)
     return answer.url
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError as error:  # A name that is too long, or a folder that may not be looked into.
-        raise UsageError(f"{path}: {error.strerror}", hint="check the name and its permissions") from None
 
 
 def _typed_url(target: str) -> str:
