@@ -95,6 +95,8 @@ def test_ordinary_lists_are_known_at_a_look() -> None:
         ("?%E9&a b", "windows-1252", "?%E9&a b"),
         ("?€語", "windows-1252", "?%80%26%2335486%3B"),
         ("?表", "shift_jis", "?%95\\"),
+        ("?똠방", "euc-kr", "?%8Cc%B9%E6"),
+        ("?中Я", "big5", "?%A4%A4%C8T"),
         ("?語", "gbk", "?%D5Z"),
         ("?語", "iso-2022-jp", "?%1B$B8l%1B(B"),
         ("?ก", "windows-874", "?%A1"),

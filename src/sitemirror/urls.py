@@ -28,6 +28,8 @@ _JOINED: Final = re.compile(
 _FOREIGN: Final = re.compile(r"[^\x00-\x7f]")
 _IN_QUERIES: Final = frozenset(map(chr, range(0x21, 0x7F))) - frozenset("\"#<>'")
 _CODECS: Final = {
+    "big5": "big5hkscs",
+    "euc-kr": "cp949",
     "gbk": "gb18030",
     "iso-8859-8-i": "iso-8859-8",
     "shift_jis": "cp932",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from sitemirror import crawl, verify
+from sitemirror import crawl, mirror, verify
+from sitemirror.events import Event, Progress
 from sitemirror.publish.report import RunStatus
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
@@ -51,6 +54,26 @@ async def test_a_repeated_run_fetches_one_of_two_files(
     assert report.warnings == ("1 file deleted or emptied since the last run; fetched again",)
     assert missing.read_bytes() == before
     assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_an_update_that_goes_on_counts_half_a_page_once(site: Site, run: Mirror, copy: Copy, out: Path) -> None:
+    """It is due in any case, and progress comes to its end."""
+    site.sitemap(urls=site.fill(6))
+    await run(format="both")
+    told: list[Progress] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Progress):
+            told.append(event)
+            if len(told) == 3:
+                update.stop()
+
+    update = mirror(site.url, output=out, rate_limit=0, format="both", update=True, concurrency=1, on_event=hear)
+    assert (await update).status == "interrupted"
+    for path in ("page/0001/index.md", "page/0006/index.md"):
+        (copy.folder / path).unlink()
+    assert (await run(format="both", update=True, on_event=hear)).status == "ok"
+    assert (told[-1].processed, told[-1].total) == (6, 6)
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from sitemirror.store.state import State
+import pytest
+
+from sitemirror.store.state import State, StateUnusable
 
 
 def test_a_state_that_is_left_is_one_file(tmp_path: Path) -> None:
@@ -32,3 +34,13 @@ def test_a_state_is_closed_while_a_thread_folds_it(tmp_path: Path) -> None:
             folding = threads.submit(state.fold)
             state.close()
             assert folding.exception(timeout=10) is None
+
+
+def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
+    """It is no state that has yet to be made, whatever it is doing there."""
+    with closing(sqlite3.connect(tmp_path / "state")) as db, db:
+        db.execute("CREATE TABLE mine AS SELECT 7 AS number")
+    with pytest.raises(StateUnusable):
+        State.open(tmp_path / "state")
+    with closing(sqlite3.connect(tmp_path / "state")) as db:
+        assert db.execute("SELECT number FROM mine").fetchall() == [(7,)]

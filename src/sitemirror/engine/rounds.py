@@ -82,7 +82,9 @@ class Rounds:
         """Sets what progress counts up to: all that was listed or linked. What is out of scope is not in it."""
         self._visitor.begin()
         due = Selection.perhaps_linked(self._run) if self._settings.renews and self._plan.follows_links else self._due()
-        left = self._ledger.count(due.listed if self._settings.renews else due) + self._visitor.to_compare
+        # What is to be compared is due already where everything is looked at.
+        renews, to_compare = self._settings.renews, self._visitor.to_compare
+        left = self._ledger.count(due.listed) if renews else self._ledger.count(due) + to_compare
         total = max(left, self._ledger.count(Selection.wanted()))
         self._tally.total, self._tally.processed, self._tally.started = total, total - left, total - left
         self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside

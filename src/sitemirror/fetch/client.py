@@ -31,12 +31,13 @@ from sitemirror.fetch.stream import STREAM_TIMEOUTS, Stream
 from sitemirror.fetch.trouble import explain
 from sitemirror.fetch.trust import Trust
 from sitemirror.fetch.turns import Turn, host_turn
+from sitemirror.fetch.verdict import verdict
 from sitemirror.fetch.wire import Dropped, Wires
 from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.text import printable
-from sitemirror.urls import InvalidUrl, authority, normalize, without_credentials
+from sitemirror.urls import authority
 
 KEEP_ALIVE: Final = 240.0
 """Seconds an idle connection is kept; just under what firewalls on the way commonly forget one after."""
@@ -229,7 +230,7 @@ class Fetcher:
                 await exchange.discard()
                 if await self._again(url, lane, f"HTTP {status}", tries):
                     continue
-                return self._verdict(url, exchange, validators, tries)
+                return verdict(exchange, validators, self._now(), tries=tries + 1)
             self._pace.answered(url)
             if not is_transient(status):
                 self._pace.recovered(url)
@@ -238,7 +239,7 @@ class Fetcher:
             if 200 <= status < 300 and status != 206:
                 return exchange
             await exchange.discard()
-            found = self._verdict(url, exchange, validators, tries)
+            found = verdict(exchange, validators, self._now(), tries=tries + 1)
             if isinstance(found, Redirect) and (cookies := exchange.cookies):
                 self._cookies.note(url, cookies)
                 if found.location == url and not returns and self.keep_cookies([url]):
@@ -336,35 +337,6 @@ class Fetcher:
             headers["If-Modified-Since"] = validators.last_modified
         replaced = {name.lower() for name in given}
         return {name: value for name, value in headers.items() if name.lower() not in replaced} | given
-
-    def _verdict(
-        self, url: str, exchange: Exchange, validators: Validators, before: int
-    ) -> Redirect | NotModified | Failed:
-        """What an answer other than a page means, after so many tries before it."""
-        found = self._meaning(url, exchange, validators)
-        return found._replace(tries=before + 1) if before and isinstance(found, Failed) else found
-
-    def _meaning(self, url: str, exchange: Exchange, validators: Validators) -> Redirect | NotModified | Failed:
-        status = exchange.head.status
-        if status == 304 and validators:
-            return NotModified(url, exchange.head.headers, self._now())
-        if status == 206:
-            return Failed(url, "HTTP 206: only a part was sent", transient=True, status=status)
-        if status not in (301, 302, 303, 307, 308):
-            return Failed(url, f"HTTP {status}", transient=is_transient(status), status=status)
-        match exchange.locations:
-            case [location]:
-                pass
-            case []:
-                return Failed(url, f"HTTP {status} without a Location", transient=False, status=status)
-            case _:
-                return Failed(url, f"HTTP {status} with several Locations", transient=False, status=status)
-        try:
-            return Redirect(url, status, normalize(location, base=url))
-        except InvalidUrl as error:
-            shown = printable(without_credentials(location), limit=200)
-            reason = f"redirect that cannot be followed: {error.reason}: {shown}"
-            return Failed(url, printable(reason), transient=False, status=status)
 
     async def _take(self, exchange: Exchange, limit: int, wanted: Wanted | None) -> Outcome:
         """Reads the body of a 2xx answer, if it is wanted and of a size."""

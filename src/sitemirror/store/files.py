@@ -338,7 +338,7 @@ class Tree:
             names = waiting.pop()
             try:
                 with self._folders.find(names) as place:
-                    files, folders = _contents(place)
+                    files, folders = place.contents()
                     ours = [name for name in files if TEMPORARY.fullmatch(name)]
                     for name in ours:
                         discard(place, name)
@@ -363,16 +363,6 @@ class Tree:
                     os.rmdir(place.at(names[depth - 1]), dir_fd=place.fd)
             except (OSError, OutputError):
                 return
-
-
-def _contents(place: Place) -> tuple[list[str], list[str]]:
-    """The names of the files and of the folders in `place`."""
-    files: list[str] = []
-    folders: list[str] = []
-    with os.scandir(place.handle) as entries:
-        for entry in entries:
-            (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
-    return files, folders
 
 
 def _open_regular(place: Place, names: list[str], flags: int) -> int:

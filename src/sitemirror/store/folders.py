@@ -40,6 +40,15 @@ class Place(NamedTuple):
     def handle(self) -> int | str:
         return self.path if self.fd is None else self.fd
 
+    def contents(self) -> tuple[list[str], list[str]]:
+        """The names of its files and of its folders."""
+        files: list[str] = []
+        folders: list[str] = []
+        with os.scandir(self.handle) as entries:
+            for entry in entries:
+                (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
+        return files, folders
+
     def __enter__(self) -> Place:
         return self
 

@@ -96,6 +96,8 @@ class State:
         try:
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:
+                if db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None:
+                    raise StateUnusable("a database of something else")
                 # Waiting for the disk six times to make empty tables safe: a power cut now costs nothing but them.
                 db.execute("PRAGMA synchronous=OFF")
             db.execute("PRAGMA journal_mode=WAL")
