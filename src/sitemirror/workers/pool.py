@@ -79,10 +79,15 @@ _STANDSTILL: Final = 10.0  # seconds between two ticks that say that everything 
 _GRACE: Final = 2.0
 # A worker lets its parent go first where both want a processor, before it takes half a second to load: many sites begin
 # meanwhile, and a request that goes out late is never made up for.
-_BOOT: Final = (
-    "import os, sys; hasattr(os, 'nice') and os.nice(5); _, loads, *sys.path = sys.argv; __import__(loads); "
-    "from sitemirror.workers.process import main; main()"
-)
+_BOOT: Final = """
+import contextlib, os, sys
+with contextlib.suppress(AttributeError, OSError):  # Windows has no such call, and a sandbox may forbid it.
+    os.nice(5)
+_, loads, *sys.path = sys.argv
+__import__(loads)
+from sitemirror.workers.process import main
+main()
+"""
 _CONVERSION: Final = "sitemirror.convert.page"
 _REWRITING: Final = "sitemirror.convert.localize"
 
