@@ -132,3 +132,20 @@ async def test_what_a_copy_leads_to_for_now_keeps_its_links(site: Site, run: Cra
     for _ in range(2):
         await run(update=True)
         assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/a", "/more", "/notice"]
+
+
+async def test_what_led_to_a_page_that_is_gone_is_asked_when_it_is_linked_again(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """Also by a run that looks at nothing it has."""
+    site.html_page("/", "Home", link("/old", "/later"))
+    site.redirect("/old", "/new")
+    site.html_page("/new", "New", "<p>new</p>")
+    await run()
+    site.html_page("/", "Home", link("/later"))
+    await run(update=True)
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/new", "/old"]
+    site.html_page("/later", "Later", link("/old"))
+    await run()
+    assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/later", "/new"]
+    assert copy.manifest["gone"] == []
