@@ -11,6 +11,7 @@ from sitemirror.publish.report import RunStatus
 from tests.copies import path_of
 from tests.crawl.conftest import Copy, Crawl, link
 from tests.site import Site
+from tests.site.faults import status
 
 
 def _gone(copy: Copy) -> list[str]:
@@ -132,3 +133,41 @@ async def test_what_a_copy_leads_to_for_now_keeps_its_links(site: Site, run: Cra
     for _ in range(2):
         await run(update=True)
         assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/a", "/more", "/notice"]
+
+
+async def test_what_led_to_a_page_that_is_gone_is_asked_when_it_is_linked_again(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """Also by a run that looks at nothing it has."""
+    site.html_page("/", "Home", link("/old", "/later"))
+    site.redirect("/old", "/new")
+    site.html_page("/new", "New", "<p>new</p>")
+    await run()
+    site.html_page("/", "Home", link("/later"))
+    await run(update=True)
+    assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/new", "/old"]
+    site.html_page("/later", "Later", link("/old"))
+    await run()
+    assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/later", "/new"]
+    assert copy.manifest["gone"] == []
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+async def test_what_a_page_leads_to_whose_links_are_lost_is_not_gone(
+    site: Site, run: Crawl, copy: Copy, format: str
+) -> None:
+    """State and index were deleted, and the page fails: nobody can tell what it links to, until it is back."""
+    site.html_page("/", "Home", link("/a"))
+    site.html_page("/a", "A", link("/b"))
+    site.html_page("/b", "B", "<p>b</p>")
+    await run(format=format)
+    (copy.folder / "_state.sqlite3").unlink()
+    (copy.folder / "mirror-index.json").unlink(missing_ok=True)
+    site.fault("/a", status(500))
+    for _ in range(2):
+        await run(format=format, update=True, max_retries=0)
+        assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/a", "/b"]
+    site.heal("/a")
+    site.html_page("/a", "A", "<p>a</p>", etag='"2"')
+    await run(format=format, update=True)
+    assert _gone(copy) == ["/b"]

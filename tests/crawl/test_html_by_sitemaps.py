@@ -103,3 +103,52 @@ async def test_what_a_page_that_comes_back_needs_is_asked_for(
     report = await mirror(site.url, output=out, rate_limit=0, format=format, update=update)
     assert (report.status, report.successful, copy.manifest["gone"]) == ("ok", 3, [])
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("format", ["html", "both"])
+async def test_what_a_copy_leads_to_for_now_keeps_what_it_needs(site: Site, out: Path, format: str) -> None:
+    """The copy stays, and so does the page that its site shows instead, with its picture, as long as it does so."""
+    for path in ("/a", "/b"):
+        site.html_page(path, path, f"<p>{path}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b"])
+    site.redirect("/there", "/notice")
+    site.html_page("/notice", "Notice", '<p>n <img src="/i.png"></p>', etag='"1"')
+    site.page("/i.png", b"\x89PNG", type="image/png")
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    await mirror(site.url, output=out, rate_limit=0, format=format)
+    site.redirect("/b", "/there", 302)
+    for listed in (["/a", "/b"], ["/a", "/b"], ["/a"], ["/a", "/b"]):
+        site.sitemap(urls=listed)
+        await mirror(site.url, output=out, rate_limit=0, format=format, update=True)
+        there = ["/a", "/b", "/i.png", "/notice"] if "/b" in listed else ["/a"]
+        assert sorted(path_of(row["url"]) for row in copy.manifest["pages"]) == there
+        assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("name", ["/i.png", "/moved.png", "/moved-twice.png"])
+@pytest.mark.parametrize("update", [False, True])
+async def test_a_picture_that_was_gone_comes_back_as_it_is_now(
+    site: Site, out: Path, name: str, *, update: bool
+) -> None:
+    """Its turn has passed when the page is read that needs it again, by whatever name; a page that is new needs it."""
+    needs = f'<p><img src="{name}"></p>'
+    site.redirect("/moved-twice.png", "/moved.png")
+    site.redirect("/moved.png", "/i.png")
+    site.page("/i.png", b"\x89PNG 1", type="image/png", etag='"1"')
+    site.page("/last.png", b"\x89PNG", type="image/png")
+    site.html_page("/a", "A", needs, etag='"1"')
+    site.html_page("/b", "B", '<p><img src="/last.png"></p>', etag='"1"')
+    site.sitemap(urls=["/a", "/b"])
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    await mirror(site.url, output=out, rate_limit=0, format="html")
+    site.html_page("/a", "A", "<p>a</p>", etag='"2"')
+    await mirror(site.url, output=out, rate_limit=0, format="html", update=True)
+    assert "/i.png" in [path_of(row["url"]) for row in copy.manifest["gone"]]
+    site.page("/i.png", b"\x89PNG 2", type="image/png", etag='"2"')
+    site.html_page("/a" if update else "/new", "New", needs, etag='"3"')
+    site.sitemap(urls=["/a", "/b"] if update else ["/a", "/b", "/new"])
+    report = await mirror(site.url, output=out, rate_limit=0, format="html", update=update)
+    assert (report.status, copy.manifest["gone"]) == ("ok", [])
+    if update:
+        assert (copy.folder / "i.png").read_bytes() == b"\x89PNG 2"
+    assert verify(copy.folder).status is RunStatus.OK

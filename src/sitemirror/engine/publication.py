@@ -78,7 +78,7 @@ async def publish(
         await localize(tree, Localities(space.state), session.pool, session.watch)
     if complete:  # Before that, a page yet to come could change the outcome.
         renews = session.settings.renews
-        if renews if plan.follows_links else not listing.unsound_sitemaps:
+        if renews and not survey.has_unknown_links() if plan.follows_links else not listing.unsound_sitemaps:
             if plan.follows_links:
                 drop_unreached(space.state, run)
             elif renews and plan.html:

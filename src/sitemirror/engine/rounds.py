@@ -106,6 +106,8 @@ class Rounds:
                 await self._levels(clerk)
             else:
                 await self._round(self._due(), clerk, retries_left=self._retries)
+                if self._settings.renews and self._plan.html:
+                    await self._round(Selection.back(self._run), clerk, retries_left=self._retries)
                 if self._visitor.to_compare:
                     await self._round(Selection.unread(), clerk, retries_left=self._retries)
             left = self._ledger.count(Selection.queued())

@@ -34,9 +34,17 @@ class Undecided(NamedTuple):
     kind: int
 
 
+_LEADS_TO_GONE: Final = f"""
+status = {Row.REDIRECT} AND EXISTS (
+  WITH RECURSIVE way (id) AS (
+    SELECT url.leads_to
+    UNION SELECT next.leads_to FROM way CROSS JOIN url AS next USING (id) WHERE next.leads_to IS NOT NULL)
+  SELECT 1 FROM way CROSS JOIN url AS next USING (id) WHERE next.status = {Row.GONE})
+"""
+
 # A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed. A page that was
 # saved without a crawl, or whose state was lost, is visited again by a crawl: nobody has read its links. What has left
-# the sitemaps is gone for a run by sitemaps, whoever links to it.
+# the sitemaps is gone for a run by sitemaps, whoever links to it. What led to a page that is gone is asked again.
 _MEET = f"""
 INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, at)
 VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
@@ -50,6 +58,7 @@ ON CONFLICT (key) DO UPDATE SET
     WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id)
       THEN CASE WHEN excluded.status = {Row.QUEUED} OR ? THEN {Row.SAVED} ELSE status END
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
+    WHEN excluded.status = {Row.QUEUED} AND {_LEADS_TO_GONE} THEN {Row.QUEUED}
     ELSE status END,
   seen = CASE
     WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {UNREAD}

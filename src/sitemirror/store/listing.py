@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.store.intake import Intake, Listed
-from sitemirror.store.reach import let_go
+from sitemirror.store.reach import let_go, note_for_now
 from sitemirror.store.schema import ASSET, Row
 from sitemirror.store.state import RunInfo, State
 
@@ -28,6 +28,8 @@ WITH RECURSIVE kept (id, linked) AS (
   WHERE url.sitemap = 0 OR (url.kind = {ASSET} AND url.run != :run)
   UNION
   SELECT url.leads_to, 0 FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
+  UNION
+  SELECT dst, 0 FROM kept JOIN temp.for_now ON src = kept.id
 )
 """
 
@@ -257,6 +259,7 @@ class Listing:
         A page that has not changed is not read, so its links are those of the last time.
         """
         with self._state.transaction() as db:
+            note_for_now(db)
             db.execute(
                 f"""
                 {_KEPT.format(roots="1")}
@@ -274,6 +277,7 @@ class Listing:
     def drop_unlinked(self) -> None:
         """Of what was kept for the links of the last time, no page may have one any more, now that all are read."""
         with self._state.transaction() as db:
+            note_for_now(db)
             db.execute(
                 f"""
                 {_KEPT.format(roots="sitemap != 0")}

@@ -17,22 +17,27 @@ _NAMED: Final = "(url.run != 0 AND (url.run = :run OR url.source != :source))"
 
 _LEAD_ON: Final = "UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id) WHERE url.leads_to IS NOT NULL"
 
-_LED_TO: Final = f"""
-INSERT INTO temp.led_to
-WITH RECURSIVE way (id) AS (SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND {_NAMED} {_LEAD_ON})
-SELECT id FROM way
-"""
-
 # A copy that stays, as the site has not given up its page, tells itself why. Where it leads counts only as a page.
 _COPIES: Final = f"""
-SELECT page.error FROM page JOIN url USING (id)
+SELECT DISTINCT page.error FROM page CROSS JOIN url USING (id)
 WHERE page.error IS NOT NULL AND page.error LIKE '{FOR_NOW}%' AND url.status = {Row.SAVED}
-  AND ({_NAMED} OR url.id IN temp.led_to)
 """
-_LED_TO_FOR_NOW: Final = f"""
-INSERT OR IGNORE INTO temp.led_to
+_END: Final = f"""
+INSERT OR IGNORE INTO temp.end_for_now
 WITH RECURSIVE way (id) AS (SELECT id FROM url WHERE key = ? {_LEAD_ON})
-SELECT id FROM way CROSS JOIN url USING (id) WHERE url.status = {Row.SAVED}
+SELECT ?, id FROM way CROSS JOIN url USING (id) CROSS JOIN page USING (id)
+WHERE url.status IN ({Row.SAVED}, {Row.GONE})
+"""
+
+_LED_TO: Final = f"""
+INSERT INTO temp.led_to
+WITH RECURSIVE way (id) AS (
+  SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND {_NAMED}
+  UNION SELECT dst FROM temp.for_now CROSS JOIN url ON url.id = src WHERE {_NAMED}
+  {_LEAD_ON}
+  UNION SELECT dst FROM way CROSS JOIN temp.for_now ON src = way.id
+)
+SELECT id FROM way
 """
 
 # Other names of a page stay its names, or are gone with it.
@@ -55,39 +60,38 @@ _UNLISTED: Final = f"UPDATE url SET run = 0, lastmod = NULL WHERE run != 0 AND s
 
 
 # What the start page links to or leads to, over any number of steps, by way of what is there.
-_REACH: Final = f"""
-INSERT OR IGNORE INTO temp.reached
+_UNREACHED: Final = f"""
 WITH RECURSIVE way (id) AS (
-  SELECT id FROM url WHERE key = ?
+  SELECT id FROM url WHERE key = :start
   UNION SELECT edge.dst FROM way CROSS JOIN url USING (id) CROSS JOIN edge ON edge.src = way.id
-  WHERE url.status IN ({Row.SAVED}, {Row.TWIN}) AND edge.dst NOT IN temp.reached
-  UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id)
-  WHERE url.leads_to IS NOT NULL AND url.leads_to NOT IN temp.reached
+  WHERE url.status IN ({Row.SAVED}, {Row.TWIN})
+  {_LEAD_ON}
+  UNION SELECT dst FROM way CROSS JOIN temp.for_now ON src = way.id
 )
-SELECT id FROM way
-"""
-_COPIES_REACHED: Final = f"""
-SELECT page.error FROM page CROSS JOIN url USING (id)
-WHERE page.error LIKE '{FOR_NOW}%' AND url.status = {Row.SAVED} AND url.id IN temp.reached
+UPDATE url SET run = -1 WHERE run = :run AND id NOT IN (SELECT id FROM way)
 """
 
 
 def drop_unreached(state: State, run: RunInfo) -> None:
     """Lets go of what a crawl has met only on pages that turned out to be gone when their turn had passed."""
     with state.transaction() as db:
-        db.execute("CREATE TEMP TABLE IF NOT EXISTS reached (id INTEGER PRIMARY KEY)")
-        db.execute("DELETE FROM temp.reached")
-        done, found = set[str](), {run.source_url}
-        while found:
-            db.executemany(_REACH, ((urls.key(url),) for url in found))
-            done |= found
-            found = {_for_now(error) for (error,) in db.execute(_COPIES_REACHED)} - done
-        db.execute("UPDATE url SET run = -1 WHERE run = ? AND id NOT IN temp.reached", (run.number,))
+        note_for_now(db)
+        db.execute(_UNREACHED, {"start": urls.key(run.source_url), "run": run.number})
 
 
-def _for_now(error: str) -> str:
-    """Where a copy leads that stays."""
-    return error.removeprefix(FOR_NOW).partition("; ")[0]
+def note_for_now(db: sqlite3.Connection) -> None:
+    """Fills `temp.for_now`: which copies stay, and to which pages they lead meanwhile. It is told in words only."""
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS end_for_now (error TEXT PRIMARY KEY, id INTEGER NOT NULL)")
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS for_now (src INTEGER PRIMARY KEY, dst INTEGER NOT NULL)")
+    db.execute("DELETE FROM temp.end_for_now")
+    db.execute("DELETE FROM temp.for_now")
+    # Once each: all of a site may lead to where it says that it will be back.
+    found = ((urls.key(error.removeprefix(FOR_NOW).partition("; ")[0]), error) for (error,) in db.execute(_COPIES))
+    db.executemany(_END, found)
+    db.execute(
+        "INSERT INTO temp.for_now SELECT page.id, temp.end_for_now.id FROM page CROSS JOIN url USING (id)"
+        f" CROSS JOIN temp.end_for_now USING (error) WHERE page.error IS NOT NULL AND url.status = {Row.SAVED}"
+    )
 
 
 def let_go(state: State, run: RunInfo, at: str) -> int:
@@ -96,20 +100,10 @@ def let_go(state: State, run: RunInfo, at: str) -> int:
     if state.db.execute(_ANY_UNNAMED, values).fetchone() is None:
         return 0
     with state.transaction() as db:
+        note_for_now(db)
         db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
         db.execute("DELETE FROM temp.led_to")
         db.execute(_LED_TO, values)
-        while _lead_on_for_now(db, values):
-            pass
         gone = db.execute(_GONE, values).rowcount
         db.execute(_UNLISTED, values)
     return gone
-
-
-def _lead_on_for_now(db: sqlite3.Connection, values: dict[str, object]) -> int:
-    """Adds where copies lead that are there themselves; says how many are new, since one of them may lead on."""
-    before = db.total_changes
-    # Once each: all of a site may lead to where it says that it will be back.
-    found = {_for_now(error) for (error,) in db.execute(_COPIES, values)}
-    db.executemany(_LED_TO_FOR_NOW, ((urls.key(url),) for url in found))
-    return db.total_changes - before

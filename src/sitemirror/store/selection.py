@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from sitemirror.model import TOO_LARGE
-from sitemirror.store.schema import UNREAD, Row
+from sitemirror.store.schema import ASSET, UNREAD, Row
 from sitemirror.store.state import RunInfo
 
 _SETTLED: Final = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
@@ -79,6 +79,14 @@ class Selection(NamedTuple):
         return cls(
             f"url.status IN ({Row.QUEUED}, {Row.FAILED})"
             f" OR (url.seen < ? AND url.status IN ({_SETTLED}) AND (url.run = ? OR (url.run = 0 AND ({led_to}))))",
+            (run.number, run.number),
+        )
+
+    @classmethod
+    def back(cls, run: RunInfo) -> Selection:
+        """Files that were gone, and that a page needs again which this run read when their turn had passed."""
+        return cls(
+            f"url.status = {Row.SAVED} AND url.kind = {ASSET} AND url.run = ? AND url.seen < ?",
             (run.number, run.number),
         )
 

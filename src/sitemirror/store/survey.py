@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import ASSET, FOR_NOW, LOOP, UNREAD, UNTOLD_ONCE_GONE, Row, in_order
+from sitemirror.store.schema import ASSET, FOR_NOW, LOOP, PAGE, UNREAD, UNTOLD_ONCE_GONE, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -142,6 +142,16 @@ class Survey:
     def unread(self) -> int:
         """Saved pages whose links a crawl has yet to read."""
         return self.one(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND seen = {UNREAD}")
+
+    def has_unknown_links(self) -> bool:
+        """Whether a page was restored without its links and could not be had since: nobody knows where it leads."""
+        return bool(
+            self.one(f"""
+            SELECT EXISTS (SELECT 1 FROM page CROSS JOIN url USING (id)
+              WHERE page.error IS NOT NULL AND page.body IS NULL AND url.status = {Row.SAVED} AND url.kind = {PAGE}
+                AND NOT EXISTS (SELECT 1 FROM edge WHERE edge.src = url.id))
+            """)
+        )
 
     def pages(self) -> Iterator[dict[str, Any]]:
         """Pages on disk, by URL, each with its other names."""
