@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
 from typing import Final
+
+from sitemirror.references import unescape
 
 _MARK: Final = "<?xml-stylesheet"
 _HREF: Final = re.compile(

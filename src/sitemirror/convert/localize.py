@@ -26,6 +26,7 @@ from sitemirror.convert.localize_css import css_edits, rewrite_style
 from sitemirror.convert.rewriting import Localizer, Relinker
 from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
 from sitemirror.convert.tags import Attribute, Tag, read_tag
+from sitemirror.references import unescape
 from sitemirror.srcset import LAZY_SOURCES, LAZY_SRCSETS
 from sitemirror.xml_styles import style_sheet_spots
 
@@ -196,7 +197,7 @@ class _Page:
 
     def rewrite_style_sheet(self, start: int, end: int) -> None:
         """Rewrites what an instruction to load a sheet names."""
-        text = entities.unescape(self._coding.decode(self._text[start:end]))
+        text = unescape(self._coding.decode(self._text[start:end]))
         new = rewrite_loaded(text, PLAIN, self._links.link)
         if new is not None and new != text:
             self.edits.add((start, end, _in_ascii(entities.escape(new))))
@@ -247,7 +248,7 @@ class _Page:
         text = self._text[tag.end : end]
         if element.namespace is not Namespace.HTML and "&" in text and "<" not in text:
             # In SVG, unlike in HTML, references are resolved here.
-            says = entities.unescape(self._coding.decode(text))
+            says = unescape(self._coding.decode(text))
             new = rewrite_style(says, PLAIN, self._link)
             if new is not None:
                 written = _in_ascii(entities.escape(new, quote=False))
