@@ -129,8 +129,8 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     for element in tree.select(_CANDIDATES):
         position = element.position
         if element.tag in _ROOTS:
-            for found in _ROOTS[element.tag].finditer(text):
-                page.rewrite(element, found.start())
+            for start in _starts_of_root(text, element.tag):
+                page.rewrite(element, start)
         elif position is not None:  # The parser makes some elements without a tag.
             plain = _PLAIN.match(text, position[1])
             if plain is None:
@@ -138,6 +138,15 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
             else:
                 page.rewrite_plain(plain)
     return page.edits
+
+
+def _starts_of_root(text: str, tag: str) -> list[int]:
+    """Where the tags are that give the page's `html` or `body` attributes."""
+    found = [match.start() for match in _ROOTS[tag].finditer(text)]
+    if len(found) > 1:  # Some may be text: in a script, a comment or the page of a srcdoc.
+        starts = {token.col for token in turbohtml.tokenize(parsable(text)) if token.tag == tag}
+        found = [start for start in found if start in starts]
+    return found
 
 
 def _tag(text: str, element: Element) -> Tag | None:
