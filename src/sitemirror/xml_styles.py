@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
 from typing import Final
+
+from sitemirror.references import unescape
 
 _MARK: Final = "<?xml-stylesheet"
 _HREF: Final = re.compile(
     rf"{re.escape(_MARK)}(?:\s++(?!href\b)[\w-]++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+"
     r"\s++href\s*+=\s*+(?:\"([^\"<]*+)\"|'([^'<]*+)')"
 )
+_UP_TO_ELEMENT: Final = re.compile(r"(?:[^<]++|<!--(?:.*?-->|.*)|<[!?])*+", re.DOTALL)
 
 
 def style_sheets(document: bytes) -> Iterator[str]:
@@ -25,5 +27,6 @@ def style_sheets(document: bytes) -> Iterator[str]:
 def style_sheet_spots(text: str) -> Iterator[tuple[int, int]]:
     """Where their addresses stand, with XML's references in them."""
     if _MARK in text:
-        for found in _HREF.finditer(text):
+        before = _UP_TO_ELEMENT.match(text)
+        for found in _HREF.finditer(text, 0, before.end() if before else 0):
             yield found.span(found.lastindex or 1)

@@ -345,3 +345,25 @@ def test_a_comment_that_ends_a_list_too_many_does_not_end_javadocs_page() -> Non
         '<div class="block">Rests.</div></section></li></ul></main><footer>Copyright</footer></div>'
     )
     assert markdown(html, content="auto") == "# Class Oar\n\n### row\n\nRows:\n\nhard.\n\n### rest\n\nRests.\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "box"),
+    [
+        ('<link rel="stylesheet" href="/themes/heveaboard/style.css">', ""),
+        ("", '<div class="navigate"><a class="nav" href="/a">Boats</a></div>'),
+    ],
+)
+def test_sites_that_use_the_same_words_are_judged_as_any_other(head: str, box: str) -> None:
+    """A maker of rubber or a menu of that name is no manual, whose whole page would be content."""
+    text = (
+        "<p>The oars are made of ash or spruce, which are light and strong enough for the sea, and last for years.</p>"
+    )
+    menu = "".join(f'<li><a href="/{number}">Boat {number}</a></li>' for number in range(12))
+    html = (
+        f"<head><title>Oars</title>{head}</head><body>{box}<div class=menu><ul>{menu}</ul></div><div class=post>"
+        f"<h1>Oars</h1>{text * 12}</div><div class=foot><p>Copyright 2024</p></div>"
+    )
+    found = markdown(html, url="https://example.com/blog/oars", content="auto")
+    assert "The oars" in found
+    assert "Boat 3" not in found

@@ -298,3 +298,29 @@ def test_relinking_sees_links_as_they_stand() -> None:
         '<script src="../s.js"></script><style>a{b:url(../a_1f.html)}</style><form action="../a.html">'
     )
     assert set(seen) == {"../a.html", "../b.html?q&r", "c.png", "https://cdn.example/s.js"}
+
+
+@pytest.mark.parametrize(
+    ("text", "copy"),
+    [
+        (
+            "<iframe srcdoc=\"<body background='/b.png'><img src='/c.png'>\"></iframe>",
+            "<iframe srcdoc=\"<body background='../m/b.png'><img src='../m/c.png'>\"></iframe>",
+        ),
+        (
+            '<a href="/c?<body background=/b.png>">x</a>',
+            '<a href="../m/c?%3Cbody%20background=/b.png%3E">x</a>',
+        ),
+        (
+            "<script>write('<body background=\"/b.png\">')</script><!-- <body style='background: url(/b.png)'> -->",
+            "<script>write('<body background=\"/b.png\">')</script><!-- <body style='background: url(/b.png)'> -->",
+        ),
+        (
+            "<script>write('<?xml-stylesheet href=\"/b.xsl\"?>')</script>",
+            "<script>write('<?xml-stylesheet href=\"/b.xsl\"?>')</script>",
+        ),
+    ],
+)
+def test_a_tag_that_is_only_spoken_of_is_none(text: str, copy: str) -> None:
+    """What looks like the page's body or its sheets, in a value, a script or a comment, is changed as what it is."""
+    assert localized(f'<body background="/a.png">{text}') == f'<body background="../m/a.png">{copy}'

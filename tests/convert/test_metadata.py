@@ -291,3 +291,12 @@ def test_a_trail_counts_where_it_is_shown_and_near_the_top(menus: int) -> None:
         f"<template>{trail.format('Other')}</template>{'<ul><li>x</li></ul>' * menus}{trail.format('Guide')}<h1>T</h1>"
     )
     assert page(html).metadata == ({"breadcrumbs": ["Guide"]} if menus < 40 else {})
+
+
+def test_a_thousand_authors_are_cut_short() -> None:
+    """As long a line as any other of the metadata."""
+    head = "".join(f'<meta name="citation_author" content="Author {number}">' for number in range(1_000))
+    author = page(f"<head>{head}</head><p>x").metadata["author"]
+    assert isinstance(author, str)
+    assert author.startswith("Author 0, Author 1, ")
+    assert len(author) <= 2_000

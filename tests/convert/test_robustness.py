@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from bench.quality.robust import MONSTERS
 from sitemirror.convert import convert_html, convert_text
+from sitemirror.convert.localize import localize_html
 from sitemirror.settings import Content
+from sitemirror.xml_styles import style_sheets
 from tests.convert.pages import URL, markdown
 from tests.convert.trees import to_html
 
@@ -35,6 +37,23 @@ def test_scraps_are_pages(html: str) -> None:
         for source in (html, html.encode()):
             text = convert_html(source, url=URL, content=content).markdown
             assert text == "" or (text.endswith("\n") and not text.endswith("\n\n"))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<meta name="description" content="A mark&amp;{}"><p>text',
+        '<meta name="author" content="Ann&amp;{}"><p>text',
+        '<script type="application/ld+json">{{"headline": "A&{}", "datePublished": "2020-01-01"}}</script><p>text',
+        '<?xml-stylesheet href="a&{}"?><svg><style>a {{background: url("&{}")}}</style></svg>text',
+    ],
+)
+def test_numbers_without_end_mean_nothing(html: str) -> None:
+    """A reference to a character whose number nobody could count to is no character, and harms no page."""
+    page = html.format(*[f"#{'1' * 5_000};"] * 2)
+    assert "text" in convert_html(page, url=URL).markdown
+    assert localize_html(page.encode(), url=URL, charset=None, target=str).endswith(b"text")
+    assert len(list(style_sheets(page.encode()))) == page.count("xml-stylesheet")
 
 
 def test_bare_text_is_a_page() -> None:

@@ -46,6 +46,10 @@ def test_elements_side_by_side_are_words_of_their_own(html: str, text: str, cont
          "[the case stud](https://example.com/b)[ies of it](https://example.com/b)"),
         ('日本<a href="/b">日本語</a><a href="/c">文法</a>', "日本[日本語](https://example.com/b)[文法](https://example.com/c)"),
         ("<code><span>the List</span><span>Of Names</span></code>", "`the ListOf Names`"),
+        ("</p><pre><span>return err.</span><span>Error() or x</span></pre>", "```\nreturn err.Error() or x\n```"),
+        ("</p><pre><div><a href=/b>foo</a><a href=/c>Bar</a></div></pre>", "```\nfooBar\n```"),
+        ("The <i>i</i><span>Phone of it</span>, a <i>x</i><span>2 or so</span>", "The *i*Phone of it, a *x*2 or so"),
+        ("<span>drawn in 3</span><span>D for</span> $<b>5</b><span>M a year</span>", "drawn in 3D for $**5**M a year"),
     ],
 )  # fmt: skip
 def test_a_word_in_several_elements_stays_one(html: str, text: str) -> None:

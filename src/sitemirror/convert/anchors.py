@@ -32,7 +32,6 @@ _HEADINGS: Final = frozenset(HEADINGS)
 _HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"
 _SHOWN: Final = frozenset(("img", "hr"))  # something to see, without any text
 _NAMED: Final = "[id], a[name]"
-_STOPS: Final = " | ".join(f"descendant-or-self::{kind}" for kind in ("comment()", *sorted(_HEADINGS)))
 
 # How a heading is found again in the Markdown: by its number, between noncharacters, at its end.
 _MARK: Final = "\ufdd5"
@@ -178,7 +177,7 @@ def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dic
     slugs = Slugs()
     found: dict[Element, str] = {}
     for text in _said(markdown, headings):
-        slug = slugs.slug(_NUMBER.sub("", text).strip(" \t"))  # A blank may have stood before the number alone.
+        slug = slugs.slug(_NUMBER.sub("", text))
         if slug:
             found.update((headings[int(number)], slug) for number in _NUMBER.findall(text))
     return found
@@ -201,9 +200,10 @@ def _places(
 ) -> dict[str, str]:
     stops: list[Element | int] = []
     for element in elements:
-        for node in element.xpath_iter(_STOPS):
+        for node in (element, *element.descendants):
             if isinstance(node, Element):
-                stops.append(node)
+                if node.tag in _HEADINGS:
+                    stops.append(node)
             elif isinstance(node, Comment) and (number := _pinned(node, pins)) is not None:
                 stops.append(number)
     ahead: dict[int, str] = {}

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from html import unescape
 from typing import Final
 
 import orjson
 
 from sitemirror.convert.one_line import one_line
+from sitemirror.references import unescape
 
 _TIME: Final = r"[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
 # The zone may stand apart, as Ruby and Go write it. What was never set begins with the first day of all.
@@ -132,7 +132,7 @@ def names_of(names: Iterable[str]) -> str | None:
     found = [name.strip(" ,") for name in plain if name and "://" not in name and name not in _NOBODY]
     found = list(dict.fromkeys(filter(None, found)))
     # "Roy, Aniruddha" is one.
-    return ("; " if len(found) > 1 and any("," in name for name in found) else ", ").join(found) or None
+    return one_line(("; " if len(found) > 1 and any("," in name for name in found) else ", ").join(found))
 
 
 def _author_name(value: object, named: Mapping[object, Mapping[str, object]]) -> str | None:

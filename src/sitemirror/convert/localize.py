@@ -26,6 +26,7 @@ from sitemirror.convert.localize_css import css_edits, rewrite_style
 from sitemirror.convert.rewriting import Localizer, Relinker
 from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
 from sitemirror.convert.tags import Attribute, Tag, read_tag
+from sitemirror.references import unescape
 from sitemirror.srcset import LAZY_SOURCES, LAZY_SRCSETS
 from sitemirror.xml_styles import style_sheet_spots
 
@@ -128,8 +129,8 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     for element in tree.select(_CANDIDATES):
         position = element.position
         if element.tag in _ROOTS:
-            for found in _ROOTS[element.tag].finditer(text):
-                page.rewrite(element, found.start())
+            for start in _starts_of_root(text, element.tag):
+                page.rewrite(element, start)
         elif position is not None:  # The parser makes some elements without a tag.
             plain = _PLAIN.match(text, position[1])
             if plain is None:
@@ -137,6 +138,15 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
             else:
                 page.rewrite_plain(plain)
     return page.edits
+
+
+def _starts_of_root(text: str, tag: str) -> list[int]:
+    """Where the tags are that give the page's `html` or `body` attributes."""
+    found = [match.start() for match in _ROOTS[tag].finditer(text)]
+    if len(found) > 1:  # Some may be text: in a script, a comment or the page of a srcdoc.
+        starts = {token.col for token in turbohtml.tokenize(parsable(text)) if token.tag == tag}
+        found = [start for start in found if start in starts]
+    return found
 
 
 def _tag(text: str, element: Element) -> Tag | None:
@@ -196,7 +206,7 @@ class _Page:
 
     def rewrite_style_sheet(self, start: int, end: int) -> None:
         """Rewrites what an instruction to load a sheet names."""
-        text = entities.unescape(self._coding.decode(self._text[start:end]))
+        text = unescape(self._coding.decode(self._text[start:end]))
         new = rewrite_loaded(text, PLAIN, self._links.link)
         if new is not None and new != text:
             self.edits.add((start, end, _in_ascii(entities.escape(new))))
@@ -247,7 +257,7 @@ class _Page:
         text = self._text[tag.end : end]
         if element.namespace is not Namespace.HTML and "&" in text and "<" not in text:
             # In SVG, unlike in HTML, references are resolved here.
-            says = entities.unescape(self._coding.decode(text))
+            says = unescape(self._coding.decode(text))
             new = rewrite_style(says, PLAIN, self._link)
             if new is not None:
                 written = _in_ascii(entities.escape(new, quote=False))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from html import unescape
 from typing import Final
 
 import turbohtml
@@ -20,6 +19,7 @@ from sitemirror.convert.generators import Generator
 from sitemirror.convert.linked_data import LinkedData, date_of, names_of, read_linked_data
 from sitemirror.convert.links import Resolver
 from sitemirror.convert.one_line import one_line
+from sitemirror.references import unescape
 
 _DESCRIPTION: Final = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
 _TITLE: Final = ("og:title", "twitter:title", "dc.title", "dcterms.title")

@@ -16,6 +16,7 @@ _PARTS: Final = frozenset(
 )
 _UNSEEN: Final = frozenset(("svg", "script", "style", "template"))
 _ENDS: Final = ".!?:)%"  # of a sentence, a remark or an amount
+_CODE: Final = "pre, code, tt, samp, kbd"
 _DEEPEST: Final = 20
 
 
@@ -27,7 +28,7 @@ def set_words_apart(nodes: Iterable[Node], depth: int = 0) -> None:
         beside = node.next_sibling
         while beside is not None and (type(beside) is Comment or (type(beside) is Element and beside.tag in _UNSEEN)):
             beside = beside.next_sibling
-        if type(beside) is Element and beside.tag in _PARTS and _are_two(node, beside):
+        if type(beside) is Element and beside.tag in _PARTS and _are_two(node, beside) and node.closest(_CODE) is None:
             node.insert_after(Text(" "))
         if depth < _DEEPEST:
             set_words_apart(list(node), depth + 1)
@@ -42,6 +43,11 @@ def _are_two(one: Element, other: Element) -> bool:
         return _has_case(last) and _has_case(first)  # Two links are two things; but some scripts have no blanks.
     # "You" and "Tube" may be the halves of a name in two colours.
     if len(before.split(None, 1)) + len(after.split(None, 1)) < 3:
+        return False
+    # One letter is part of what is beside it: "iPhone", "x2", "3D", "$5M".
+    if last.islower() and (len(before) == 1 or before[-2].isspace()):
+        return False
+    if last.isdigit() and (len(after) == 1 or after[1].isspace()):
         return False
     if first.isupper():
         return last.islower() or last.isdigit() or last in _ENDS
