@@ -5,6 +5,7 @@ Written in small batches by `Ledger`, read for publishing by `Survey`; this modu
 
 from __future__ import annotations
 
+import atexit
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -73,6 +74,7 @@ def _empty() -> sqlite3.Connection:
     """A state with nothing in it. A copy of it takes less than half of what making the tables takes."""
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;")
+    atexit.register(db.close)
     return db
 
 
