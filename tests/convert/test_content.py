@@ -248,22 +248,3 @@ def test_main_leaves_out_what_surrounds_an_unmarked_article() -> None:
     text = markdown(blog_page(), content="main")
     for part in ("Topic 3", "Other story 2", "Related posts", "newsletter"):
         assert part not in text
-
-
-def test_headings_go_with_all_that_they_head() -> None:
-    """Where a form or teasers are cut, so is what they are called, in the main part too; an empty section stays."""
-    text = "".join(
-        f"<p>The oars of boat {number} are made of ash or spruce, which are light and strong enough for the sea, and "
-        "last for many years if they are kept dry.</p>"
-        for number in range(10)
-    )
-    html = (
-        f"<title>Oars | Boats</title><main><article><h1>Oars</h1><h2>Wood</h2>{text}<h2>Care</h2>{text}</article>"
-        '<div class="newsletter"><h3>Subscribe to our newsletter</h3><form><label>Email</label><p>Sign up</p>'
-        '<p>We care about your privacy.</p></form></div><div class="related-posts"><h4>You might also like</h4>'
-        '<div class="related-post"><a href="/a">Ten ropes</a></div><div class="related-post"><a href="/b">Nine sails'
-        "</a></div></div><section><h5>To be written</h5></section></main><footer><p>Copyright 2024</p></footer>"
-    )
-    found = markdown(html, url="https://example.com/blog/oars", content="auto")
-    headings = [part for part in found.splitlines() if part.startswith("#")]
-    assert headings == ["# Oars", "## Wood", "## Care", "##### To be written"]

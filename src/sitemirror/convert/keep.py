@@ -120,7 +120,7 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
 
     Code is content wherever it stands, a table is kept whole or not at all, a caption with its table or code, and a
     heading with anything of what it is the heading of, and with headings of its rank beside it unless it heads links
-    alone; in the part that the page marks as its main one, tables always are, and headings whose text is not all cut.
+    alone; in the part that the page marks as its main one, tables and headings always are.
     """
     tags, owners, parents = reading.tags, reading.owners, reading.parents
     cells = [place for place, tag in enumerate(tags) if tag == "th"] if "th" in tags else []
@@ -136,14 +136,7 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
         if tag == "pre":
             kept[block] = True
         elif tag in _HEADINGS:
-            end = _below(reading, block)
-            # What is cut takes its heading along, unless that is a title or stands right below one.
-            is_title = tag == "h1" or (block > 0 and tags[owners[block - 1]] == "h1")
-            if (
-                kept[block]
-                or any(kept[block + 1 : end])
-                or ((is_title or end == block + 1) and _is_main_heading(reading, block))
-            ):
+            if kept[block] or any(kept[block + 1 : _below(reading, block)]) or _is_main_heading(reading, block):
                 kept[block] = True
                 ranks.add((parents[place], tag))
             else:
