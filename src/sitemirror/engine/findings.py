@@ -59,7 +59,10 @@ class Findings:
             return _HINTS[ProblemKind.UNFINISHED]
         if {ProblemKind.MISSING, ProblemKind.CHANGED} <= self.kinds and ProblemKind.UNFINISHED not in self.kinds:
             return f"{_THE_COMMAND}, with --re-download-all, fetches missing pages again and writes changed files anew"
-        return next((hint for kind, hint in _HINTS.items() if kind in self.kinds), _OTHERWISE if self.kinds else None)
+        kinds = self.kinds
+        if kinds - _HINTS.keys():  # A file that wrong books do not name may be a page.
+            kinds = kinds - {ProblemKind.ORPHAN}
+        return next((hint for kind, hint in _HINTS.items() if kind in kinds), _OTHERWISE if kinds else None)
 
     def warn(self, message: str) -> None:
         """Something to know that is not wrong."""
