@@ -75,6 +75,8 @@ class Rounds:
         self._notes = notes
         self._reserved = 0  # pages in flight that may each turn out to be new
         self._freed = asyncio.Event()
+        self._visits = 0  # under way
+        self._news = asyncio.Event()  # of those: one has found something, or none is left
         self._ended = False
         self._put_off: dict[int, tuple[Known, Failed]] = {}  # failures that are tried again after the main round
 
@@ -188,21 +190,45 @@ class Rounds:
             while await self._admitted():
                 try:
                     known = await self._next(queue, turn)
-                    if known is None or self._ended or self._session.stop.is_set():
+                    if self._ended or self._session.stop.is_set():
                         return
-                    result = await self._visit(known, turn)
+                    result = await self._under_way(known, queue, turn) if known else Result()
                 finally:
                     self._reserved -= 1
                     self._freed.set()
-                if result.found:
-                    queue.grew()
-                if self._judge(known, result, will_retry=will_retry):
+                if known is None:
+                    turn.give_back()
+                    if not await self._more_may_come():
+                        return
+                elif self._judge(known, result, will_retry=will_retry):
                     self._count(known, result)
         except Exception:
             self._ended = True  # No other slot begins anything more.
             raise
         finally:
             turn.give_back()
+
+    async def _under_way(self, known: Known, queue: Queue, turn: Turn) -> Result:
+        """A visit. Slots that found nothing to do are told when there may be something, or will not be."""
+        self._visits += 1
+        try:
+            result = await self._visit(known, turn)
+            if result.found:
+                queue.grew()
+                self._news.set()
+            return result
+        finally:
+            self._visits -= 1
+            if not self._visits:
+                self._news.set()
+
+    async def _more_may_come(self) -> bool:
+        """Waits for a visit that leads on to more, as a page to its pictures. False if none is under way."""
+        if not self._visits:
+            return False
+        self._news.clear()
+        await self._news.wait()
+        return True
 
     async def _next(self, queue: Queue, turn: Turn) -> Known | None:
         """What to visit next, with a turn for it. None is held while several hosts all have to wait."""
