@@ -1,7 +1,8 @@
 """Trains the model that judges blocks, and says how good it is on sites that it has not seen.
 
 Data: WCXB, the Web Content Extraction Benchmark (Murrough Foley, 2026), licensed under CC-BY-4.0, and the
-article-extraction-benchmark (Zyte, MIT). Needs catboost and numpy, which the program itself does not:
+article-extraction-benchmark (Zyte, MIT). Needs catboost and numpy, which the program itself does not, and some 5 GB of
+memory, since the trees of all pages are kept for the rules that ask them:
 
     pip install catboost
     SITEMIRROR_VECTORS=... python -m bench.quality.train_content            # cross-validation by domain
@@ -20,10 +21,9 @@ from hashlib import md5
 from itertools import chain, compress
 from math import floor, log
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from tldextract import TLDExtract
-from turbohtml import Element
 
 from bench.quality import aeb
 from bench.quality.labels import labels, words
@@ -52,24 +52,6 @@ _RARE: Final = 4  # pages; a word on fewer says too little
 _DOUBT: Final = 3.0  # pages' worth of the average that each word begins with
 _SCALE: Final = 16
 _LEAST, _MOST = 3, 120  # what a word may say
-
-
-class Named:
-    """What is remembered of an element when its page is let go: all pages at once would be too much."""
-
-    __slots__ = ("_attributes", "_is_main")
-
-    def __init__(self, element: Element, is_main: bool) -> None:
-        self._attributes = {name: value for name in ("class", "id", "role") if (value := element.attr(name))}
-        self._is_main = is_main
-
-    def attr(self, name: str) -> str | None:
-        """As an element has it."""
-        return self._attributes.get(name)
-
-    def closest(self, _: str) -> Named | None:
-        """The page's main part is all that anybody looks for."""
-        return self if self._is_main else None
 
 
 @dataclass(slots=True)
@@ -101,14 +83,6 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     parts.drop_no_content(document)
     parts.drop_chrome(body, document.beside, ())
     reading = Reading(body)
-    is_main = [element.tag == "main" or element.attr("role") == "main" for element in reading.elements]
-    for place, parent in enumerate(reading.parents):
-        is_main[place] = is_main[place] or is_main[parent]
-    _ = reading.names  # It reads names and roles once, and has no elements to ask later.
-    named = [Named(*one) for one in zip(reading.elements, is_main, strict=True)]
-    reading.elements = cast("list[Element]", named)
-    reading.first = cast("list[Element | None]", [None if one is None else Named(one, False) for one in reading.first])
-    reading.nodes = []
     return (
         (reading, hints(document.head, sample.url), bool(parts.own_content(body, generators)))
         if reading.texts

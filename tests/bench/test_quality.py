@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality import aeb, wcxb
+from bench.quality import aeb, train_content, wcxb
 from bench.quality.labels import labels, words
 from bench.quality.said import said
+from sitemirror.choices import Content
 from sitemirror.convert import convert_html
+from sitemirror.convert.keep import keep
 
 VECTORS = os.environ.get("SITEMIRROR_VECTORS")
 needs_vectors = pytest.mark.skipif(not VECTORS, reason="SITEMIRROR_VECTORS is not set")
@@ -84,3 +86,24 @@ def test_blocks_are_found_in_the_text_that_is_wanted() -> None:
         )
     ]
     assert labels(blocks, wanted) == [0, 1, 1, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("content", [Content.MAIN, Content.AUTO])
+def test_pages_that_are_learnt_from_can_be_judged(content: Content) -> None:
+    """What is kept of a page in training is decided as for any other: all that a rule asks of it is there."""
+    tabs = (
+        '<ul class="nav-tabs"><li><a href="#one">One</a></li></ul><div id="one"><p>The first way to a kettle.</p></div>'
+    )
+    html = (
+        "<title>Kettles</title><body><main><h1><a href=/kettles>Kettles</a></h1>"
+        + tabs
+        + "".join(f"<p>Kettle number {number} boils water in {number + 2} minutes.</p>" for number in range(20))
+        + "</main>"
+    )
+    sample = wcxb.Sample("1", "https://example.com/kettles", "article", html.encode(), "Kettles")
+    found = train_content.read(sample)
+    assert found is not None
+    reading, hints, is_ruled = found
+    assert not is_ruled
+    kept = keep(reading, [3.0] * len(reading.texts), content, hints)
+    assert reading.texts[kept.index(True)] == "Kettles"
