@@ -163,8 +163,7 @@ class Keeper:
         return ENCODING == "utf-8" or can_be_written(paths.page_path(url))
 
     def _folder(self, url: str) -> str:
-        folder = paths.host_folder(url)
-        return f"{self._home}/_external/{folder}" if self._plan.one_folder and folder != self._home else folder
+        return paths.folder_within(self._home, url) if self._plan.one_folder else paths.host_folder(url)
 
     def _home_of(self, known: Known, wanted: str, kind: int) -> str | None:
         """The path that a URL's file has already and may keep; None where it needs one.
