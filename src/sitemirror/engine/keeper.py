@@ -115,7 +115,7 @@ class Keeper:
         if left is not None:
             self._ledger.within_batch()
             self.begin_removal(left)
-        self._ledger.saved(known.id, known.url, self._row(file, taken), taken.fetched_at, names)
+        self._ledger.saved(known.id, known.url, self._row(file, taken), names)
         if left is not None:
             self._ledger.commit()
             self.finish_removal()
