@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -27,6 +27,7 @@ from sitemirror.store.names import ENCODING, can_be_written
 from sitemirror.store.placement import Placement, fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import ASSET, PAGE, Row
+from sitemirror.store.streams import Draft
 
 
 class Kept(NamedTuple):
@@ -44,14 +45,10 @@ class _Discarded(Exception):
     """Ends a draft without its file appearing."""
 
 
-class _File(Protocol):
-    def write(self, data: bytes, /) -> int: ...
-
-
 class AssetDraft(NamedTuple):
     """A file on its way to `path`."""
 
-    file: _File
+    file: Draft
     path: str
     wanted: str
     watch: Stopwatch
