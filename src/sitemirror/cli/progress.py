@@ -61,7 +61,7 @@ def level_of(settings: Settings) -> Level:
 
 
 class Reporter(Protocol):
-    """Listens to a run. Used as a context manager around it."""
+    """Listens to a run, and is closed when that has ended."""
 
     level: Level
 

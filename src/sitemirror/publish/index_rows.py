@@ -126,7 +126,7 @@ class UrlRow(NamedTuple):
 
 
 class SkippedRow(NamedTuple):
-    """A URL that was met on `found_on`, a page or a sitemap, and not fetched; `seed_reason` gives reason and detail."""
+    """A URL that was met on `found_on`, a page or sitemap, and not fetched; `index_reason` gives reason and detail."""
 
     ts: str
     url: str

@@ -1,7 +1,8 @@
 """A worker: takes jobs from its standard input, one after the other, and answers on its standard output.
 
 Started as a program of its own and not forked: whoever uses the library may have threads, and a fork of those hangs.
-It knows no network, no state and no folder. It ends when its input does, so also when its parent is killed.
+It knows no network and no state, and the one thing it writes is a saved page whose links it makes local. It ends when
+its input does, so also when its parent is killed.
 """
 
 from __future__ import annotations
