@@ -133,6 +133,25 @@ def vectors() -> Path:
     return folder
 
 
+def _start(
+    arguments: tuple[str | Path | float, ...],
+    env: Mapping[str, str] | None,
+    cwd: Path,
+    stdin: int = subprocess.DEVNULL,
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "sitemirror", *map(str, arguments)],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=clean_environment(env),
+        cwd=cwd,
+        **_NEW_GROUP,
+    )
+
+
 @pytest.fixture
 def start_cli(tmp_path: Path) -> Iterator[StartCli]:
     """Starts the program for tests that kill or interrupt it. What still runs at the end of the test is killed."""
@@ -141,17 +160,7 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
     def start(
         *arguments: str | Path | float, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            _command(arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            env=clean_environment(env),
-            cwd=cwd or tmp_path,
-            **_NEW_GROUP,
-        )
+        process = _start(arguments, env, cwd or tmp_path)
         started.append(process)
         return process
 
@@ -171,17 +180,7 @@ def run_cli(tmp_path: Path) -> RunCli:
         stdin: str | None = None,
         timeout: float = 50,
     ) -> Finished:
-        process = subprocess.Popen(
-            _command(arguments),
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            env=clean_environment(env),
-            cwd=cwd or tmp_path,
-            **_NEW_GROUP,
-        )
+        process = _start(arguments, env, cwd or tmp_path, subprocess.DEVNULL if stdin is None else subprocess.PIPE)
         try:
             stdout, stderr = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -232,10 +231,6 @@ def carry_out(
         finally:  # A run sets these for a process that ends with it.
             gc.set_threshold(*threshold)
             gc.unfreeze()
-
-
-def _command(arguments: tuple[str | Path | float, ...]) -> list[str]:
-    return [sys.executable, "-m", "sitemirror", *(str(argument) for argument in arguments)]
 
 
 def clean_environment(added: Mapping[str, str] | None) -> dict[str, str]:

@@ -10,6 +10,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -161,25 +162,16 @@ class SiteRun(Run[R]):
                 await pool.close()
 
 
+@dataclass(frozen=True, slots=True)
 class Parts:
     """What tests and unusual callers replace, and what runs that go at once share."""
 
-    def __init__(
-        self,
-        clock: Clock | None,
-        resolver: AbstractResolver | None,
-        *,
-        pool: Pool | None = None,
-        room: asyncio.Semaphore | None = None,
-        trust: Trust | None = None,
-        load: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.clock = clock
-        self.resolver = resolver
-        self.pool = pool  # Closed by whoever made it.
-        self.room = room
-        self.trust = trust
-        self.load = load  # Called before anything loads the HTTP client.
+    clock: Clock | None
+    resolver: AbstractResolver | None
+    pool: Pool | None = None  # Closed by whoever made it.
+    room: asyncio.Semaphore | None = None
+    trust: Trust | None = None
+    load: Callable[[], None] = lambda: None  # Called before anything loads the HTTP client.
 
 
 def mirror(

@@ -59,6 +59,11 @@ def wrong_type(name: str, value: object, wanted: str, *, hint: str) -> UsageErro
     return UsageError(f"{name} must be {wanted}, not {type(value).__name__}", hint=hint)
 
 
+def confess(error: Exception) -> str:
+    """What is said of an exception that nobody expected, in one line."""
+    return " ".join(f"unexpected {type(error).__name__}: {error}".split())
+
+
 class Unreachable(SitemirrorError):
     """The start URL's host could not be talked to at all."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 from sitemirror.choices import Content, Format, Links, OnError, Source
-from sitemirror.values import Bounds, Kind, judged, kind_of
+from sitemirror.values import Bounds, Kind, is_text, judged, kind_of
 from sitemirror.version import __version__
 
 __all__ = ["MEGABYTE", "PROJECT_URL", "Content", "Format", "Links", "OnError", "Settings", "Source"]
@@ -33,12 +33,8 @@ def _finite(value: float) -> float:
 
 def _has_controls(text: str) -> bool:
     """Whether it cannot be part of a request: a line end in it would begin another header."""
-    return any((character < " " and character != "\t") or character == "\x7f" for character in text) or _is_torn(text)
-
-
-def _is_torn(text: str) -> bool:
-    """Whether it was given in bytes that are no UTF-8, of which Python makes halves of characters."""
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    odd = any((character < " " and character != "\t") or character == "\x7f" for character in text)
+    return odd or not is_text(text)
 
 
 def _in_one_line(value: str) -> str:
@@ -56,9 +52,8 @@ def _no_nul(value: Path) -> Path:
 def _with_names(value: tuple[str, ...]) -> tuple[str, ...]:
     for line in value:
         name, colon, content = line.partition(":")
-        if not colon or not name.strip() or _has_controls(line):
-            raise ValueError(f"a header looks like 'Name: value', not {line!r}")
-        if not name.strip().isascii() or not content.strip():
+        named = colon and name.strip() and name.strip().isascii() and content.strip()
+        if not named or _has_controls(line):
             raise ValueError(f"a header looks like 'Name: value', not {line!r}")
     return value
 
@@ -72,7 +67,7 @@ def _not_empty(value: tuple[str, ...]) -> tuple[str, ...]:
 def _with_colon(value: str) -> str:
     if ":" not in value:
         raise ValueError("give it as USER:PASSWORD")
-    if _is_torn(value):
+    if not is_text(value):
         raise ValueError("USER:PASSWORD must be UTF-8")
     return value
 

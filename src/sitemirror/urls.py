@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
@@ -230,11 +230,6 @@ def origin(url: str) -> str:
 def key(url: str) -> bytes:
     """128 bits that stand for a URL in the state: small, and exact for any number of URLs that fits a disk."""
     return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def keys(found: Iterable[str]) -> list[bytes]:
-    """The `key` of each."""
-    return [blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest() for url in found]
 
 
 def twin_key(url: str) -> str:

@@ -81,13 +81,9 @@ class Kind(NamedTuple):
 
     def _typed(self, value: Any) -> Any:
         given = type(value)
-        if (
-            self.type is tuple
-            and given in (tuple, list)
-            and all(type(each) is str and _is_text(each) for each in value)
-        ):
+        if self.type is tuple and given in (tuple, list) and all(type(each) is str and is_text(each) for each in value):
             return tuple(value)
-        if given is str and _is_text(value):
+        if given is str and is_text(value):
             return self._spelled(value)
         if given is self.type or (self.type is Path and isinstance(value, Path)):
             if given is not float or math.isfinite(value):
@@ -138,7 +134,7 @@ def judged(kinds: Mapping[str, Kind], values: Mapping[str, Any]) -> dict[str, An
         return judged_by_pydantic(kinds, values)
 
 
-def _is_text(value: str) -> bool:
+def is_text(value: str) -> bool:
     """Not so for names that are no Unicode: the system hands them over with half characters in them."""
     return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
 

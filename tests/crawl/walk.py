@@ -36,14 +36,6 @@ class Walk:
     cut: dict[str, str]
 
 
-@dataclass(frozen=True)
-class _Now:
-    settings: Settings
-
-    def now(self) -> str:
-        return "2026-01-03T20:00:00Z"
-
-
 def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
     """Breadth first from `/`, as a crawl to HTML goes; a site that has no end after `most` pages is a failure."""
     settings = Settings()
@@ -55,7 +47,8 @@ def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
         run = state.begin_run(source_url=HOME, mode="links:html", scope="", started_at="")
         ledger, book = Ledger(state, run, log), LinkBook(state, run)
         scope = CrawlScope(settings, start_url=HOME)
-        follow = Follow(_Now(settings), plan_for("crawl", settings), scope, ledger, book)
+        plan = plan_for("crawl", settings)
+        follow = Follow(settings, lambda: "2026-01-03T20:00:00Z", plan, scope, ledger, book)
         ledger.within_batch()
         book.start(HOME)
         queue, visited = Queue(ledger, Selection.queued()), list[str]()

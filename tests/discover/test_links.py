@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.discover.links import Found, LinkKind, PageLinks, page_links
+from sitemirror.discover.found import Found, LinkKind, PageLinks
+from sitemirror.discover.links import page_links
 from tests.discover.linked import HERE, URL, names, only, read
 
 NAVIGATION = [

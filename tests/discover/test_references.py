@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sitemirror.discover.links import Refused, page_links
+from sitemirror.discover.found import Refused
+from sitemirror.discover.links import page_links
 from tests.discover.linked import HERE, URL, found_urls, names, read
 
 

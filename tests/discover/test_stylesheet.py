@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.discover.links import Found, LinkKind, Refused
+from sitemirror.discover.found import Found, LinkKind, Refused
 from sitemirror.discover.stylesheet import css_links, references
 
 URL = "https://example.com/css/site.css"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sitemirror.frontier import scope
 from sitemirror.model import PageMeta
 from sitemirror.publish.index_rows import UrlRow, dump_page_meta, load_page_meta, mime
-from sitemirror.publish.index_terms import seed_reason
+from sitemirror.publish.index_terms import index_reason
 from tests.publish.checked_index import valid, written
 from tests.publish.sample_index import HEADER, HOME, HOME_URL, ROOT, SITE, SKIPPED, STYLE, Rows, grouped
 
@@ -162,7 +162,7 @@ def test_page_meta_can_be_kept_in_the_state() -> None:
 )
 def test_our_reasons_have_the_seeds_five_names(internal: str, reason: str, detail: str | None) -> None:
     """The gate's words map to the index's; what the index has no word for is told as a detail."""
-    assert seed_reason(internal) == (reason, detail)
+    assert index_reason(internal) == (reason, detail)
 
 
 URLS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)

@@ -26,11 +26,6 @@ def complain(message: str, hint: str = "", *more: str, program: str) -> None:
         pass  # Nobody is listening on stderr any more; the exit code still tells.
 
 
-def confess(error: Exception) -> str:
-    """What is said of an exception that nobody expected, in one line."""
-    return " ".join(f"unexpected {type(error).__name__}: {error}".split())
-
-
 def show_traceback(error: Exception) -> None:
     """Where in the code it happened, safe to print: the text of an exception may come from the network."""
     for line in "".join(traceback.format_exception(error)).splitlines():

@@ -66,11 +66,10 @@ def settings_for(
                 merged[field] = layer.values[field]
                 names[field] = layer.name_of
     try:
-        settings = Settings.of(merged)
+        return Settings.of(merged)
     except WrongValues as error:
         wrong = explain(error, lambda field: names.get(field, spell)(field))
         raise UsageError(*wrong, hint=f"see `sitemirror {command} --help`") from None
-    return settings
 
 
 def check_choices(command: Command, layer: Layer, field: str) -> bool:
@@ -160,14 +159,19 @@ def read_toml(path: Path, *, hint: str, example: str = "lines look like: rate-li
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(f"{path}: cannot be read: {reason}", hint=hint) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
+        return tomllib.loads(read_text(path, hint=hint))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}", hint=example) from None
+
+
+def read_text(path: Path, *, hint: str) -> str:
+    """What a file says. Raises `UsageError`, with `hint` if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}", hint=hint) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
 
 
 def settings_in(

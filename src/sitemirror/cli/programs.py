@@ -15,10 +15,10 @@ from sitemirror.cli.commands import (
     carry_out,
     carry_out_either,
 )
-from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
+from sitemirror.cli.complaints import BUG_HINT, complain, show_traceback
 from sitemirror.cli.options import Command, options_of
 from sitemirror.cli.plain import read_plain
-from sitemirror.errors import SitemirrorError, UsageError
+from sitemirror.errors import SitemirrorError, UsageError, confess
 
 
 def run_sitemirror(arguments: Sequence[str]) -> int:

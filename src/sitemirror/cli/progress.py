@@ -61,7 +61,7 @@ def level_of(settings: Settings) -> Level:
 
 
 class Reporter(Protocol):
-    """Listens to a run. Used as a context manager around it."""
+    """Listens to a run, and is closed when that has ended."""
 
     level: Level
 
@@ -161,13 +161,9 @@ class Lines:
         self.level = level
         self._stream = stream
         self._heard = True
-        self._silent = {PageSaved, Progress, *((PageStarted,) if level is Level.QUIET else ())}  # come with every page
 
     def __call__(self, event: Event) -> None:
-        if type(event) in self._silent:
-            return
-        line = line_for(event, self.level)
-        if line:
+        if line := line_for(event, self.level):
             self._write(line)
 
     def say(self, line: str) -> None:
@@ -194,12 +190,11 @@ class Lines:
 class Live:
     """One display that is redrawn a few times a second by a thread of its own; the run only leaves notes for it."""
 
-    def __init__(self, stream: TextIO, level: Level, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO, level: Level) -> None:
         from rich.console import Console
         from rich.live import Live as Display
 
         self.level = level
-        self._clock = clock
         self._console: Console = Console(file=stream, highlight=False, markup=False, emoji=False)
         self._lines: deque[str] = deque()
         self._dropped = 0
@@ -235,11 +230,10 @@ class Live:
                 self._sitemaps += 1
                 self._urls += urls
             case Waiting(_, seconds, _):
-                self._waiting = (self._clock() + seconds, event)
+                self._waiting = (time.monotonic() + seconds, event)
             case _:
                 pass
-        line = line_for(event, self.level)
-        if line:
+        if line := line_for(event, self.level):
             self._note(line)
 
     def say(self, line: str) -> None:
@@ -313,7 +307,7 @@ class Live:
             figures.append(f"{progress.skipped:,} skipped")
         if self._waiting is not None:
             until, waiting = self._waiting
-            left = until - self._clock()
+            left = until - time.monotonic()
             if left > 0:
                 figures.append(printable(f"waiting {span(left)} for {waiting.host}"))
         return " · ".join(figures)

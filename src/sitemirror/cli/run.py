@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sitemirror.cli import stdout
-from sitemirror.cli.complaints import BUG_HINT, complain, confess, show_traceback
+from sitemirror.cli.complaints import BUG_HINT, complain, show_traceback
 from sitemirror.cli.progress import Level, Reporter, level_of, reporter
 from sitemirror.cli.signals import Interrupts, Stoppable
 from sitemirror.cli.summary import kept, summary
-from sitemirror.errors import MORE_FILES, SitemirrorError, UsageError
+from sitemirror.errors import MORE_FILES, SitemirrorError, UsageError, confess
 from sitemirror.events import Listener
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Format, Settings

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sitemirror.api import start_of
 from sitemirror.cli.complaints import explain
-from sitemirror.cli.config import Layer, check_choices, key_of, read_toml, settings_in
+from sitemirror.cli.config import Layer, check_choices, key_of, read_text, read_toml, settings_in
 from sitemirror.cli.options import Command
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
@@ -38,13 +38,7 @@ def read_sites(path: Path, command: Command, settings: Settings) -> tuple[list[S
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}", hint=_HINT) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text", hint="save the file as UTF-8") from None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(read_text(path, hint=_HINT).splitlines(), 1):
         # A URL's own # has no blank before it.
         url = f" {line}".replace("\t", " ").partition(" #")[0].strip()
         if " " in url:

@@ -32,8 +32,9 @@ def summary(report: MirrorReport | ListReport | SitesReport, command_line: str) 
 
 def kept(report: object) -> list[str]:
     """What there is of a run that failed on its way; nothing where it had not got that far."""
-    has_come_to_pages = isinstance(report, MirrorReport) and (report.successful or report.failed)
-    return _saved(report) if isinstance(report, MirrorReport) and has_come_to_pages else []
+    if isinstance(report, MirrorReport) and (report.successful or report.failed):
+        return _saved(report)
+    return []
 
 
 def _saved(report: MirrorReport) -> list[str]:

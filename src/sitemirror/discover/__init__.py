@@ -1,1 +1,1 @@
-"""Finds what a site says it has: robots.txt, sitemaps, feeds."""
+"""Finds what a site says it has: robots.txt, sitemaps, feeds, links."""

@@ -54,7 +54,7 @@ MAX_ALTERNATES: Final = 500
 MAX_LANGUAGE: Final = 64
 # Editors leave these invisible characters around pasted URLs; `str.strip` does not know them.
 _INVISIBLE: Final = "\ufeff\u200b\u200e\u200f"
-_HTTP: Final = re.compile(r"https?://", re.I)
+HTTP: Final = re.compile(r"https?://", re.I)
 
 
 class Role(IntEnum):
@@ -197,10 +197,10 @@ class Draft:
 
     def _spare(self, own_text: str) -> str:
         spare = trimmed(self._values[Role.SPARE_LOC])
-        if spare and (self._block == "entry" or _HTTP.match(spare)):
+        if spare and (self._block == "entry" or HTTP.match(spare)):
             return spare
         own = trimmed(own_text)
-        return own if _HTTP.match(own) else ""
+        return own if HTTP.match(own) else ""
 
     def _put_another_loc(self, text: str) -> None:
         # Several <loc> in one block: the generator forgot the blocks between them. Each is an entry.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sitemirror import urls
 from sitemirror.discover.inflate import Inflater
 from sitemirror.discover.recode import Recoder
 from sitemirror.discover.sniff import HEAD, Shape, first_line_is_url, has_sitemap_root, shape, skip_blanks
-
-if TYPE_CHECKING:
-    import turbohtml
 
 WELL_KNOWN: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap.xml.gz", "sitemap.txt", "wp-sitemap.xml")
 
@@ -54,11 +51,11 @@ def sitemap_links(html: bytes, base_url: str) -> list[str]:
     document = turbohtml.parse(html)
     base = base_url
     for element in document.select("base[href]")[:1]:
-        base = next(normalized([_attribute(element, "href")], base_url), base_url)
+        base = next(normalized([element.attr("href") or ""], base_url), base_url)
     named = (
-        _attribute(element, "href")
+        element.attr("href") or ""
         for element in document.select("link[href]")
-        if "sitemap" in _attribute(element, "rel").lower().split()
+        if "sitemap" in (element.attr("rel") or "").lower().split()
     )
     return list(dict.fromkeys(normalized(named, base)))
 
@@ -83,13 +80,6 @@ def _readable_start(head: bytes) -> bytes:
         head = next(Inflater().feed(head), b"")
     recoder = Recoder()
     return skip_blanks(recoder.feed(head) + recoder.close())[:HEAD]
-
-
-def _attribute(element: turbohtml.Element, name: str) -> str:
-    value = element.attrs.get(name)
-    if isinstance(value, list):
-        return " ".join(value)
-    return value or ""
 
 
 def normalized(texts: Iterable[str], base: str) -> Iterator[str]:

@@ -21,16 +21,11 @@ from sitemirror.discover.found import (
     LINKED_ASSET,
     SHY_LINK,
     Collector,
-    Found,
-    LinkKind,
     PageLinks,
-    Refused,
     Role,
 )
 from sitemirror.urls import InvalidUrl, normalize
 from sitemirror.xml_styles import style_sheets
-
-__all__ = ["Found", "LinkKind", "PageLinks", "Refused", "page_links"]
 
 
 def _words(text: str) -> frozenset[str]:

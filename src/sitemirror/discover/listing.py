@@ -6,10 +6,9 @@ import re
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.discover.entries import Found, Stretch, trimmed
+from sitemirror.discover.entries import HTTP, Found, Stretch, trimmed
 from sitemirror.model import Problem
 
-_HTTP: Final = re.compile(r"https?://", re.I)
 _LINE_END: Final = re.compile(rb"[\r\n]+")
 
 
@@ -51,7 +50,7 @@ class ListingReader:
     def _line(self, raw: bytes) -> str:
         """The URL of a line; empty where there is none."""
         line = trimmed(raw.decode("utf-8", "replace"))
-        if not self._overlong and len(line) <= urls.MAX_LENGTH and _HTTP.match(line):
+        if not self._overlong and len(line) <= urls.MAX_LENGTH and HTTP.match(line):
             return line
         if line or self._overlong:
             self._ignored += 1

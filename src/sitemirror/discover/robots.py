@@ -45,8 +45,7 @@ class Robots:
         body = _as_utf8(body)
         rules = body[:MAX_RULES_BYTES]
         if len(body) > len(rules):
-            # A torn last line could forbid more than its author did ("/" of "/private").
-            rules = rules[: max(rules.rfind(b"\n"), rules.rfind(b"\r")) + 1]
+            rules = whole_lines(rules)
         text = _NOT_LINE_ENDS.sub(" ", rules.decode("utf-8", "replace"))
         agent = user_agent.partition("/")[0].strip()
         return cls(Protego.parse("\n".join(_lines_with_tokens(text))), agent, _sitemap_lines(body))
@@ -70,6 +69,11 @@ class Robots:
     def crawl_delay(self) -> float | None:
         """Seconds between two requests that the host asks of us."""
         return self._rules.crawl_delay(self._agent)
+
+
+def whole_lines(body: bytes) -> bytes:
+    """Without a last line that may be torn: that could forbid more than its author did ("/" of "/private")."""
+    return body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
 
 
 def _as_utf8(body: bytes) -> bytes:

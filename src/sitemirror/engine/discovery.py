@@ -102,7 +102,7 @@ class Discovery:
         """Reads sitemaps that somebody named, with all their children. True when they list something in scope."""
         self._listing.add_sitemaps(group, depth=0)
         while (row := self._listing.next_sitemap()) is not None:
-            await self._read(row)
+            self._finish(row, await self._read_patiently(row))
         return self._found_any()
 
     async def _probe(self, group: Iterable[str]) -> bool:
@@ -119,9 +119,6 @@ class Discovery:
                 continue
             self._finish(row, problem)
         return await self._read_group([])
-
-    async def _read(self, row: SitemapRow) -> None:
-        self._finish(row, await self._read_patiently(row))
 
     async def _read_patiently(self, row: SitemapRow) -> Failed | str | None:
         """A server's bad minute must not cost 50,000 URLs, so transient failures are tried again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Final, Protocol
+from typing import Final
 
 from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
 from sitemirror.engine.plan import Plan
@@ -29,21 +29,14 @@ _LONG_CHAIN: Final = 50 * WHOLE
 """From here on it is worth finding out whether a chain's pages bear fruit. Nearly no page of a real site is so far."""
 
 
-class Circumstances(Protocol):
-    """What links are judged by beside the scope; every session has it."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    def now(self) -> str: ...
-
-
 class Follow:
-    """Judges links for one run and writes them to the state."""
+    """Judges links for one run and writes them to the state. `now` tells the time as the state has it."""
 
-    def __init__(self, session: Circumstances, plan: Plan, scope: Scope, ledger: Ledger, book: LinkBook) -> None:
-        self._session = session
-        self._settings = session.settings
+    def __init__(
+        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, ledger: Ledger, book: LinkBook
+    ) -> None:
+        self._settings = settings
+        self._now = now
         self._plan = plan
         self._scope = scope
         self._ledger = ledger
@@ -124,7 +117,7 @@ class Follow:
                     new.add(url)
             linked.append(Linked(url, attribute, depth, so_far, kind, reason, is_final=bool(outside)))
         self._ledger.within_batch()
-        self._book.replace(known.id, linked, again, self._session.now())
+        self._book.replace(known.id, linked, again, self._now())
         return len(new)
 
     def _chains(self, known: Known, links: PageLinks) -> Callable[[str], int]:

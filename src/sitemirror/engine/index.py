@@ -20,7 +20,7 @@ from sitemirror.publish.index_rows import (
     UrlRow,
     load_page_meta,
 )
-from sitemirror.publish.index_terms import seed_reason
+from sitemirror.publish.index_terms import index_reason
 from sitemirror.publish.index_tree import directories
 from sitemirror.publish.mirror_index import write_mirror_index
 from sitemirror.settings import Settings
@@ -147,7 +147,7 @@ class _Rows:
 
     def skipped(self) -> Iterator[SkippedRow]:
         for at, url, reason, found_on, way in self._graph.skipped():
-            known, detail = seed_reason(reason)
+            known, detail = index_reason(reason)
             yield SkippedRow(
                 ts=at or _precise(self._session.clock.now()),
                 url=url,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import file_digest, sha256
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -27,6 +27,7 @@ from sitemirror.store.names import ENCODING, can_be_written
 from sitemirror.store.placement import Placement, fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import ASSET, PAGE, Row
+from sitemirror.store.streams import Draft
 
 
 class Kept(NamedTuple):
@@ -44,14 +45,10 @@ class _Discarded(Exception):
     """Ends a draft without its file appearing."""
 
 
-class _File(Protocol):
-    def write(self, data: bytes, /) -> int: ...
-
-
 class AssetDraft(NamedTuple):
     """A file on its way to `path`."""
 
-    file: _File
+    file: Draft
     path: str
     wanted: str
     watch: Stopwatch
@@ -115,7 +112,7 @@ class Keeper:
         if left is not None:
             self._ledger.within_batch()
             self.begin_removal(left)
-        self._ledger.saved(known.id, known.url, self._row(file, taken), taken.fetched_at, names)
+        self._ledger.saved(known.id, known.url, self._row(file, taken), names)
         if left is not None:
             self._ledger.commit()
             self.finish_removal()
@@ -163,8 +160,7 @@ class Keeper:
         return ENCODING == "utf-8" or can_be_written(paths.page_path(url))
 
     def _folder(self, url: str) -> str:
-        folder = paths.host_folder(url)
-        return f"{self._home}/_external/{folder}" if self._plan.one_folder and folder != self._home else folder
+        return paths.folder_within(self._home, url) if self._plan.one_folder else paths.host_folder(url)
 
     def _home_of(self, known: Known, wanted: str, kind: int) -> str | None:
         """The path that a URL's file has already and may keep; None where it needs one.

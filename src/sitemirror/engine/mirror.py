@@ -108,7 +108,7 @@ class Mirror:
         taker = Taker(session, plan, keeper)
         taker.first = arrival.page
         taker.start = arrival.url if plan.follows_links else ""
-        self._follow = Follow(session, plan, self._scope, self._ledger, self._book)
+        self._follow = Follow(self._settings, session.now, plan, self._scope, self._ledger, self._book)
         self._robots = robots.within(self._scope)
         visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, self._follow)
         self._visitor = visitor

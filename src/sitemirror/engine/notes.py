@@ -55,14 +55,14 @@ class Notes:
 
     def _write(self, tree: Tree) -> None:
         self._write_checkpoint(tree)
-        tally, now = self._tally, self._session.clock.monotonic()
-        eta = tally.eta(now)
+        tally, rate = self._tally, self._tally.rate(self._session.clock.monotonic())
+        eta = tally.left(rate)
         progress = Progress(
             processed=tally.processed,
             total=tally.total,
             elapsed_sec=round(self._session.elapsed, 3),
             eta_sec=None if eta is None else round(eta, 1),
-            rate=round(tally.rate(now), 3),
+            rate=round(rate, 3),
             failed=tally.failed,
             skipped=tally.skipped,
         )

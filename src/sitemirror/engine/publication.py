@@ -73,34 +73,17 @@ async def publish(
     unread = survey.unread() if plan.follows_links else 0
     complete = status is RunStatus.OK and not survey.counts().not_reached and not unread
     if plan.html and is_unfinished(space.state):
-        from sitemirror.engine.localization import localize
-
-        await localize(tree, Localities(space.state), session.pool, session.watch)
+        await _localize(session, space.state, tree)
     if complete:  # Before that, a page yet to come could change the outcome.
-        renews = session.settings.renews
-        if renews and not survey.has_unknown_links() if plan.follows_links else not listing.unsound_sitemaps:
-            if plan.follows_links:
-                drop_unreached(space.state, run)
-            elif renews and plan.html:
-                listing.drop_unlinked()
-            listing.mark_gone(session.now())
+        _let_go(session, space.state, plan, run, listing, survey)
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
         failpoint.reached("settled")
     forget_deleted(space.state, tree)  # of what has been gone since this run
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
-        from sitemirror.engine.localization import localize
-
-        await localize(tree, Localities(space.state), session.pool, session.watch)
-    if plan.markdown and complete:  # before that, paths may move yet
-        await _link(session, PagesByUrl(space.state), tree)
-        if space.state.get(MOVED):
-            space.state.put(MOVED, False)
-    if not complete:
-        await _lead_on(session, space.state, tree, plan)
-    if complete and space.state.get(CUT_OFF):
-        space.state.put(CUT_OFF, False)
+        await _localize(session, space.state, tree)
+    await (_link if complete else _lead_on)(session, space.state, tree, plan)
     failpoint.reached("linked")
     try:
         await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
@@ -111,18 +94,7 @@ async def publish(
         Absences(tree, space.home).settle(survey, counts, ledger)
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.advice}")
-    now = session.clock.now()
-    long_since = survey.redirected_since(stamp(now - FOR_NOW_AT_MOST)) if counts.refresh_failed else 0
-    if long_since:
-        session.warn(
-            f"{counted(long_since, 'page')} kept as saved, though redirected elsewhere for over a week; "
-            "--re-download-all takes where they lead"
-        )
-    if old := counts.refresh_failed - long_since:
-        session.warn(
-            f"{counted(old, 'page')} could not be brought up to date; old copies are kept: "
-            "refresh_error in the manifest has the reason for each, and the next --update asks again"
-        )
+    old = _tell_old_copies(session, survey, counts.refresh_failed) if counts.refresh_failed else 0
     if complete:
         run = replace(run, finished=True)
         with space.state.transaction():
@@ -143,16 +115,43 @@ async def publish(
     )
 
 
-async def _link(session: Session, pages: PagesByUrl, tree: Tree) -> None:
-    """Leads the links of Markdown where --links says: back to the site, too, if an earlier run made them local."""
-    if session.settings.links is Links.LOCAL:
+def _let_go(session: Session, state: State, plan: Plan, run: RunInfo, listing: Listing, survey: Survey) -> None:
+    """Marks as gone what is named no more, where all that names anything has been read."""
+    renews = session.settings.renews
+    if plan.follows_links:
+        if not renews or survey.has_unknown_links():
+            return
+        drop_unreached(state, run)
+    elif listing.unsound_sitemaps:
+        return
+    elif renews and plan.html:
+        listing.drop_unlinked()
+    listing.mark_gone(session.now())
+
+
+async def _localize(session: Session, state: State, tree: Tree) -> None:
+    from sitemirror.engine.localization import localize
+
+    await localize(tree, Localities(state), session.pool, session.watch)
+
+
+async def _link(session: Session, state: State, tree: Tree, plan: Plan) -> None:
+    """Leads the links of Markdown where --links says: back to the site, too, if an earlier run made them local.
+
+    When a run is complete: before that, paths may move yet.
+    """
+    pages = PagesByUrl(state)
+    if plan.markdown and session.settings.links is Links.LOCAL:
         from sitemirror.engine.local_links import link_locally
 
         await link_locally(tree, pages, session.watch)
-    elif pages.has_local_links():
+    elif plan.markdown and pages.has_local_links():
         from sitemirror.engine.local_links import link_to_the_site
 
         await link_to_the_site(tree, pages, session.watch)
+    for note in (MOVED, CUT_OFF):
+        if state.get(note):
+            state.put(note, False)
 
 
 async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> None:
@@ -169,6 +168,22 @@ async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> No
             state.put(MOVED, False)
     except OutputError as error:  # The disk may be why the run ended.
         session.warn(f"some links may lead to files that are gone: {error.message}; the same command leads them on")
+
+
+def _tell_old_copies(session: Session, survey: Survey, copies: int) -> int:
+    """Warns of copies that had to stay, so many; gives the number of those that somebody may yet mend."""
+    long_since = survey.redirected_since(stamp(session.clock.now() - FOR_NOW_AT_MOST))
+    if long_since:
+        session.warn(
+            f"{counted(long_since, 'page')} kept as saved, though redirected elsewhere for over a week; "
+            "--re-download-all takes where they lead"
+        )
+    if old := copies - long_since:
+        session.warn(
+            f"{counted(old, 'page')} could not be brought up to date; old copies are kept: "
+            "refresh_error in the manifest has the reason for each, and the next --update asks again"
+        )
+    return old
 
 
 def _settle(session: Session, state: State, tree: Tree) -> None:

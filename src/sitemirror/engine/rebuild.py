@@ -124,9 +124,7 @@ def _look_up(restorer: Restorer, tree: Tree, home: str, url: str) -> Remembered:
             if (size := _size(tree, beside)) is None:
                 return found
             return found._replace(html_path=beside, html_size=size, received=RESCUED)
-    folder = paths.host_folder(url)
-    if folder != home:
-        folder = f"{home}/_external/{folder}"
+    folder = paths.folder_within(home, url)
     # No HTML file says whose it is; but the name of one that had to give way is its URL's alone, so that comes first.
     own, *longer = paths.asset_paths(url)
     # With an ending added to it, a name may be another URL's own: /badge leads to /badge.svg.
@@ -221,7 +219,7 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
     wanted = _wanted(url)
     if path is None:
         path = wanted
-    elif not path.endswith(".md") or path.startswith(f"{home}/_external/"):
+    elif not path.endswith(".md") or path.startswith(f"{home}/{paths.EXTERNAL}/"):
         wanted = (row.preferred_path and _inside(home, row.preferred_path)) or path
     html_path = row.html_path and _inside(home, row.html_path)
     if not html_path and not path.endswith(".md") and _has_links(row.content_type):

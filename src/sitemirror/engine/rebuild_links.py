@@ -14,7 +14,8 @@ from urllib.parse import quote, unquote
 
 import orjson
 
-from sitemirror.discover.links import Found, LinkKind, PageLinks, page_links
+from sitemirror.discover.found import Found, LinkKind, PageLinks
+from sitemirror.discover.links import page_links
 from sitemirror.discover.stylesheet import css_links
 from sitemirror.engine.session import Session
 from sitemirror.fetch.media import parse_content_type

@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.discover.robots import MAX_RULES_BYTES, Robots
+from sitemirror.discover.robots import MAX_RULES_BYTES, Robots, whole_lines
 from sitemirror.engine.session import Session
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Leaving, Turn
@@ -71,8 +71,7 @@ class RobotsBook:
                         location = there
                     case Stream():
                         body = b"".join([piece async for piece in answer.chunks()])
-                        if answer.error:  # A torn last line could forbid more than its author did ("/" of "/private").
-                            body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
+                        body = whole_lines(body) if answer.error else body
                         rules = Robots.parse(body, self._session.settings.user_agent)
                         if answer.error and answer.error != TOO_LARGE:
                             # What did not come may forbid anything.

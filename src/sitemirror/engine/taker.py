@@ -131,7 +131,7 @@ class Taker:
             if head.status in NO_CONTENT:
                 return _nothing(known.url, head.status)
             if head.content_length is not None and head.content_length > self._limit:
-                return Skipped(known.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
+                return head.too_large
             chunks = answer.chunks()
             begun = b""
             while len(begun) < LOOK_AT and (piece := await anext(chunks, b"")):
@@ -144,7 +144,7 @@ class Taker:
                 check_html(known.url, head.content_type)
             if _kind(head.content_type) in ("html", "css", "svg"):
                 body = b"".join([begun, *[piece async for piece in chunks]])
-                return _cut_short(known.url, head, answer.error) if answer.error else self._fetched(head, body)
+                return _cut_short(head, answer.error) if answer.error else head.fetched(body, self._session.now())
             digest, size = sha256(begun), len(begun)
             with self._keeper.draft(known, head.content_type) as draft:
                 draft.write(begun)
@@ -155,12 +155,9 @@ class Taker:
                 if answer.error:
                     draft.discard()
             if answer.error:
-                return _cut_short(known.url, head, answer.error)
+                return _cut_short(head, answer.error)
             asset = Asset(draft.path, draft.wanted, size, digest.hexdigest())
-            return _taken(self._fetched(head, b""), Reading(), asset=asset)
-
-    def _fetched(self, head: Head, body: bytes) -> Fetched:
-        return Fetched(head.url, head.status, head.headers, body, head.content_type, head.charset, self._session.now())
+            return _taken(head.fetched(b"", self._session.now()), Reading(), asset=asset)
 
 
 def _taken(fetched: Fetched, reading: Reading, *, html: bytes | None = None, asset: Asset | None = None) -> Taken:
@@ -189,10 +186,8 @@ def _decoder(head: Head) -> type[Decoder]:
     return FileDecoder if is_packed and _kind(head.content_type) not in ("html", "css", "svg") else Decoder
 
 
-def _cut_short(url: str, head: Head, error: str) -> Failed | Skipped:
-    if error == TOO_LARGE:
-        return Skipped(url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
-    return Failed(url, error, transient=True)
+def _cut_short(head: Head, error: str) -> Failed | Skipped:
+    return head.too_large if error == TOO_LARGE else Failed(head.url, error, transient=True)
 
 
 def _nothing(url: str, status: int) -> Skipped:

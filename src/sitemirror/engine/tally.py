@@ -39,10 +39,6 @@ class Tally:
             return 0.0
         return (len(self._times) - 1) / max(now - self._times[0], 1e-6)
 
-    def eta(self, now: float) -> float | None:
-        """Seconds until all is processed at this rate; None while nobody can tell."""
-        return self.left(self.rate(now))
-
     def left(self, rate: float) -> float | None:
-        """Seconds until all is processed at so many a second."""
+        """Seconds until all is processed at so many a second; None while nobody can tell."""
         return (self.total - self.processed) / rate if rate else None

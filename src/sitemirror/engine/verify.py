@@ -43,7 +43,6 @@ from sitemirror.store.glance import HtmlFile, NoGlance, glance
 from sitemirror.store.lock import LOCK_NAME
 from sitemirror.text import counted, printable
 
-_EXTERNAL: Final = "_external"
 _OUTLINE: Final = re.compile(r"sitemap-\d{8}-\d{6}(?:-\d+)?\.md")
 _AS_SENT: Final = ("text/markdown", "text/x-markdown", "text/plain")  # kept as they are, with the site's own links
 
@@ -354,7 +353,7 @@ class _Check:
             return True
         if any(name.startswith(".") for name in names):  # version control, the desktop's own
             return False
-        if (first.startswith("_") and not first.startswith("__") and first != _EXTERNAL) or (
+        if (first.startswith("_") and not first.startswith("__") and first != paths.EXTERNAL) or (
             len(names) == 1 and (first == MIRROR_INDEX or _OUTLINE.fullmatch(first))
         ):
             return False

@@ -17,7 +17,6 @@ from sitemirror.publish.placeholders import placeholder_name
 from sitemirror.store import backwards, paths
 from sitemirror.store.names import keep_free
 
-_EXTERNAL: Final = "_external"
 _QUERY: Final = re.compile(r"__q_[0-9a-f]{8,}(?:_[0-9a-f]{8,})?\.[A-Za-z0-9]+\Z")
 _PLACEHOLDERS: Final = ("_failed/", "_skipped/")
 _TOPS: Final = ("index.md", "index.html")
@@ -74,7 +73,7 @@ def _spot(file: Path, output: Path) -> _Spot | None:
     if not homes:
         return None
     folder, names = homes[0].name, absolute.relative_to(homes[0]).parts
-    if len(names) > 2 and names[0] == _EXTERNAL:
+    if len(names) > 2 and names[0] == paths.EXTERNAL:
         folder, names = names[1], names[2:]
     return _Spot(homes[0], folder, "/".join(names))
 

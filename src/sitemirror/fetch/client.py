@@ -33,7 +33,7 @@ from sitemirror.fetch.trust import Trust
 from sitemirror.fetch.turns import Turn, host_turn
 from sitemirror.fetch.verdict import verdict
 from sitemirror.fetch.wire import Dropped, Wires
-from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped, Validators
+from sitemirror.model import Failed, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.text import printable
@@ -162,8 +162,7 @@ class Fetcher:
         if not isinstance(answer, Exchange):
             return answer
         answer.close()
-        head = answer.head
-        return Fetched(head.url, head.status, head.headers, b"", head.content_type, head.charset, self._now())
+        return answer.head.fetched(b"", self._now())
 
     @asynccontextmanager
     async def stream(
@@ -343,14 +342,14 @@ class Fetcher:
         head = exchange.head
         refused = wanted(head) if wanted is not None and head.content_type else None
         if refused is None and head.content_length is not None and head.content_length > limit:
-            refused = Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
+            refused = head.too_large
         if refused is not None:
             await exchange.discard()
             return refused
         found, size = [], 0
         try:
             if head.content_type and (whole := exchange.at_once(limit)) is not None:
-                return Fetched(head.url, head.status, head.headers, whole, head.content_type, head.charset, self._now())
+                return head.fetched(whole, self._now())
             async with aclosing(exchange.body(exchange.decoder(limit))) as body:
                 async for piece in body:
                     found.append(piece)
@@ -360,7 +359,7 @@ class Fetcher:
                         if wanted is not None and (refused := wanted(head)) is not None:
                             return refused
         except BodyTooLarge:
-            return Skipped(head.url, TOO_LARGE, head.content_type or None, head.content_length, head.status)
+            return head.too_large
         whole = b"".join(found)
         if not head.content_type and _HEADERS_AGAIN.match(whole):
             return Failed(head.url, "malformed response: headers in the body", transient=True, status=head.status)
@@ -368,7 +367,7 @@ class Fetcher:
             head = replace(head, content_type=sniff(whole))
             if wanted is not None and (refused := wanted(head)) is not None:
                 return refused
-        return Fetched(head.url, head.status, head.headers, whole, head.content_type, head.charset, self._now())
+        return head.fetched(whole, self._now())
 
     def _failed(self, url: str, error: Exception) -> Failed:
         match error:

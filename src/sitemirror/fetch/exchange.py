@@ -13,6 +13,7 @@ from sitemirror.fetch.decode import BodyTooLarge, Decoder, UnknownEncoding
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.fetch.send import Reply
 from sitemirror.fetch.wire import Response
+from sitemirror.model import TOO_LARGE, Fetched, Skipped
 from sitemirror.text import printable
 
 DRAIN_AT_MOST: Final = 64 * 1024
@@ -31,6 +32,15 @@ class Head:
     content_type: str  # media type alone, lower-case; empty where the server named none
     charset: str | None
     content_length: int | None  # as sent, before decompression
+
+    def fetched(self, body: bytes, at: str) -> Fetched:
+        """The whole answer, which was there at that time."""
+        return Fetched(self.url, self.status, self.headers, body, self.content_type, self.charset, at)
+
+    @property
+    def too_large(self) -> Skipped:
+        """What is said of a body that exceeds the limit."""
+        return Skipped(self.url, TOO_LARGE, self.content_type or None, self.content_length, self.status)
 
 
 class Exchange:
@@ -133,11 +143,7 @@ def _head(url: str, response: Reply | Response) -> Head:
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for raw_name, raw_value in raw:
-        name = _name(raw_name)
-        try:  # Mostly ASCII.
-            value = raw_value.decode()
-        except UnicodeDecodeError:
-            value = _text(raw_value)
+        name, value = _name(raw_name), _text(raw_value)
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 

@@ -1,1 +1,1 @@
-"""Writes what people and programs read: manifest, contents, outline."""
+"""Writes what people and programs read: manifest, contents, outline, mirror index, report."""

@@ -30,8 +30,8 @@ Fields = dict[str, Any]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE_SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")  # More digits do not fit what readers of JSON take for an integer.
-# As nearly all servers send it. Later days of a month, and years before 1000, are left to those who know the calendar.
 _MOST_SECONDS: Final = 2**53  # A timeout may be longer; what readers of JSON take for an integer may not.
+# As nearly all servers send it. Later days of a month, and years before 1000, are left to those who know the calendar.
 _MONTHS: Final = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _HTTP_DATE: Final = re.compile(
     rf"[A-Z][a-z]{{2}}, (0[1-9]|1[0-9]|2[0-8]) ({_MONTHS}) ([1-9][0-9]{{3}}) "
@@ -126,7 +126,7 @@ class UrlRow(NamedTuple):
 
 
 class SkippedRow(NamedTuple):
-    """A URL that was met on `found_on`, a page or a sitemap, and not fetched; `seed_reason` gives reason and detail."""
+    """A URL that was met on `found_on`, a page or sitemap, and not fetched; `index_reason` gives reason and detail."""
 
     ts: str
     url: str

@@ -21,7 +21,7 @@ _REASONS: Final[dict[str, Reason]] = {reason: reason for reason in get_args(Reas
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.\-]*): scheme", re.I)
 
 
-def seed_reason(internal_reason: str) -> tuple[Reason, str | None]:
+def index_reason(internal_reason: str) -> tuple[Reason, str | None]:
     """The index's reason for one of ours, and as a detail what that leaves unsaid.
 
     Every cut that the index has no word for (depth, trap, size, type, address) is `filter-exclude`.

@@ -6,6 +6,7 @@ Somebody who looks for a page and finds none should find the reason instead.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from hashlib import md5
 
 from sitemirror.publish import inline
@@ -19,17 +20,13 @@ def placeholder_name(url: str) -> str:
 
 def failed_placeholder(*, url: str, error: str, attempts: int, at: str, final_url: str | None = None) -> bytes:
     """The text for a URL that could not be had."""
-    lines = ["# Not saved: failed", "", f"- URL: {inline.autolink(url)}"]
-    if final_url and final_url != url:
-        lines.append(f"- Redirected to: {inline.autolink(final_url)}")
-    lines += [
-        f"- Error: {inline.text(error, limit=500)}",
-        f"- Attempts: {attempts:,}",
-        f"- Last tried: {inline.text(at)}",
-        "",
-        "The next run of the same command tries this URL again. When it succeeds, this file goes away.",
-    ]
-    return _file(lines)
+    facts = (
+        f"Error: {inline.text(error, limit=500)}",
+        f"Attempts: {attempts:,}",
+        f"Last tried: {inline.text(at)}",
+    )
+    ending = "The next run of the same command tries this URL again. When it succeeds, this file goes away."
+    return _file("failed", url, final_url, facts, ending)
 
 
 def skipped_placeholder(
@@ -43,21 +40,14 @@ def skipped_placeholder(
 ) -> bytes:
     """The text for a URL that is not wanted. Type and size are given where the server told them."""
     size = "not known" if size_bytes is None else "1 byte" if size_bytes == 1 else f"{size_bytes:,} bytes"
-    redirected = [f"- Redirected to: {inline.autolink(final_url)}"] if final_url and final_url != url else []
-    return _file(
-        [
-            "# Not saved: skipped",
-            "",
-            f"- URL: {inline.autolink(url)}",
-            *redirected,
-            f"- Reason: {inline.text(reason, limit=500)}",
-            f"- Content type: {inline.text(content_type, limit=200) if content_type else 'not known'}",
-            f"- Size: {size}",
-            f"- Seen: {inline.text(at)}",
-            "",
-            "The mirror holds pages of text. Open the URL above for the original.",
-        ]
+    facts = (
+        f"Reason: {inline.text(reason, limit=500)}",
+        f"Content type: {inline.text(content_type, limit=200) if content_type else 'not known'}",
+        f"Size: {size}",
+        f"Seen: {inline.text(at)}",
     )
+    ending = "The mirror holds pages of text. Open the URL above for the original."
+    return _file("skipped", url, final_url, facts, ending)
 
 
 def failed_line(at: str, url: str, error: str) -> bytes:
@@ -65,5 +55,9 @@ def failed_line(at: str, url: str, error: str) -> bytes:
     return f"{printable(at)}\t{printable(url, limit=sys.maxsize)}\t{printable(error)}\n".encode()
 
 
-def _file(lines: list[str]) -> bytes:
-    return ("\n".join(lines) + "\n").encode()
+def _file(what: str, url: str, final_url: str | None, facts: Iterable[str], ending: str) -> bytes:
+    addresses = [f"URL: {inline.autolink(url)}"]
+    if final_url and final_url != url:
+        addresses.append(f"Redirected to: {inline.autolink(final_url)}")
+    items = "".join(f"- {fact}\n" for fact in (*addresses, *facts))
+    return f"# Not saved: {what}\n\n{items}\n{ending}\n".encode()

@@ -13,13 +13,12 @@ from typing import Final
 
 from sitemirror import urls
 from sitemirror.api import Job, Parts, Run, SiteRun
-from sitemirror.errors import FolderLocked, SitemirrorError
+from sitemirror.errors import FolderLocked, SitemirrorError, confess
 from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
-from sitemirror.fetch.guard import literal
 from sitemirror.fetch.lookup import Lent
 from sitemirror.fetch.pace import SystemClock
 from sitemirror.fetch.trust import Trust
-from sitemirror.frontier.suffixes import suffix_length
+from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Settings
 from sitemirror.sites.capacity import Capacity, open_files
@@ -74,9 +73,7 @@ class _Visit:
     @cached_property
     def domain(self) -> str:
         """What sites that list each other's pages have in common."""
-        host = urls.parts(self.site.url).host
-        labels = host.split(".")
-        return host if literal(host) else ".".join(labels[-max(suffix_length(labels), 1) - 1 :])
+        return registrable_domain(urls.parts(self.site.url).host)
 
 
 class SitesRun(Run[SitesReport]):
@@ -119,9 +116,8 @@ class SitesRun(Run[SitesReport]):
     async def _work(self) -> SitesReport:
         started = self._clock.monotonic()
         pool = Pool(workers=self._settings.workers, warn=self._warn)
-        rates = {
-            visit.host: visit.site.settings.content_rate for visit in self._visits
-        }  # One host takes its sites in turn.
+        # One host takes its sites in turn.
+        rates = {visit.host: visit.site.settings.content_rate for visit in self._visits}
         pool.expect_rate(sum(rates.values()))
         lent = None if self._resolver is None else Lent(self._resolver)
         try:
@@ -186,7 +182,7 @@ class SitesRun(Run[SitesReport]):
                 return error.report
             message, hint = error.message, error.hint
         except Exception as error:
-            message = " ".join(f"unexpected {type(error).__name__}: {error}".split())
+            message = confess(error)
             hint = "this is a bug in sitemirror; mirror this site alone with --verbose for the traceback"
         finally:
             if run is not None:

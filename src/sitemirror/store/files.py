@@ -1,7 +1,7 @@
 """The only code that writes into a mirror: whole files or nothing, inside the tree or nowhere, never onto a full disk.
 
 A file is written beside its place and renamed into it. `write` does not wait for the disk: a crash of the process
-loses nothing, and `sync` makes a batch of files safe against a crash of the machine before they are counted.
+loses nothing, and `sync` makes a batch of files safe against a crash of the machine, too.
 """
 
 from __future__ import annotations

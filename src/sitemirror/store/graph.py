@@ -90,8 +90,7 @@ class Graph:
             UNION ALL
             SELECT alias.id, alias.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
                    page.not_modified, page.fetched_at, alias.depth, url.url
-            FROM resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final
-            JOIN page ON page.id = final WHERE {_SAVED}
+            FROM {_NAMES} JOIN page ON page.id = final WHERE {_SAVED}
             ORDER BY 2
             """,
         )

@@ -101,7 +101,7 @@ class Intake:
     def _add(self, constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]) -> int:
         if not self._begun:
             self._begin()
-        keys = urls.keys(columns["url"])
+        keys = list(map(urls.key, columns["url"]))
         if self._few is not None:
             self._few += len(keys)
             if self._few > _FEW:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
@@ -86,7 +85,8 @@ class Lookup:
     """Looks up URLs for one run."""
 
     def __init__(self, state: State, run: RunInfo) -> None:
-        self._db: sqlite3.Connection = state.db
+        self._state = state
+        self._db = state.db
         self._run = run
 
     def take(self, which: Selection, after: int, limit: int) -> list[Known]:
@@ -100,13 +100,13 @@ class Lookup:
         return self._db.total_changes
 
     def count(self, which: Selection) -> int:
-        return int(self._db.execute(f"SELECT count(*) FROM url WHERE {which.condition}", which.values).fetchone()[0])
+        return self._state.number(f"SELECT count(*) FROM url WHERE {which.condition}", which.values)
 
     def saved_among(self, ids: Sequence[int]) -> int:
         """How many of these are pages of their own: some may have turned out to be one page with another."""
         query = f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND id IN"
         some = (",".join(map(str, ids[start : start + 1000])) for start in range(0, len(ids), 1000))
-        return sum(int(self._db.execute(f"{query} ({each})").fetchone()[0]) for each in some)
+        return sum(self._state.number(f"{query} ({each})") for each in some)
 
     def find(self, url: str) -> Known | None:
         row = self._db.execute(f"{_KNOWN} WHERE url.key = ?", (urls.key(url),)).fetchone()

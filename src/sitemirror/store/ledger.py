@@ -68,7 +68,6 @@ class Ledger(Lookup):
 
     def __init__(self, state: State, run: RunInfo, log: ProcessedLog) -> None:
         super().__init__(state, run)
-        self._state = state
         self._log = log
         self._lines: list[str] = []
         self._pending = 0
@@ -82,7 +81,7 @@ class Ledger(Lookup):
             found = found._replace(status=Row.SAVED)
         if found is not None and (depth is None or (found.depth is not None and found.depth <= depth)):
             return found
-        self._begin()
+        self._state.begin()
         if found is not None:  # A redirect is no step: its end is as deep as it is itself.
             unread = found.depth is None and found.status is Row.SAVED  # by a crawl, which has to follow its links
             seen = UNREAD if unread else found.seen
@@ -99,32 +98,28 @@ class Ledger(Lookup):
 
     def within_batch(self) -> None:
         """Begins a batch if there is none, so that what others write to the state now belongs to it."""
-        self._begin()
+        self._state.begin()
 
     def make_room(self, path: str, fold: bytes) -> None:
         """Deletes the row of a gone page whose file is about to be replaced: no kill may leave a row of other bytes."""
-        self._begin()
+        self._state.begin()
         if forget_replaced(self._db, path, fold):
             self.commit()
 
-    def _begin(self) -> None:
-        if not self._db.in_transaction:
-            self._db.execute("BEGIN")
-
     def _set(self, id: int, **columns: object) -> None:
-        self._begin()
+        self._state.begin()
         assignments = ", ".join(f"{name} = ?" for name in columns)
         self._db.execute(f"UPDATE url SET {assignments} WHERE id = ?", (*columns.values(), id))
 
-    def saved(self, id: int, url: str, page: SavedPage, at: str, names: Iterable[str] = ()) -> None:
+    def saved(self, id: int, url: str, page: SavedPage, names: Iterable[str]) -> None:
         """The page's file is in place; `names` lead to it. Twins of its old content are looked at again."""
-        self._begin()
+        self._state.begin()
         try:
             self._db.execute(_ADD_PAGE, (id, 0, *page))
         except sqlite3.IntegrityError:  # It was saved before.
             self._saved_again(id, page)
         self._lines += (url, *names)  # before what may commit: the lines belong to the row's own batch
-        self._db.execute(_SAVED, (at, self._run.number, PAGE if page.body else ASSET, id))
+        self._db.execute(_SAVED, (page.fetched_at, self._run.number, PAGE if page.body else ASSET, id))
         self._count()
 
     def _saved_again(self, id: int, page: SavedPage) -> None:
@@ -138,7 +133,7 @@ class Ledger(Lookup):
 
     def renewed(self, id: int, *, fetched_at: str, validators: Validators) -> None:
         """The server said that what we have is what there is."""
-        self._begin()
+        self._state.begin()
         self._db.execute(
             "UPDATE page SET fetched_at = ?, etag = coalesce(?, etag), last_modified = coalesce(?, last_modified), "
             "error = NULL, http_status = 304, not_modified = 1 WHERE id = ?",
@@ -153,12 +148,12 @@ class Ledger(Lookup):
 
     def answered(self, id: int, status: int) -> None:
         """Notes the status of the last answer about a page that is on disk."""
-        self._begin()
+        self._state.begin()
         self._db.execute("UPDATE page SET http_status = ?, not_modified = 0 WHERE id = ?", (status, id))
 
     def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
         """A page that is on disk could not be brought up to date; the copy stays, as it has since `at`."""
-        self._begin()
+        self._state.begin()
         if error.startswith(FOR_NOW):  # wherever to: a session's number in the address is another one each time
             query = "SELECT url.at FROM url JOIN page USING (id) WHERE url.id = ? AND error LIKE ? AND url.at NOT NULL"
             before = self._db.execute(query, (id, f"{FOR_NOW}%")).fetchone()
@@ -169,7 +164,7 @@ class Ledger(Lookup):
 
     def redirected(self, id: int, to: int, at: str, *, transient: bool = False) -> None:
         """The URL is another name of `to`; for now, if that is transient."""
-        self._begin()
+        self._state.begin()
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
         self._db.execute(
             f"UPDATE url SET status = {Row.REDIRECT}, at = ?, seen = ?, leads_to = ?, reason = NULL, transient = ?, "
@@ -180,7 +175,7 @@ class Ledger(Lookup):
 
     def read_again(self, id: int) -> int:
         """Where a URL led to a page that is known from the manifest only, that page is to be read; 1 if so."""
-        self._begin()
+        self._state.begin()
         return self._db.execute(
             f"UPDATE url SET seen = {UNREAD} WHERE id = (SELECT leads_to FROM url WHERE id = ?)"
             f" AND status = {Row.SAVED} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND body IS NULL)",
@@ -206,7 +201,7 @@ class Ledger(Lookup):
 
     def tried(self, id: int, tries: int = 1) -> None:
         """Counts tries of a URL without a page, or of another name of it: what was tried has a placeholder."""
-        self._begin()
+        self._state.begin()
         self._db.execute("UPDATE url SET attempts = coalesce(attempts, 0) + ? WHERE id = ?", (tries, id))
 
     def skipped(self, id: int, skip: Skipped, at: str) -> None:
@@ -236,11 +231,10 @@ class Ledger(Lookup):
         """Makes the batch last, then adds its URLs to `_processed.txt`."""
         lines = self._lines and self._log.not_there(self._lines)
         if lines:
-            self._begin()
+            self._state.begin()
             self._log.announce(lines)
         failpoint.reached("rows-written")
-        if self._db.in_transaction:
-            self._db.execute("COMMIT")
+        self._state.commit()
         failpoint.reached("rows-committed")
         if lines:
             self._log.append(lines)
@@ -273,7 +267,7 @@ class Ledger(Lookup):
 
     def last_not_durable(self) -> int:
         """The highest id among those pages; -1 if there are none."""
-        return int(self._db.execute("SELECT coalesce(max(id), -1) FROM page WHERE durable = 0").fetchone()[0])
+        return self._state.number("SELECT coalesce(max(id), -1) FROM page WHERE durable = 0")
 
     def durable(self, files: Iterable[tuple[int, str, str | None]], but: Container[int] = ()) -> None:
         """Marks files as being on the disk itself, `but` for those of some pages, and for what was written since."""

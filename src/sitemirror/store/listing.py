@@ -126,7 +126,7 @@ class Listing:
     def add(self, sitemap: int, entries: Sequence[Listed]) -> None:
         """Lists URLs."""
         if entries:
-            self._begin()
+            self._state.begin()
             self._count(sitemap, len(entries), self._intake.add(sitemap, entries))
 
     def add_plain(
@@ -134,12 +134,8 @@ class Listing:
     ) -> None:
         """Lists URLs that may all be fetched, and of which no more is known than this."""
         if found:
-            self._begin()
+            self._state.begin()
             self._count(sitemap, len(found), self._intake.add_plain(sitemap, found, lastmods, priorities))
-
-    def _begin(self) -> None:
-        if not self._db.in_transaction:
-            self._db.execute("BEGIN")
 
     def _count(self, sitemap: int, entries: int, repeats: int) -> None:
         self._db.execute(
@@ -159,8 +155,7 @@ class Listing:
 
     def save(self) -> None:
         """Makes what has been written so far last."""
-        if self._db.in_transaction:
-            self._db.execute("COMMIT")
+        self._state.commit()
         self._uncommitted = 0
 
     def settle(self) -> None:
@@ -190,43 +185,38 @@ class Listing:
     @property
     def failed_sitemaps(self) -> int:
         """Sitemaps of which something was not read, and is known to be there."""
-        query = "SELECT count(*) FROM sitemap WHERE status IN ('failed', 'cut')"
-        return int(self._db.execute(query).fetchone()[0])
+        return self._state.number("SELECT count(*) FROM sitemap WHERE status IN ('failed', 'cut')")
 
     @property
     def unsound_sitemaps(self) -> int:
         """Sitemaps of which something may not have been read."""
-        query = "SELECT count(*) FROM sitemap WHERE status != 'completed' OR error IS NOT NULL"
-        return int(self._db.execute(query).fetchone()[0])
+        return self._state.number("SELECT count(*) FROM sitemap WHERE status != 'completed' OR error IS NOT NULL")
 
     @property
     def listed(self) -> int:
         """Entries read so far, repeats included."""
-        return int(self._db.execute("SELECT coalesce(sum(urls), 0) FROM sitemap").fetchone()[0])
+        return self._state.number("SELECT coalesce(sum(urls), 0) FROM sitemap")
 
     @property
     def repeats(self) -> int:
-        return int(self._db.execute("SELECT coalesce(sum(repeats), 0) FROM sitemap").fetchone()[0])
+        return self._state.number("SELECT coalesce(sum(repeats), 0) FROM sitemap")
 
     @property
     def outside(self) -> int:
         """Distinct URLs that this run has listed and may not fetch."""
         query = f"SELECT count(*) FROM url WHERE run = ? AND status = {Row.OUTSIDE}"
-        return int(self._db.execute(query, (self._run.number,)).fetchone()[0])
+        return self._state.number(query, (self._run.number,))
 
     @property
     def total(self) -> int:
         """Distinct URLs that this run has listed."""
-        return int(self._db.execute("SELECT count(*) FROM url WHERE run = ?", (self._run.number,)).fetchone()[0])
+        return self._state.number("SELECT count(*) FROM url WHERE run = ?", (self._run.number,))
 
     @property
     def in_scope(self) -> int:
         """Distinct URLs that this run has listed and may fetch."""
-        return int(
-            self._db.execute(
-                "SELECT count(*) FROM url WHERE run = ? AND status != ?", (self._run.number, Row.OUTSIDE)
-            ).fetchone()[0]
-        )
+        query = f"SELECT count(*) FROM url WHERE run = ? AND status != {Row.OUTSIDE}"
+        return self._state.number(query, (self._run.number,))
 
     @property
     def main_refusal(self) -> str:

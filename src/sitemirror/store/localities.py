@@ -165,8 +165,7 @@ class Localities:
 
     def done(self, place: Place, *, size: int, sha256: str) -> None:
         """Records a file whose links lead where things are now."""
-        if not self._db.in_transaction:
-            self._db.execute("BEGIN")
+        self._state.begin()
         if place.local_at:
             self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (place.id,))
         self._db.execute(
@@ -182,8 +181,7 @@ class Localities:
     def _commit(self) -> None:
         self._pending = 0
         failpoint.reached("links-rewritten")
-        if self._db.in_transaction:
-            self._db.execute("COMMIT")
+        self._state.commit()
         failpoint.reached("links-committed")
 
     def settle(self) -> None:

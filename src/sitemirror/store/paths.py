@@ -23,6 +23,9 @@ from sitemirror.store.names import (
 )
 from sitemirror.urls import origin, parts
 
+EXTERNAL: Final = "_external"
+"""In a run's own folder: the folders of other hosts, where that one is to hold all files."""
+
 MAX_PATH_BYTES: Final = 1000
 _HOST_BYTES: Final = 240
 _PAGE_EXTENSION: Final = re.compile(r"(?<=.)\.(?:x?html|htm|php|aspx?|jsp|md|markdown)\Z", re.I | re.S)
@@ -40,6 +43,12 @@ def host_folder(url: str) -> str:
     Distinct hosts have distinct folders. `@` marks all that is not spelled as in the URL: it cannot occur in a host.
     """
     return _folder_of(origin(url))
+
+
+def folder_within(home: str, url: str) -> str:
+    """The folder of a URL's host where the folder `home` is to hold all files."""
+    folder = host_folder(url)
+    return folder if folder == home else f"{home}/{EXTERNAL}/{folder}"
 
 
 @lru_cache(maxsize=256)  # A run has few hosts, and asks with every page.

@@ -41,8 +41,7 @@ class ProcessedLog:
 
         A line counts only with its newline: `/p/1` may be the torn `/p/12`. Opening the log has cut such a line off.
         """
-        noted = self._state.get("log") or {"offset": 0, "lines": []}
-        offset, lines = noted["offset"], _bytes(noted["lines"])
+        offset, lines = self._announced()
         if self._log.size == offset + len(lines):
             return
         if offset <= self._log.size < offset + len(lines):
@@ -56,11 +55,15 @@ class ProcessedLog:
 
     def cut_back(self) -> None:
         """Forgets lines that the state knows nothing of. After a power cut they may be of pages that are not there."""
-        noted = self._state.get("log") or {"offset": 0, "lines": []}
-        end = noted["offset"] + len(_bytes(noted["lines"]))
-        if self._log.size > end:
-            self._log.cut(end)
+        offset, lines = self._announced()
+        if self._log.size > offset + len(lines):
+            self._log.cut(offset + len(lines))
             self.announce(())
+
+    def _announced(self) -> tuple[int, bytes]:
+        """Where the lines of the last batch begin, and what they are."""
+        noted = self._state.get("log") or {"offset": 0, "lines": []}
+        return noted["offset"], _bytes(noted["lines"])
 
     def close(self) -> None:
         self._log.close()

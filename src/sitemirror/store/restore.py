@@ -38,6 +38,12 @@ class Remembered(NamedTuple):
     html_size: int | None = None
 
 
+# Columns of the same name and meaning.
+_AS_REMEMBERED: Final = (
+    *("path", "wanted", "size", "fetched_at", "title", "sha256", "etag", "last_modified", "content_type", "canonical"),
+    *("html_path", "html_size", "received", "hidden_texts"),
+)
+
 TO_SETTLE: Final = "links_to_settle"
 """A small fact: all rows are back, but not yet by which paths files link to each other."""
 
@@ -69,32 +75,17 @@ class Restorer:
     def page(self, page: Remembered) -> None:
         """Counts the page as saved."""
         id = self._row(page.url, Row.SAVED)
-        self._db.execute(
-            "INSERT OR REPLACE INTO page (id, path, wanted, fold, published, size, fetched_at, title, sha256, etag,"
-            " last_modified, content_type, canonical, error, html_path, html_size, received, local_at, hidden_texts,"
-            " durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-            (
-                id,
-                page.path,
-                page.wanted,
-                fold_key(page.wanted),
-                int(page.published),
-                page.size,
-                page.fetched_at,
-                page.title,
-                page.sha256,
-                page.etag,
-                page.last_modified,
-                page.content_type,
-                page.canonical,
-                page.refresh_error,
-                page.html_path,
-                page.html_size,
-                page.received,
-                page.html_path or "",  # Links that were made local must never be made so again.
-                page.hidden_texts,
-            ),
-        )
+        columns = {
+            **{name: getattr(page, name) for name in _AS_REMEMBERED},
+            "id": id,
+            "fold": fold_key(page.wanted),
+            "published": int(page.published),
+            "error": page.refresh_error,
+            "local_at": page.html_path or "",  # Links that were made local must never be made so again.
+            "durable": 1,
+        }
+        query = f"INSERT OR REPLACE INTO page ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        self._db.execute(query, tuple(columns.values()))
         self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (page.kind, id))
         self._found(id, page.depth)
 

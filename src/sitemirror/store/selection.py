@@ -9,6 +9,8 @@ from sitemirror.store.schema import ASSET, UNREAD, Row
 from sitemirror.store.state import RunInfo
 
 _SETTLED: Final = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
+_MAY_FIT_NOW: Final = f"(url.status = {Row.SKIPPED} AND url.size <= ? AND url.reason = ?)"
+_UNREAD: Final = f"url.status = {Row.SAVED} AND url.seen = {UNREAD}"
 _LEADS_HERE: Final = "SELECT 1 FROM url AS name WHERE name.leads_to = url.id"
 
 
@@ -21,11 +23,7 @@ class Selection(NamedTuple):
     @classmethod
     def unfinished(cls, max_bytes: int) -> Selection:
         """What is queued or failed, and what was too large under a smaller limit."""
-        return cls(
-            f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.status = {Row.SKIPPED} AND url.size <= ?"
-            " AND url.reason = ?)",
-            (max_bytes, TOO_LARGE),
-        )
+        return cls(f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR {_MAY_FIT_NOW}", (max_bytes, TOO_LARGE))
 
     @classmethod
     def wanted(cls) -> Selection:
@@ -45,21 +43,17 @@ class Selection(NamedTuple):
     @classmethod
     def unread(cls) -> Selection:
         """Pages whose copies do not tell what has to be known of them."""
-        return cls(f"url.status = {Row.SAVED} AND url.seen = {UNREAD}")
+        return cls(_UNREAD)
 
     @classmethod
     def failed(cls, max_bytes: int) -> Selection:
         """What could not be had so far, and what was too large under a smaller limit."""
-        return cls(
-            f"url.status = {Row.FAILED} OR (url.status = {Row.SKIPPED} AND url.size <= ? AND url.reason = ?)",
-            (max_bytes, TOO_LARGE),
-        )
+        return cls(f"url.status = {Row.FAILED} OR {_MAY_FIT_NOW}", (max_bytes, TOO_LARGE))
 
     @classmethod
     def level(cls, depth: int) -> Selection:
         """What is still to be fetched at one depth of links."""
-        unread = f"url.status = {Row.SAVED} AND url.seen = {UNREAD}"
-        return cls(f"(url.status = {Row.QUEUED} OR {unread}) AND url.depth <= ?", (depth,))
+        return cls(f"(url.status = {Row.QUEUED} OR {_UNREAD}) AND url.depth <= ?", (depth,))
 
     @classmethod
     def old_level(cls, depth: int, run: RunInfo) -> Selection:

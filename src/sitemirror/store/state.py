@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -142,8 +142,7 @@ class State:
             try:
                 if self.db.total_changes == self._folded:
                     return
-                if self.db.in_transaction:
-                    self.db.execute("COMMIT")
+                self.commit()
                 self.db.execute("PRAGMA optimize")
                 self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 self._folded = self.db.total_changes
@@ -172,6 +171,20 @@ class State:
             self.db.execute("ROLLBACK")
             raise
         self.db.execute("COMMIT")
+
+    def begin(self) -> None:
+        """Begins a batch, unless one is open. What is written from then on lasts once it is committed."""
+        if not self.db.in_transaction:
+            self.db.execute("BEGIN")
+
+    def commit(self) -> None:
+        """Makes the batch last, if there is one."""
+        if self.db.in_transaction:
+            self.db.execute("COMMIT")
+
+    def number(self, query: str, values: Sequence[object] = ()) -> int:
+        """The answer to a query that counts."""
+        return int(self.db.execute(query, values).fetchone()[0])
 
     # --- small facts -------------------------------------------------------------------------------------------
 

@@ -97,15 +97,13 @@ class Survey:
     """A look at the whole state. Made when a run ends; the aliases are resolved once."""
 
     def __init__(self, state: State) -> None:
+        self._state = state
         self._db = state.db
         self._db.execute(_TABLE)
         self._db.execute("DELETE FROM temp.resolved")
         self._has_aliases = state.has_aliases
         if self._has_aliases:
             self._db.execute(_RESOLVE)
-
-    def one(self, query: str, *values: object) -> int:
-        return int(self._db.execute(query, values).fetchone()[0])
 
     def counts(self) -> Counts:
         # Three of these are counted from what `_ENDED` and `not_reached` tell, without going over all rows for each.
@@ -126,9 +124,9 @@ class Survey:
             skipped=told(Row.SKIPPED, Row.OUTSIDE),
             not_reached=by_status[Row.QUEUED] - unlisted + names,
             gone=by_status[Row.GONE],
-            aliases_listed=self.one(_MORE_NAMES) if self._has_aliases else 0,
+            aliases_listed=self._state.number(_MORE_NAMES) if self._has_aliases else 0,
             outside=by_status[Row.OUTSIDE],
-            refresh_failed=self.one(
+            refresh_failed=self._state.number(
                 f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
             ),
         )
@@ -137,16 +135,16 @@ class Survey:
         """Pages whose old copy stays as they have redirected for now since that moment or before."""
         query = f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error LIKE ? AND at <= ?"
         more = " AND error NOT LIKE ?"  # No URL has a blank: what follows one is what is wrong with the copy.
-        return self.one(query + more, f"{FOR_NOW}%", moment, f"{FOR_NOW}% %")
+        return self._state.number(query + more, (f"{FOR_NOW}%", moment, f"{FOR_NOW}% %"))
 
     def unread(self) -> int:
         """Saved pages whose links a crawl has yet to read."""
-        return self.one(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND seen = {UNREAD}")
+        return self._state.number(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND seen = {UNREAD}")
 
     def has_unknown_links(self) -> bool:
         """Whether a page was restored without its links and could not be had since: nobody knows where it leads."""
         return bool(
-            self.one(f"""
+            self._state.number(f"""
             SELECT EXISTS (SELECT 1 FROM page CROSS JOIN url USING (id)
               WHERE page.error IS NOT NULL AND page.body IS NULL AND url.status = {Row.SAVED} AND url.kind = {PAGE}
                 AND NOT EXISTS (SELECT 1 FROM edge WHERE edge.src = url.id))
@@ -189,7 +187,7 @@ class Survey:
 
     def _sorted(self, name: str, query: str) -> Callable[[int], Iterable[Any]]:
         """Sorts once, on disk if there are many; the rows are then read in that order, from any of them on."""
-        if self.one("SELECT coalesce(max(id), 0) FROM url") <= FEW:
+        if self._state.number("SELECT coalesce(max(id), 0) FROM url") <= FEW:
             rows = in_order(self._db, query).fetchall()
             return lambda start: rows[start:]
         self._db.execute(f"DROP TABLE IF EXISTS temp.{name}")

@@ -280,12 +280,12 @@ class Pool:
             self._workers.remove(worker)
             self._not_started(str(error) or type(error).__name__)
 
-    def up(self, worker: Worker) -> None:
+    def up(self) -> None:
         """A worker has said that it is there."""
         self._false_starts = 0
         self._feed()
 
-    def answered(self, worker: Worker) -> None:
+    def answered(self) -> None:
         """A worker has done a job, and has room for another."""
         self._feed()
 

@@ -1,7 +1,8 @@
 """A worker: takes jobs from its standard input, one after the other, and answers on its standard output.
 
 Started as a program of its own and not forked: whoever uses the library may have threads, and a fork of those hangs.
-It knows no network, no state and no folder. It ends when its input does, so also when its parent is killed.
+It knows no network and no state, and the one thing it writes is a saved page whose links it makes local. It ends when
+its input does, so also when its parent is killed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ few bytes are an element takes a third of it."""
 _BUFFER: Final = 1 << 18
 _LARGE: Final = 1 << 18  # bytes of a page whose tree is worth giving back
 _MANY: Final = 1 << 23  # bytes of pages whose trees have come and gone, and left memory in pieces
-_NO_JOB: Final[Message] = (b"", b"")
+_NOTHING: Final[Message] = (b"", b"")
 
 
 def main() -> None:
@@ -43,7 +44,7 @@ def main() -> None:
         return_large_blocks()
         gc.freeze()
         gc.set_threshold(10_000, 20, 20)
-        send(results, (b"", b""))
+        send(results, _NOTHING)
         read = 0
         while (job := receive(jobs)) is not None:
             begun = time.perf_counter()
@@ -52,7 +53,7 @@ def main() -> None:
             read += len(job[1])
             if len(job[1]) > _LARGE or read > _MANY:
                 read = 0
-                job, answer = _NO_JOB, _NO_JOB
+                job, answer = _NOTHING, _NOTHING
                 gc.collect()  # Python's own stock of freed objects lies among what pages leave.
                 give_back()
 

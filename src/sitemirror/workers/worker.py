@@ -143,14 +143,14 @@ class Worker(asyncio.SubprocessProtocol):
     def _answered(self, answer: Message, seconds: float) -> None:
         if not self.is_up:  # The first word only says that it is there.
             self.is_up = True
-            self.owner.up(self)
+            self.owner.up()
             return
         job = self.jobs.popleft()
         self.load -= job.size
         self._began = time.monotonic()
         job.watch.worked(seconds)
         job.answer(answer)
-        self.owner.answered(self)
+        self.owner.answered()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._is_leaving = True
