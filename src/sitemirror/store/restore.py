@@ -36,6 +36,7 @@ class Remembered(NamedTuple):
     refresh_error: str | None = None
     kind: int | None = None  # PAGE or ASSET
     html_size: int | None = None
+    changed_at: str = ""
 
 
 TO_SETTLE: Final = "links_to_settle"
@@ -72,7 +73,7 @@ class Restorer:
         self._db.execute(
             "INSERT OR REPLACE INTO page (id, path, wanted, fold, published, size, fetched_at, title, sha256, etag,"
             " last_modified, content_type, canonical, error, html_path, html_size, received, local_at, hidden_texts,"
-            " durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            " changed_at, durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
             (
                 id,
                 page.path,
@@ -93,6 +94,7 @@ class Restorer:
                 page.received,
                 page.html_path or "",  # Links that were made local must never be made so again.
                 page.hidden_texts,
+                page.changed_at or page.fetched_at,
             ),
         )
         self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (page.kind, id))
