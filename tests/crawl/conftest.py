@@ -62,8 +62,9 @@ def asked(site: Site) -> list[str]:
 def timeless(value: Any) -> Any:
     """An index or a manifest without what may differ between two runs: times, run ids, folders, tries, 200 or 304."""
     times = {
-        "generated_at", "run_id", "mtime", "downloaded_at", "ts", "at", "since", "fetched_at", "crawl_started",
-        "crawl_completed", "target_root", "target_abs_path", "date", "not_modified", "http_status", "attempts",
+        "generated_at", "run_id", "mtime", "downloaded_at", "ts", "at", "since", "fetched_at", "changed_at",
+        "crawl_started", "crawl_completed", "target_root", "target_abs_path", "date", "not_modified", "http_status",
+        "attempts",
     }  # fmt: skip
     if isinstance(value, dict):
         return {name: timeless(part) for name, part in value.items() if name not in times}

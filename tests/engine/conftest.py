@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sitemirror import mirror
+from sitemirror.fetch.pace import SystemClock
 from sitemirror.publish.report import MirrorReport
 from tests import copies
 from tests.copies import path_of as path_of  # for the tests as well
@@ -33,6 +35,17 @@ class Copy(copies.Copy):
             for found in sorted(self.folder.rglob("*.md"))
             if not found.relative_to(self.folder).as_posix().startswith("_")
         }
+
+
+class Later(SystemClock):
+    """The clock of somebody who comes back after some days."""
+
+    def __init__(self, days: int) -> None:
+        super().__init__()
+        self._days = timedelta(days=days)
+
+    def now(self) -> datetime:
+        return super().now() + self._days
 
 
 @pytest.fixture

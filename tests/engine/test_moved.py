@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 import pytest
 
 from sitemirror import verify
 from sitemirror.events import Event, PageFailed
-from sitemirror.fetch.pace import SystemClock
 from sitemirror.publish.report import RunStatus
-from tests.engine.conftest import Copy, Mirror, path_of
+from tests.engine.conftest import Copy, Later, Mirror, path_of
 from tests.site import Site
 from tests.site.faults import ok, redirect_to, slow, status
 
@@ -38,17 +35,6 @@ async def test_pages_that_redirect_for_now_keep_their_copies(site: Site, run: Mi
     assert [site.count(path) for path in paths] == [1, 1, 1]
     assert report.changed == 1
     assert not any("refresh_error" in page for page in copy.pages.values())
-
-
-class Later(SystemClock):
-    """The clock of somebody who comes back after some days."""
-
-    def __init__(self, days: int) -> None:
-        super().__init__()
-        self._days = timedelta(days=days)
-
-    def now(self) -> datetime:
-        return super().now() + self._days
 
 
 async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror, copy: Copy) -> None:

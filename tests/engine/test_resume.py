@@ -84,7 +84,7 @@ def test_killed_at_any_moment_and_resumed_the_tree_is_the_same(
 
 
 def _timeless(manifest: dict[str, object]) -> object:
-    times = ("fetched_at", "crawl_started", "crawl_completed")
+    times = ("fetched_at", "changed_at", "crawl_started", "crawl_completed")
     pages = manifest["pages"]
     assert isinstance(pages, list)
     return (

@@ -35,8 +35,8 @@ def page_files(output: Path) -> dict[str, bytes]:
 
 def without_times(manifest: dict[str, Any]) -> dict[str, Any]:
     """A manifest but for when things happened."""
-    times = ("crawl_started", "crawl_completed")
-    pages = [{key: value for key, value in page.items() if key != "fetched_at"} for page in manifest["pages"]]
+    times = ("crawl_started", "crawl_completed", "fetched_at", "changed_at")
+    pages = [{key: value for key, value in page.items() if key not in times} for page in manifest["pages"]]
     return {key: value for key, value in manifest.items() if key not in times} | {"pages": pages}
 
 

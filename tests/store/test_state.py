@@ -36,6 +36,43 @@ def test_a_state_is_closed_while_a_thread_folds_it(tmp_path: Path) -> None:
             assert folding.exception(timeout=10) is None
 
 
+def _as_version(path: Path, version: int, *changes: str) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        for change in (*changes, f"PRAGMA user_version={version}"):
+            db.execute(change)
+
+
+def _columns(db: sqlite3.Connection) -> list[tuple[object, ...]]:
+    return sorted(row[1:] for row in db.execute("PRAGMA table_info(page)"))
+
+
+def test_a_state_of_the_version_before_gets_what_it_lacks(tmp_path: Path) -> None:
+    """Its pages have said what they say since they were last fetched; nothing else is touched, and only once."""
+    state = State.open(tmp_path / "state")
+    columns = _columns(state.db)
+    page = "INSERT INTO page (id, path, wanted, fold, size, fetched_at, received) VALUES (?, ?, '', '', 1, ?, 'hash')"
+    state.db.executemany(page, [(1, "a", "2026-01-03T20:00:00Z"), (2, "b", "")])
+    state.close()
+    _as_version(tmp_path / "state", 6, "ALTER TABLE page DROP COLUMN changed_at")
+    for changed_at in ("2026-01-03T20:00:00Z", "2026-01-01T20:00:00Z"):
+        with closing(State.open(tmp_path / "state")) as state:
+            assert _columns(state.db) == columns
+            rows = state.db.execute("SELECT path, received, changed_at FROM page ORDER BY id").fetchall()
+            assert rows == [("a", "hash", changed_at), ("b", "hash", "")]
+            state.db.execute("UPDATE page SET changed_at = '2026-01-01T20:00:00Z' WHERE id = 1")
+
+
+@pytest.mark.parametrize(("version", "change"), [(5, ""), (99, ""), (6, "DROP TABLE page")])
+def test_a_state_that_cannot_be_upgraded_is_left_as_it_is(tmp_path: Path, version: int, change: str) -> None:
+    """It is of another version, or lacks a part: whoever opens it puts it aside."""
+    State.open(tmp_path / "state").close()
+    _as_version(tmp_path / "state", version, *([change] if change else []))
+    with pytest.raises(StateUnusable):
+        State.open(tmp_path / "state")
+    with closing(sqlite3.connect(tmp_path / "state")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (version,)
+
+
 def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
     """It is no state that has yet to be made, whatever it is doing there."""
     with closing(sqlite3.connect(tmp_path / "state")) as db, db:

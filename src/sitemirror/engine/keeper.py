@@ -78,6 +78,16 @@ class _OnDisk(NamedTuple):
     html_sha256: str | None = None
 
 
+def _since(known: Known, file: _OnDisk) -> str | None:
+    """Since when a page has said what its file says now; None if it has not yet.
+
+    What was another page's twin has said it without a file, so to whoever reads files it is new. Of a file that
+    somebody deleted no path is known any more.
+    """
+    is_its_file = known.path is None or (known.status is Row.SAVED and known.path == file.path)
+    return known.changed_at if is_its_file and not file.changed else None
+
+
 class Keeper:
     """Writes pages, placeholders and the failure log of one run."""
 
@@ -112,13 +122,13 @@ class Keeper:
         if left is not None:
             self._ledger.within_batch()
             self.begin_removal(left)
-        self._ledger.saved(known.id, known.url, self._row(file, taken), names)
+        self._ledger.saved(known.id, known.url, self._row(known, file, taken), names)
         if left is not None:
             self._ledger.commit()
             self.finish_removal()
         return Kept(file.path, file.size, file.changed)
 
-    def _row(self, file: _OnDisk, taken: Taken) -> SavedPage:
+    def _row(self, known: Known, file: _OnDisk, taken: Taken) -> SavedPage:
         reading, headers = taken.reading, taken.headers
         return SavedPage(
             path=file.path,
@@ -126,6 +136,7 @@ class Keeper:
             fold=file.fold,
             size=file.size,
             fetched_at=taken.fetched_at,
+            changed_at=_since(known, file) or taken.fetched_at,
             title=reading.title,
             sha256=file.sha256,
             body=reading.digest or None,

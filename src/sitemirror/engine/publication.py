@@ -323,6 +323,7 @@ class _Writer:
             path=self._here(row["path"]),
             size_bytes=row["size"] if row["sha256"] else None,
             fetched_at=row["fetched_at"] or None,
+            changed_at=row["changed_at"] or None,
             title=row["title"],
             sha256=row["sha256"],
             lastmod=row["lastmod"],

@@ -241,6 +241,7 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         html_path or None,
         depth=row.depth,
         hidden_texts=row.hidden_texts or 0,
+        changed_at=row.changed_at or "",
         refresh_error=row.refresh_error or None,
         kind=_kind(row, as_page=_wanted(url) in (path, row.preferred_path and _inside(home, row.preferred_path))),
     )

@@ -89,6 +89,9 @@ class PageRow:
     fetched_at: str | None = None
     """When the server last confirmed or sent it."""
 
+    changed_at: str | None = None
+    """When it came with the content that it has now: at first, or with the last change."""
+
     title: str | None = None
     """The page's title."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sitemirror.store.schema import UNTOLD_ONCE_GONE, VERSION, Row
+from sitemirror.store.schema import UNTOLD_ONCE_GONE, UPGRADES, VERSION, Row
 
 _TOLD: Final = f"CASE status WHEN {Row.GONE} THEN NOT ({UNTOLD_ONCE_GONE}) ELSE run != 0 OR status = {Row.SAVED} END"
 
@@ -66,7 +66,7 @@ def glance(path: Path) -> Iterator[Glance]:
         raise NoGlance(str(error)) from error
     try:
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version != VERSION:
+        if version != VERSION and version not in UPGRADES:  # What is read here they have in common.
             raise NoGlance(f"made by another version of sitemirror (state version {version})")
         yield Glance(db)
     except sqlite3.Error as error:

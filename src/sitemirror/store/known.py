@@ -40,6 +40,7 @@ class Known(NamedTuple):
     file_size: int | None
     html_sha256: str | None
     html_size: int | None
+    changed_at: str | None
 
     @property
     def validators(self) -> Validators:
@@ -50,7 +51,7 @@ _KNOWN = """
 SELECT url.id, url.url, url.status, url.run, url.seen, url.lastmod, url.at, coalesce(url.attempts, 0),
        coalesce(url.transient, 0), url.size, page.path, page.fetched_at, page.sha256, page.etag, page.last_modified,
        url.depth, url.chain, url.kind, page.html_path, page.received, page.local_at, page.size,
-       page.html_sha256, page.html_size
+       page.html_sha256, page.html_size, page.changed_at
 FROM url LEFT JOIN page ON page.id = url.id
 """
 

@@ -30,6 +30,7 @@ class SavedPage(NamedTuple):
     fold: bytes
     size: int
     fetched_at: str
+    changed_at: str
     title: str | None
     sha256: str
     body: bytes | None  # hash of the Markdown without front matter: equal pages are found by it; None for assets
@@ -58,7 +59,7 @@ UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?
   size = NULL WHERE id = ?
 """
 
-_LOST: Final = "CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received TEXT, sha256 TEXT)"
+_LOST: Final = "CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received, sha256, changed_at)"
 
 _PART_TWINS: Final = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
 
@@ -284,15 +285,17 @@ class Ledger(Lookup):
         if not self._has_lost:
             self._has_lost = True
             self._db.execute(_LOST)
-        self._db.execute("INSERT OR REPLACE INTO lost SELECT id, received, sha256 FROM page WHERE id = ?", (id,))
+        self._db.execute(
+            "INSERT OR REPLACE INTO lost SELECT id, received, sha256, changed_at FROM page WHERE id = ?", (id,)
+        )
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
 
     def with_lost_hashes(self, known: Known) -> Known:
-        """What was requeued in this run, with the hashes that its file had: whoever has it again can compare."""
+        """What was requeued in this run, with the hashes that its file had, and since when: to compare it again."""
         if not self._has_lost:
             return known
-        row = self._db.execute("SELECT received, sha256 FROM lost WHERE id = ?", (known.id,)).fetchone()
-        return known if row is None else known._replace(received=row[0], sha256=row[1])
+        row = self._db.execute("SELECT received, sha256, changed_at FROM lost WHERE id = ?", (known.id,)).fetchone()
+        return known if row is None else known._replace(received=row[0], sha256=row[1], changed_at=row[2])
 
     def fetch_whole(self, id: int) -> None:
         """Has a page fetched whole whose copy does not do; the copy stays until there is another."""

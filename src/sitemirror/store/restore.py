@@ -36,6 +36,7 @@ class Remembered(NamedTuple):
     refresh_error: str | None = None
     kind: int | None = None  # PAGE or ASSET
     html_size: int | None = None
+    changed_at: str = ""
 
 
 # Columns of the same name and meaning.
@@ -80,6 +81,7 @@ class Restorer:
             "id": id,
             "fold": fold_key(page.wanted),
             "published": int(page.published),
+            "changed_at": page.changed_at or page.fetched_at,
             "error": page.refresh_error,
             "local_at": page.html_path or "",  # Links that were made local must never be made so again.
             "durable": 1,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Mapping
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Final
 
-VERSION: Final = 6
+VERSION: Final = 7
 
 CACHE: Final = -4_000
 """SQLite's `cache_size`: kilobytes, with a minus."""
@@ -141,7 +143,8 @@ CREATE TABLE edge (
 ) WITHOUT ROWID;
 
 -- What is known of a page that was saved (or found equal to one that was). `path` is relative to the output folder,
--- `wanted` the path its URL maps to, `fold` what file systems make of `wanted`.
+-- `wanted` the path its URL maps to, `fold` what file systems make of `wanted`. `changed_at` is when what its files
+-- say was fetched, `fetched_at` when the server last said that it still holds.
 CREATE TABLE page (
   id INTEGER PRIMARY KEY,
   path TEXT NOT NULL,
@@ -150,6 +153,7 @@ CREATE TABLE page (
   published INTEGER NOT NULL DEFAULT 0,
   size INTEGER NOT NULL,
   fetched_at TEXT NOT NULL,
+  changed_at TEXT NOT NULL DEFAULT '',
   title TEXT,
   sha256 TEXT,
   body BLOB,
@@ -203,5 +207,14 @@ CREATE TABLE sitemap (
 );
 CREATE INDEX sitemap_pending ON sitemap (id) WHERE status = 'pending';
 """
+
+# Since when its pages have said what they say, such a state does not know: since they were last fetched, at the least.
+_CHANGED_AT: Final = """
+ALTER TABLE page ADD COLUMN changed_at TEXT NOT NULL DEFAULT '';
+UPDATE page SET changed_at = fetched_at;
+"""
+
+UPGRADES: Final[Mapping[int, str]] = MappingProxyType({6: _CHANGED_AT})
+"""What makes a state of an earlier version one of this. A rebuilt one would not know what pages were received as."""
 
 TABLES: Final = tuple(re.findall(r"CREATE TABLE (\w+)", SCHEMA))

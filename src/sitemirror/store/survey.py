@@ -156,7 +156,7 @@ class Survey:
         query = f"""
             SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
                    page.etag, page.last_modified, page.content_type, page.canonical, url.alternates, page.error,
-                   page.html_path, page.hidden_texts, url.depth,
+                   page.html_path, page.hidden_texts, page.changed_at, url.depth,
                    {_OTHER_NAMES if self._has_aliases else "'[]'"} AS aliases
             FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
         """
