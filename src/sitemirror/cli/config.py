@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sitemirror.cli.complaints import explain
 from sitemirror.cli.options import (
     OPTIONS,
     Command,
@@ -68,7 +67,7 @@ def settings_for(
     try:
         settings = Settings.of(merged)
     except WrongValues as error:
-        wrong = explain(error, lambda field: names.get(field, spell)(field))
+        wrong = error.sentences(lambda field: names.get(field, spell)(field))
         raise UsageError(*wrong, hint=f"see `sitemirror {command} --help`") from None
     return settings
 

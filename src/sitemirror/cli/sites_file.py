@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from sitemirror.api import start_of
-from sitemirror.cli.complaints import explain
 from sitemirror.cli.config import Layer, check_choices, key_of, read_toml, settings_in
 from sitemirror.cli.options import Command
 from sitemirror.errors import UsageError
@@ -89,7 +88,7 @@ def _with(settings: Settings, values: Mapping[str, Any], place: str, command: Co
     try:
         return settings.with_changes(**values)
     except WrongValues as error:
-        raise UsageError(*explain(error, layer.name_of), hint=f"see `sitemirror {command} --help`") from None
+        raise UsageError(*error.sentences(layer.name_of), hint=f"see `sitemirror {command} --help`") from None
 
 
 def _start(url: str, place: str) -> str:
