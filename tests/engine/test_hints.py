@@ -16,7 +16,7 @@ from sitemirror.settings import Settings
 from tests.conftest import RunHere
 from tests.crawl.conftest import link
 from tests.engine.conftest import Mirror
-from tests.site import Site
+from tests.site import Site, faults
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,29 @@ def test_a_folder_that_cannot_be_made_is_no_fault_of_the_disk(site: Site, run_he
     done = run_here("mirror", site.url, "--rate-limit", 0, "--output", "/proc/x")
     assert done.json["error"] == "/proc/x cannot be the output folder: no folder can be made there"
     assert done.json["hint"] == "choose another --output"
+
+
+@pytest.mark.parametrize("command", ["mirror", "crawl", "convert"])
+def test_http_where_https_is_spoken(tls_site: Site, run_here: RunHere, command: str) -> None:
+    """No longer timeout would help: such a server hangs up at the first word."""
+    done = run_here(command, tls_site.url.replace("https:", "http:"))
+    assert done.returncode == 1
+    assert done.stderr.endswith("hint: try again later; if it speaks https there, give the address with https://\n")
+
+
+@pytest.mark.parametrize(
+    ("secure", "hint"), [(False, "if it speaks https there, give the address with https://"), (True, "no web server")]
+)
+def test_what_answers_and_is_no_web_server(
+    site: Site, tls_site: Site, run_here: RunHere, secure: bool, hint: str
+) -> None:
+    """Nor would it there."""
+    there = tls_site if secure else site
+    there.fault("*", faults.garbage())
+    done = run_here("mirror", there.url, *(("--ca-file", there.ca_file) if there.ca_file else ()))
+    assert (done.returncode, done.json["status"]) == (1, "error")
+    assert done.json["error"].startswith(f"cannot reach {there.url.partition('://')[2]}: malformed response")
+    assert done.json["hint"].endswith(hint)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="making symlinks is a privilege there")
