@@ -142,6 +142,8 @@ def test_a_second_url_is_told_of_lists(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err.count("hint: give one URL, or a list of them with --sites FILE; ") == 3
     assert run_sitemirror(["list", URL, URL]) == 2
     assert capsys.readouterr().err.endswith("hint: see `sitemirror list --help`\n")
+    assert run_sitemap_to_markdown([URL, "--mirror"]) == 2
+    assert capsys.readouterr().err.endswith("hint: the site is given as --url URL\n")
 
 
 def test_what_was_typed_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -167,6 +167,8 @@ def _usage(error: typer.TyperException, program: str, arguments: Sequence[str]) 
         hint = f"say what to do with it: {program} mirror {arguments[0]}"
     elif message.startswith("Got unexpected extra argument") and named in _TAKES_SITES:
         hint = "give one URL, or a list of them with --sites FILE; what has blanks in it goes in quotes"
+    elif message.startswith("Got unexpected extra argument") and program == SITEMAP_TO_MARKDOWN:
+        hint = "the site is given as --url URL"
     elif unknown and program == SITEMIRROR and arguments[0].startswith("-"):
         command = next((each for each in arguments if each in _COMMANDS), "mirror")
         hint = f"options stand behind the command: {program} {command} … {unknown}"
