@@ -33,6 +33,11 @@ import atexit, os, signal, sys
 atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
 """
 
+AT_LAST = """
+import atexit, signal, sys
+atexit.register(lambda: sys.stderr.write(str(signal.getsignal(signal.SIGINT)) + chr(10)))
+"""
+
 START = "sys.argv[0] = 'sitemirror'\nfrom sitemirror.cli import main\nsys.exit(main())"
 
 
@@ -84,6 +89,12 @@ def test_ctrl_c_after_the_end_changes_nothing(site: Site, out: Path, tmp_path: P
     done = run(AT_EXIT, "mirror", site.url, "--rate-limit", "0", "--output", str(out), "--quiet", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["status"] == "ok"
+
+
+def test_ctrl_c_is_ignored_while_python_takes_the_process_apart(tmp_path: Path) -> None:
+    """No handler is called any more then: the signal itself would be the end, and the exit code be lost."""
+    done = run(AT_LAST, "where", "http://127.0.0.1:9/a", cwd=tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, str(signal.SIG_IGN))
 
 
 def test_ctrl_c_is_ignored_where_the_shell_wants_that(tmp_path: Path) -> None:

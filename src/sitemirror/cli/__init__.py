@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What `signal` is made of, which itself loads so much first that Ctrl+C could come meanwhile.
+import _signal  # type: ignore[import-not-found]
+import atexit
 import os
 import sys
 
@@ -34,6 +37,7 @@ def mirror_site() -> int:
 
 def _run(program: str) -> int:
     _end_at_once(INTERRUPTED, b"interrupted\n")
+    atexit.register(_ignore_interrupts)  # What is registered first comes last.
     _speak_utf8()
     from sitemirror.cli import programs
 
@@ -42,14 +46,20 @@ def _run(program: str) -> int:
     return code
 
 
+def _ignore_interrupts() -> None:
+    """For the last moments, in which Python takes the process apart and would let the signal end it."""
+    try:
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    except ValueError:
+        pass  # Not in the main thread, so nothing was changed before.
+
+
 def _end_at_once(code: int, last_words: bytes = b"") -> None:
     """From now on Ctrl+C ends the program with this exit code. A run that has begun handles it itself.
 
     Not by an exception, which could be raised, and shown, inside whatever is just being loaded. Before a run, after it,
     and where nothing is written, there is nothing to tidy up.
     """
-    # What `signal` is made of, which itself loads so much first that Ctrl+C could come meanwhile.
-    import _signal  # type: ignore[import-not-found]
 
     def leave(*_: object) -> None:
         try:
