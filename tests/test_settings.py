@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sitemirror.errors import UsageError
 from sitemirror.settings import Content, OnError, Settings, kinds, meanings
 from sitemirror.values import WrongValues, judged, judged_by_pydantic
 
@@ -60,9 +61,9 @@ def test_settings_are_frozen_and_changed_only_by_making_others() -> None:
     with pytest.raises(AttributeError):
         settings.concurrency = 6  # type: ignore[misc]
     assert settings.with_changes(timeout="2.5") == Settings(concurrency=5, timeout=2.5)
-    with pytest.raises(WrongValues, match="concurrency: Input should be less than or equal to 256"):
+    with pytest.raises(WrongValues, match=r"^concurrency must be 256 or less, got 1000$"):
         settings.with_changes(concurrency=1000)
-    with pytest.raises(WrongValues, match="threads: Extra inputs are not permitted"):
+    with pytest.raises(WrongValues, match=r"^there is no setting threads$"):
         settings.with_changes(threads=2)
 
 
@@ -71,6 +72,27 @@ def test_all_wrong_values_are_named_together() -> None:
     with pytest.raises(WrongValues) as caught:
         Settings.of({"timeout": "soon", "concurrency": 0, "quiet": True})
     assert [fault["loc"] for fault in caught.value.faults] == [("concurrency",), ("timeout",)]
+    assert str(caught.value) == "concurrency must be 1 or more, got 0; timeout must be a number, got soon"
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"format": "pdf"}, "format must be one of json, md, markdown, html, both, got pdf"),
+        ({"on_error": None}, "on_error must be one of skip, retry, abort, got None"),
+        ({"max_pages": 1.5}, "max_pages must be a whole number, got 1.5"),
+        ({"update": "maybe"}, "update must be true or false, got maybe"),
+        ({"header": "A: b"}, "header must be a list, got 'A: b'"),
+        ({"output": b"secret"}, "output must be text, got a value of type bytes"),
+        ({"basic_auth": "secret"}, "basic_auth: give it as USER:PASSWORD"),
+    ],
+)
+def test_a_wrong_value_is_told_in_one_sentence(values: dict[str, Any], sentence: str) -> None:
+    """Programs get the error that every other wrong argument gives them, in words about their own argument."""
+    with pytest.raises(UsageError) as caught:
+        Settings(**values)
+    assert str(caught.value) == sentence
+    assert (caught.value.hint, isinstance(caught.value, ValueError)) == ("see sitemirror.settings.Settings", True)
 
 
 def test_usual_values_do_not_load_pydantic() -> None:

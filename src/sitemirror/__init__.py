@@ -8,10 +8,9 @@ What is imported from here is loaded when it is first used, so that `sitemirror 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sitemirror.version import __version__
 
+TYPE_CHECKING = False  # Type checkers know better. The module `typing` would take longer to load than all else here.
 if TYPE_CHECKING:
     from sitemirror.api import (
         Run,

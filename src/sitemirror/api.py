@@ -19,7 +19,6 @@ from sitemirror.errors import UsageError, wrong_type
 from sitemirror.events import Event, Listener
 from sitemirror.settings import Format, Settings, kinds
 from sitemirror.text import printable
-from sitemirror.values import WrongValues
 
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
@@ -263,6 +262,9 @@ def verify(
     """Checks the mirror in a folder, or the mirrors in it. Changes nothing. `on_problem` hears of each problem."""
     from sitemirror.engine.verify import verify as check
 
+    if not isinstance(folder, str | os.PathLike):
+        hint = "give that of a mirror, such as output/docs.example.com"
+        raise wrong_type("a folder", folder, "text or a path", hint=hint)
     return check(Path(folder), on_problem)
 
 
@@ -356,10 +358,5 @@ def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settin
 
         meant = "".join(f" (did you mean {near}?)" for near in get_close_matches(name, kinds(), n=1))
         raise UsageError(f"there is no option {name}{meant}", hint="see sitemirror.settings.Settings")
-    try:
-        base = settings or Settings()
-        return base.with_changes(**options) if options else base
-    except WrongValues as error:
-        problem = error.faults[0]
-        name = ".".join(str(part) for part in problem["loc"])
-        raise UsageError(f"{name}: {problem['msg']}", hint="see sitemirror.settings.Settings") from None
+    base = settings or Settings()
+    return base.with_changes(**options) if options else base

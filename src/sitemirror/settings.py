@@ -208,7 +208,7 @@ class Settings:
     how long each stage took and how much was under way at once."""
 
     def __post_init__(self) -> None:
-        """Takes what spells a value for the value. Raises `WrongValues`, a ValueError, for what cannot be."""
+        """Takes what spells a value for the value. Raises `WrongValues`, a `UsageError`, for what cannot be."""
         for name, value in judged(kinds(), self.as_dict()).items():
             object.__setattr__(self, name, value)
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_args, get_origin
 
+from sitemirror.errors import UsageError
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -24,12 +26,22 @@ _WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 _DECIMAL: Final = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?")
 
 
-class WrongValues(ValueError):
+class WrongValues(UsageError):
     """Values that cannot be. `faults` has one entry for each, as pydantic describes them."""
 
-    def __init__(self, faults: list[dict[str, Any]]) -> None:
-        super().__init__("; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults))
+    def __init__(self, kinds: Mapping[str, Kind], faults: list[dict[str, Any]]) -> None:
         self.faults = faults
+        self._kinds = kinds
+        super().__init__("; ".join(self.sentences(str)), hint="see sitemirror.settings.Settings")
+
+    def sentences(self, name_of: Callable[[str], str]) -> list[str]:
+        """One for each wrong value; `name_of` gives a field's name as the person wrote it."""
+        lines = []
+        for fault in self.faults:
+            field = str(fault["loc"][0]) if fault["loc"] else ""
+            name = name_of(field) if field else "the settings"
+            lines.append(_sentence(name, self._kinds.get(field), fault))
+        return [*dict.fromkeys(lines)]
 
 
 class Bounds(NamedTuple):
@@ -64,6 +76,11 @@ class Kind(NamedTuple):
     bounds: Bounds | None
     rule: Rule | None
     default: Any
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that an enumerated setting takes; nothing for the others."""
+        return tuple(str(choice) for choice in self.type) if issubclass(self.type, StrEnum) else ()
 
     def take(self, value: Any) -> Any:
         """`value` as the setting has it. Raises `_NotPlain` if that is not plain to see."""
@@ -146,7 +163,7 @@ def judged_by_pydantic(kinds: Mapping[str, Kind], values: Mapping[str, Any]) -> 
     try:
         found = _model(tuple(kinds.items())).model_validate(dict(values))
     except ValidationError as error:
-        raise WrongValues([dict(fault) for fault in error.errors(include_url=False)]) from None
+        raise WrongValues(kinds, [dict(fault) for fault in error.errors(include_url=False)]) from None
     return {name: getattr(found, name) for name in values}
 
 
@@ -164,3 +181,45 @@ def _model(kinds: tuple[tuple[str, Kind], ...]) -> type[BaseModel]:
 
     fields: dict[str, Any] = {name: (annotation(kind), kind.default) for name, kind in kinds}
     return create_model("Settings", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _sentence(name: str, kind: Kind | None, fault: Mapping[str, Any]) -> str:
+    if kind is None:
+        return f"there is no setting {name}"
+    rule = _rule(kind, fault)
+    if rule:
+        return f"{name} must be {rule}, got {_shown(fault['input'])}"
+    own = fault.get("ctx", {}).get("error")
+    return f"{name}: {own if own is not None else fault['msg']}"
+
+
+def _rule(kind: Kind, fault: Mapping[str, Any]) -> str:
+    bounds = fault.get("ctx", {})
+    match fault["type"]:
+        case "greater_than_equal":
+            return f"{bounds['ge']:g} or more"
+        case "greater_than":
+            return f"more than {bounds['gt']:g}"
+        case "less_than_equal":
+            return f"{bounds['le']:g} or less"
+        case "float_parsing" | "float_type" | "finite_number":
+            return "a number"
+        case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
+            return "a whole number"
+        case "bool_parsing" | "bool_type":
+            return "true or false"
+        case "enum":
+            return "one of " + ", ".join(kind.choices)
+        case "string_type" | "path_type":
+            return "text"
+        case "tuple_type":
+            return "a list"
+        case _:
+            return ""
+
+
+def _shown(value: object) -> str:
+    if value is not None and not isinstance(value, str | int | float | Path):
+        return f"a value of type {type(value).__name__}"  # It may be long, or hold what is nobody's business.
+    text = str(value)
+    return repr(text) if not text or text != text.strip() or " " in text else text

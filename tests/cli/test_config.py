@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,37 @@ def test_a_named_file_takes_the_place_of_the_usual_one(folder: Path) -> None:
     environ = {"SITEMIRROR_CONFIG": "env.toml"}
     assert settings_for(Command.MIRROR, {}, environ=environ) == Settings(timeout=2)
     assert settings_for(Command.MIRROR, {}, environ=environ, config=named) == Settings(timeout=3)
+
+
+def test_a_file_that_cannot_be_read_is_not_passed_over(folder: Path) -> None:
+    """Without it a run would begin with other limits than its owner wrote down; the hint says who named it."""
+    (folder / "sitemirror.toml").mkdir()
+    assert complaint().message == "sitemirror.toml: cannot be read: Is a directory"
+    assert complaint().hint.startswith("mend it, or move it away")
+    (folder / "sitemirror.toml").rmdir()
+    named = complaint(SITEMIRROR_CONFIG="missing.toml")
+    assert named.message == "missing.toml: cannot be read: No such file or directory"
+    assert named.hint == "check SITEMIRROR_CONFIG in the environment"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="making symlinks is a privilege there")
+def test_a_file_that_has_moved_away_behind_its_symlink_is_told(folder: Path) -> None:
+    """Somebody put it there to be read."""
+    (folder / "sitemirror.toml").symlink_to("dotfiles/sitemirror.toml")
+    assert complaint().message == "sitemirror.toml: cannot be read: No such file or directory"
+
+
+def test_the_home_folder_is_where_a_path_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file, in the environment and behind `--output=`, where no shell has seen the `~`; not within a name."""
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    monkeypatch.setenv("USERPROFILE", str(folder / "home"))
+    mirrors = Settings(output=folder / "home" / "mirrors")
+    assert settings_for(Command.MIRROR, {"output": "~/mirrors"}, environ={}) == mirrors
+    assert settings_for(Command.MIRROR, {}, environ={"SITEMIRROR_OUTPUT": "~/mirrors"}) == mirrors
+    write(folder, 'output = "~/mirrors"\n')
+    assert settings_for(Command.MIRROR, {}, environ={}) == mirrors
+    for name in ("~mirrors", "a/~/b"):
+        assert settings_for(Command.MIRROR, {"output": name}, environ={}) == Settings(output=Path(name))
 
 
 def test_a_louder_wish_nearer_to_the_person_replaces_a_quieter_one(folder: Path) -> None:

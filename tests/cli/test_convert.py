@@ -96,6 +96,22 @@ def test_what_is_no_page(
     assert hint.startswith("hint: ")
 
 
+@pytest.mark.parametrize(
+    "typed", ["docs.localhost/page", "docs.localhost/page.html", "127.0.0.1:9/a?b=c", "localhost:9"]
+)
+def test_an_address_without_its_scheme(run_here: RunHere, typed: str) -> None:
+    """`mirror` would take it for https; here it could be a file, so the hint says what to type."""
+    done = run_here("convert", typed)
+    hint = f"hint: if it is the address of a page, give it as https://{typed}\n"
+    assert (done.returncode, done.stderr) == (2, f"sitemirror: error: no such file: {typed}\n{hint}")
+
+
+@pytest.mark.parametrize("name", ["page.html", "notes.md", "docs/page.html", "README", "../v1.2/page"])
+def test_a_file_that_is_not_there(run_here: RunHere, name: str) -> None:
+    """What looks like a file's name is taken for no host's."""
+    assert run_here("convert", name).stderr.endswith("\nhint: the address of a page begins with https://\n")
+
+
 @pytest.mark.parametrize("name", ["index.php", "index.php?id=3", "v1.2", "page.xml", "part.tmpl", "page.py"])
 def test_pages_under_other_names(run_here: RunHere, tmp_path: Path, name: str) -> None:
     """What begins as HTML does is a page, whatever its file is called."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.cli.programs import run_sitemap_to_markdown, run_sitemirror
+from sitemirror.cli.programs import run_mirror_site, run_sitemap_to_markdown, run_sitemirror
 from tests.conftest import RunCli
 
 URL = "https://example.com/"
@@ -125,6 +125,25 @@ def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]
     """Whoever forgets the command is shown the whole line."""
     assert run_sitemirror([URL]) == 2
     assert capsys.readouterr().err.endswith(f"hint: say what to do with it: sitemirror mirror {URL}\n")
+
+
+@pytest.mark.parametrize("command", ["list", "mirror"])
+def test_an_option_before_the_command_is_told_its_place(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """It is one, and the help of the program, which does not list it, would not tell."""
+    assert run_sitemirror(["--rate-limit", "2", command, URL]) == 2
+    hint = f"hint: options stand behind the command: sitemirror {command} … --rate-limit\n"
+    assert capsys.readouterr().err == f"sitemirror: error: no such option: --rate-limit\n{hint}"
+
+
+def test_a_second_url_is_told_of_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a command takes one; where it takes no list either, its help says what it takes."""
+    codes = run_sitemirror(["mirror", URL, URL]), run_sitemirror(["crawl", URL, URL]), run_mirror_site([URL, URL])
+    assert codes == (2, 2, 2)
+    assert capsys.readouterr().err.count("hint: give one URL, or a list of them with --sites FILE; ") == 3
+    assert run_sitemirror(["list", URL, URL]) == 2
+    assert capsys.readouterr().err.endswith("hint: see `sitemirror list --help`\n")
+    assert run_sitemap_to_markdown([URL, "--mirror"]) == 2
+    assert capsys.readouterr().err.endswith("hint: the site is given as --url URL\n")
 
 
 def test_what_was_typed_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,6 +131,44 @@ def test_it_is_said_why_there_is_no_file(site: Site, run_here: RunHere, tmp_path
     assert "it was saved, but is not there any more" in run_here("where", f"{site.url}/a").stderr
 
 
+def test_a_page_is_found_under_its_twins(site: Site, run_here: RunHere) -> None:
+    """With the other scheme, with or without `www` and the last slash it is most likely the same page, and said so."""
+    host = "docs.localhost"
+    site.html_page("/a", "A", "<h1>A</h1>", host=host)
+    site.html_page("/b/", "B", "<h1>B</h1>", host=host)
+    site.sitemap(urls=[f"{site.url_of(host)}/a", f"{site.url_of(host)}/b/"], host=host)
+    folder = run_here("mirror", site.url_of(host), "--rate-limit", 0).json["output_dir"]
+    secure, www = site.url_of(host).replace("http:", "https:"), site.url_of(f"www.{host}")
+    for typed, path in (
+        (f"{secure}/a", "/a"),
+        (f"{secure}/a/", "/a"),
+        (f"{site.url_of(host)}/a/", "/a"),
+        (f"{site.url_of(host)}/b", "/b/"),
+        (f"{www}/b", "/b/"),
+        (f"{www.replace('http:', 'https:')}/a/", "/a"),
+        (f"{secure.removeprefix('https://')}/a", "/a"),  # as `mirror` would take it
+    ):
+        done = run_here("where", typed)
+        assert done.stdout == f"{folder}{path.rstrip('/')}/index.md\n", typed
+        assert done.stderr == f"note: no manifest names it, but {site.url_of(host)}{path}: this is that page's file\n"
+    assert "this is where it would be" in run_here("where", f"{secure}/a?b=c").stderr
+
+
+def test_twins_that_are_two_pages_are_told_apart(site: Site, run_here: RunHere) -> None:
+    """A URL that a manifest names is answered for itself, whatever became of its twin."""
+    site.html_page("/p", "One", "<h1>One</h1>")
+    site.html_page("/p/", "Two", "<h1>Two</h1>")
+    site.html_page("/q", "Q", "<h1>Q</h1>")
+    site.sitemap(urls=["/p", "/p/", "/q", "/q/"])
+    folder = run_here("mirror", site.url, "--rate-limit", 0).json["output_dir"]
+    one, two = (run_here("where", f"{site.url}{path}") for path in ("/p", "/p/"))
+    assert (one.stdout, one.stderr, two.stderr) == (f"{folder}/p/index.md\n", "", "")
+    assert two.stdout not in ("", one.stdout)
+    assert run_here("where", f"{site.url}/q/").stderr.startswith("note: not saved: HTTP 404")
+    secure = site.url.replace("http:", "https:")
+    assert [run_here("where", f"{secure}{path}").stdout for path in ("/p", "/p/")] == [one.stdout, two.stdout]
+
+
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
 def test_what_is_not_saved_has_no_other_pages_file(site: Site, run_here: RunHere, tmp_path: Path, format: str) -> None:
     """A script that asks whether the file is there is not shown that of a page which has the same path."""

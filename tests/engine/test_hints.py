@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sitemirror.settings import Settings
 from tests.conftest import RunHere
 from tests.crawl.conftest import link
 from tests.engine.conftest import Mirror
-from tests.site import Site
+from tests.site import Site, faults
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ async def test_a_proxy_that_cannot_be_found(site: Site, out: Path) -> None:
 def test_what_is_not_there_is_not_said_to_be_found(site: Site, out: Path, run_here: RunHere) -> None:
     """A URL of `_processed.txt` is not asked for again, and whoever misses its file reads why."""
     site.sitemap(urls=site.fill(3))
-    home = out / f"127.0.0.1_{site.port}"
+    home = out / site.url.removeprefix("http://").replace(":", "_")
     home.mkdir(parents=True)
     home.joinpath("_processed.txt").write_text(f"{site.url}/page/0001\n", encoding="utf-8")
     done = run_here("mirror", site.url, "--rate-limit", 0, "--output", out)
@@ -87,7 +88,7 @@ def test_where_a_url_would_be_in_a_mirror_of_html(site: Site, out: Path) -> None
     site.html_page("/", "Home", link("/a"))
     site.html_page("/a", "A", "<p>a</p>")
     crawl_sync(site.url, output=out, rate_limit=0)
-    home = out / f"127.0.0.1_{site.port}"
+    home = out / site.url.removeprefix("http://").replace(":", "_")
     settings = Settings(output=out)
     assert where(f"{site.url}/new", settings) == str(home / "new" / "index.html")
     assert where(f"{site.url}/new.png", settings) == str(home / "new.png")
@@ -108,6 +109,55 @@ def test_a_folder_that_cannot_be_made_is_no_fault_of_the_disk(site: Site, run_he
     done = run_here("mirror", site.url, "--rate-limit", 0, "--output", "/proc/x")
     assert done.json["error"] == "/proc/x cannot be the output folder: no folder can be made there"
     assert done.json["hint"] == "choose another --output"
+
+
+@pytest.mark.parametrize("command", ["mirror", "crawl", "convert"])
+def test_http_where_https_is_spoken(tls_site: Site, run_here: RunHere, command: str) -> None:
+    """No longer timeout would help: such a server hangs up at the first word."""
+    done = run_here(command, tls_site.url.replace("https:", "http:"))
+    assert done.returncode == 1
+    assert done.stderr.endswith("hint: try again later; if it speaks https there, give the address with https://\n")
+
+
+@pytest.mark.parametrize(
+    ("secure", "hint"), [(False, "if it speaks https there, give the address with https://"), (True, "no web server")]
+)
+def test_what_answers_and_is_no_web_server(
+    site: Site, tls_site: Site, run_here: RunHere, secure: bool, hint: str
+) -> None:
+    """Nor would it there."""
+    there = tls_site if secure else site
+    there.fault("*", faults.garbage())
+    done = run_here("mirror", there.url, *(("--ca-file", there.ca_file) if there.ca_file else ()))
+    assert (done.returncode, done.json["status"]) == (1, "error")
+    assert done.json["error"].startswith(f"cannot reach {there.url.partition('://')[2]}: malformed response")
+    assert done.json["hint"].endswith(hint)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="making symlinks is a privilege there")
+@pytest.mark.parametrize("output", ["link", "link/below"])
+def test_a_symlink_that_leads_nowhere_is_called_that(
+    site: Site, run_here: RunHere, tmp_path: Path, output: str
+) -> None:
+    """Who looks for a file in the way would not find one."""
+    (tmp_path / "link").symlink_to("nowhere")
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--output", output)
+    message = f"{output} cannot be the output folder: it is or lies under a symlink that leads nowhere"
+    assert (done.returncode, done.json["error"]) == (1, message)
+
+
+@pytest.mark.parametrize("name", ["_processed.txt", "_checkpoint.json", "_manifest.json"])
+def test_what_is_in_the_way_is_named_as_people_find_it(
+    site: Site, run_here: RunHere, tmp_path: Path, name: str
+) -> None:
+    """With the output folder, so that it can be looked at, or moved away, from where the command was typed."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.sitemap()
+    there = Path("some", "where", site.url.removeprefix("http://").replace(":", "_"), name)
+    (tmp_path / there).mkdir(parents=True)
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--output", "some/where")
+    assert (done.returncode, done.json["status"]) == (1, "error")
+    assert f"cannot write {there}: something else is in its place" in done.stderr
 
 
 @pytest.mark.parametrize(

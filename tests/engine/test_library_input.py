@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import sitemirror
+from sitemirror import Site
 from sitemirror.errors import UsageError
 
 URL = "https://example.com/"
@@ -49,6 +50,7 @@ def test_addresses(name: str, url: Any) -> None:
         (b"https://example.com/", "sites must be a list of sites, not bytes"),
         ([None], "a site must be a URL, or a mapping with its url, not NoneType"),
         ([("https://example.com/",)], "a site must be a URL, or a mapping with its url, not tuple"),
+        ([Site(URL, {})], "settings must be sitemirror.Settings, not dict"),  # type: ignore[arg-type]
     ],
 )
 def test_sites(sites: Any, message: str) -> None:
@@ -64,13 +66,20 @@ def test_sites(sites: Any, message: str) -> None:
         ({"settings": {"output": "x"}}, "settings must be sitemirror.Settings, not dict"),
         ({"concurency": 3}, "there is no option concurency (did you mean concurrency?)"),
         ({"nonsense": 3}, "there is no option nonsense"),
+        ({"format": "pdf"}, "format must be one of json, md, markdown, html, both, got pdf"),
     ],
 )
 def test_options(options: dict[str, Any], message: str) -> None:
-    """A misspelt option is named, with what was probably meant."""
+    """A misspelt option is named, with what was probably meant; so is one with a wrong value, with the right ones."""
     with pytest.raises(UsageError) as raised:
         sitemirror.mirror(URL, **options)
     assert raised.value.message == message
+
+
+def test_folders() -> None:
+    """What `verify` looks into has a name."""
+    with pytest.raises(UsageError, match=r"^a folder must be text or a path, not NoneType$"):
+        sitemirror.verify(None)  # type: ignore[arg-type]
 
 
 def test_where_takes_paths(tmp_path: Path) -> None:

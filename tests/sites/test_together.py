@@ -229,7 +229,7 @@ async def test_a_site_is_taken_once(site: Site, out: Path) -> None:
         (["https://a.example/", "htp://b.example/"], "'htp://b.example/' is not a URL that can be mirrored"),
         ([{"output": "x"}], "a site has no url"),
         ([{"url": "https://a.example/", "workers": 2}], "https://a.example/: workers counts for all sites"),
-        ([{"url": "https://a.example/", "rate_limit": -1}], "https://a.example/: rate_limit: "),
+        ([{"url": "https://a.example/", "rate_limit": -1}], "https://a.example/: rate_limit must be 0 or more, got -1"),
         (["https://a.example/", {"url": "a.example", "update": True}], "https://a.example/ is listed twice with"),
         ("https://a.example/", "give a list of sites, not one"),
     ],

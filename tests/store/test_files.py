@@ -66,9 +66,10 @@ def test_the_systems_refusals_name_the_file_and_the_next_step(
     tree.write("a/x.md", b"old")
     with monkeypatch.context() as broken:
         fail(broken, function, number)
-        with pytest.raises(OutputError, match=r"a/x\.md") as caught:
+        with pytest.raises(OutputError) as caught:
             tree.write("a/x.md", b"new")
     assert caught.value.hint
+    assert caught.value.message.startswith(f"cannot write {out / 'a/x.md'}: ")
     assert everything(out) == {"a", "a/x.md"}
     assert tree.read("a/x.md") == b"old"
 

@@ -133,7 +133,7 @@ def test_planted_links_are_not_followed(tmp_path: Path) -> None:
         FolderLock(tmp_path / "linked").acquire()
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "_lock").symlink_to(outside / "theirs")
-    with pytest.raises(OutputError):
+    with pytest.raises(OutputError, match=r"_lock is a symlink$"):
         FolderLock(tmp_path / "folder").acquire()
     assert [path.name for path in outside.iterdir()] == ["theirs"]
     assert (outside / "theirs").read_text() == "theirs"
@@ -146,6 +146,14 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
         with pytest.raises(OutputError) as caught:
             FolderLock(folder).acquire()
         assert caught.value.hint
+
+
+def test_a_folder_in_the_place_of_the_lock_is_named(tmp_path: Path) -> None:
+    """Whoever moves away what is named there moves no mirror away."""
+    (tmp_path / "host" / "_lock").mkdir(parents=True)
+    with pytest.raises(OutputError) as caught:
+        FolderLock(tmp_path / "host").acquire()
+    assert caught.value.message == f"cannot write {tmp_path / 'host' / '_lock'}: something else is in its place"
 
 
 def test_two_never_hold_the_lock_at_once_while_it_comes_and_goes(tmp_path: Path) -> None:

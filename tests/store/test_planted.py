@@ -108,12 +108,12 @@ def test_paths_that_lead_elsewhere_are_refused(tree: Tree, rel: str, tmp_path: P
 def test_a_file_where_a_folder_is_needed_is_a_clear_error(tree: Tree) -> None:
     """And the other way round; asking is no error."""
     tree.write("a", b"x")
-    with pytest.raises(OutputError, match="a is a file where a folder is needed"):
+    with pytest.raises(OutputError, match=r"^a in the output folder is a file where a folder is needed$"):
         tree.write("a/b.md", b"x")
     assert not tree.exists("a/b.md")
     tree.remove("a/b.md")
     tree.write("c/d.md", b"x")
-    with pytest.raises(OutputError, match="cannot write c"):
+    with pytest.raises(OutputError, match=r"^cannot write .*c: something else"):
         tree.write("c", b"x")
     assert tree.is_folder("c")
     assert tree.exists("c/d.md")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What `signal` is made of, which itself loads so much first that Ctrl+C could come meanwhile.
+import _signal  # type: ignore[import-not-found]
+import atexit
 import os
 import sys
 
@@ -33,13 +36,44 @@ def mirror_site() -> int:
 
 
 def _run(program: str) -> int:
-    try:
-        _speak_utf8()
-        from sitemirror.cli import programs
+    _end_at_once(INTERRUPTED, b"interrupted\n")
+    atexit.register(_ignore_interrupts)  # What is registered first comes last.
+    _speak_utf8()
+    from sitemirror.cli import programs
 
-        return int(getattr(programs, program)(sys.argv[1:]))
-    except KeyboardInterrupt:  # while loading; a run that has begun handles it itself
-        return INTERRUPTED
+    code = int(getattr(programs, program)(sys.argv[1:]))
+    _end_at_once(code)  # All is said: whoever is impatient now changes nothing any more.
+    return code
+
+
+def _ignore_interrupts() -> None:
+    """For the last moments, in which Python takes the process apart and would let the signal end it."""
+    try:
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    except ValueError:
+        pass  # Not in the main thread, so nothing was changed before.
+
+
+def _end_at_once(code: int, last_words: bytes = b"") -> None:
+    """From now on Ctrl+C ends the program with this exit code. A run that has begun handles it itself.
+
+    Not by an exception, which could be raised, and shown, inside whatever is just being loaded. Before a run, after it,
+    and where nothing is written, there is nothing to tidy up.
+    """
+
+    def leave(*_: object) -> None:
+        try:
+            os.write(2, last_words)
+        except OSError:
+            pass  # Nobody is listening on stderr any more.
+        os._exit(code)
+
+    # A shell that starts us in the background has Ctrl+C ignored, and only a main thread may say what it does.
+    if _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN:
+        try:
+            _signal.signal(_signal.SIGINT, leave)
+        except ValueError:
+            pass
 
 
 def _speak_utf8() -> None:

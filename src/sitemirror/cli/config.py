@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sitemirror.cli.complaints import explain
 from sitemirror.cli.options import (
     OPTIONS,
     Command,
@@ -42,9 +42,9 @@ def settings_for(
     command: Command, typed: Mapping[str, Any], *, environ: Mapping[str, str], config: Path | None = None
 ) -> Settings:
     """The settings of one run of `command`. Raises `UsageError` that names each wrong value where it was written."""
-    path = config_path(environ, config)
+    path, hint = _config_file(environ, config)
     layers = [
-        *(file_layers(path, command) if path is not None else ()),
+        *(_file_layers(path, command, hint) if path is not None else ()),
         Layer(from_environment(environ), variable, own=False),
         Layer(typed, spell),
     ]
@@ -66,9 +66,9 @@ def settings_for(
                 merged[field] = layer.values[field]
                 names[field] = layer.name_of
     try:
-        return Settings.of(merged)
+        return Settings.of(from_home(merged))
     except WrongValues as error:
-        wrong = explain(error, lambda field: names.get(field, spell)(field))
+        wrong = error.sentences(lambda field: names.get(field, spell)(field))
         raise UsageError(*wrong, hint=f"see `sitemirror {command} --help`") from None
 
 
@@ -124,19 +124,36 @@ def misspelt(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, close[0]) for name, close in meant if close]
 
 
-def config_path(environ: Mapping[str, str], named: Path | None) -> Path | None:
-    """The configuration file to read: the one that was named, or `sitemirror.toml` here if there is one."""
-    if named is None and environ.get(PREFIX + "CONFIG"):
-        named = Path(environ[PREFIX + "CONFIG"])
+def from_home(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with the home folder for the `~` that a path begins with.
+
+    A shell does that only where it sees one, and so neither behind `--output=` nor in a file. A folder that is called
+    `~` is never meant, and who removes it again by that name removes something else.
+    """
+    return {
+        field: os.path.expanduser(value)  # noqa: PTH111 - a wrong value need not be text
+        if is_path(field) and isinstance(value, str) and value.partition("/")[0] == "~"
+        else value
+        for field, value in values.items()
+    }
+
+
+def _config_file(environ: Mapping[str, str], named: Path | None) -> tuple[Path | None, str]:
+    """The configuration file to read, the one that was named or `sitemirror.toml` here, and where to look if it fails.
+
+    One that is there and cannot be read is not passed over: a run would begin without the limits that are in it.
+    """
     if named is not None:
-        return named
-    default = Path(DEFAULT_FILE)
-    return default if default.is_file() else None
+        return named, "check --config FILE"
+    if environ.get(PREFIX + "CONFIG"):
+        return Path(environ[PREFIX + "CONFIG"]), f"check {PREFIX}CONFIG in the environment"
+    default = Path(DEFAULT_FILE) if os.path.lexists(DEFAULT_FILE) else None
+    return default, "mend it, or move it away: a file of this name is read wherever a command is given"
 
 
-def file_layers(path: Path, command: Command) -> tuple[Layer, Layer]:
+def _file_layers(path: Path, command: Command, hint: str) -> tuple[Layer, Layer]:
     """The file's own settings, and those of its table for `command`, which count more."""
-    content = read_toml(path, hint="check --config FILE")
+    content = read_toml(path, hint=hint)
     tables = {table: content.pop(table) for table in _TABLES if isinstance(content.get(table), dict)}
     for name, value in content.items():
         if isinstance(value, dict):

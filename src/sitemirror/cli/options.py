@@ -65,7 +65,7 @@ class Option:
     @property
     def placeholder(self) -> str:
         """What stands for the value in help: `N`, `skip|retry|abort`, or nothing for a flag."""
-        choices = self.choices or choices_of(self.field)
+        choices = self.choices or kinds()[self.field].choices
         return "|".join(choices) if choices else self.metavar
 
 
@@ -156,12 +156,6 @@ def is_flag(field: str) -> bool:
 
 def is_repeatable(field: str) -> bool:
     return kinds()[field].type is tuple
-
-
-def choices_of(field: str) -> tuple[str, ...]:
-    """The values an enumerated setting takes; nothing for the others."""
-    found = kinds()[field].type
-    return tuple(str(choice) for choice in found) if issubclass(found, StrEnum) else ()
 
 
 def is_number(field: str) -> bool:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sitemirror.api import start_of
-from sitemirror.cli.complaints import explain
-from sitemirror.cli.config import Layer, check_choices, key_of, read_text, read_toml, settings_in
+from sitemirror.cli.config import Layer, check_choices, from_home, key_of, read_text, read_toml, settings_in
 from sitemirror.cli.options import Command
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
@@ -53,7 +52,9 @@ def _from_toml(path: Path, command: Command, settings: Settings) -> tuple[list[S
         raise UsageError(f"{path}: unknown key sites", hint=_TABLES)
     tables = content.pop("site", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UsageError(f"{path}: site is not a table", hint=_TABLES)
+        raise UsageError(f"{path}: site is not a list of tables", hint=_TABLES)
+    if "url" in content:
+        raise UsageError(f"{path}: url stands in no [[site]]", hint=_TABLES)
     top = _judged(str(path), content, command, _TALK)
     common = _with(settings, top, str(path), command)
     sites = []
@@ -81,9 +82,9 @@ def _with(settings: Settings, values: Mapping[str, Any], place: str, command: Co
     for field in values:
         check_choices(command, layer, field)
     try:
-        return settings.with_changes(**values)
+        return settings.with_changes(**from_home(values))
     except WrongValues as error:
-        raise UsageError(*explain(error, layer.name_of), hint=f"see `sitemirror {command} --help`") from None
+        raise UsageError(*error.sentences(layer.name_of), hint=f"see `sitemirror {command} --help`") from None
 
 
 def _start(url: str, place: str) -> str:

@@ -40,15 +40,15 @@ def run_verify(folder: Path, settings: Settings, program: str) -> int:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Other signals that ask for the end are like Ctrl+C: nothing is written here that could be left half done."""
+    """Every signal that asks for the end is told: nothing is written here that could be left half done."""
 
     def end(number: int, _: object) -> NoReturn:
         raise KeyboardInterrupt(number)
 
     before = {
         number: signal.signal(number, end)
-        for name in ("SIGTERM", "SIGHUP")
-        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) is signal.SIG_DFL
+        for name in ("SIGINT", "SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
         yield

@@ -213,6 +213,10 @@ def unreachable(url: str, reason: str) -> Unreachable:
         hint = "start from the private address itself if you mean to mirror it"
     elif "reset" in reason and url.startswith("https:"):
         hint = "try again later; if it does not speak https there, give the address with http://"
+    elif url.startswith("http:") and any(word in reason for word in ("closed", "reset", "malformed")):
+        hint = "try again later; if it speaks https there, give the address with https://"
+    elif "malformed" in reason:
+        hint = "check the port: what answers there is no web server"
     else:
         hint = "try again later, or with a longer --timeout"
     return Unreachable(f"cannot reach {host}: {reason}", hint=hint)

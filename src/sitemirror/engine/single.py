@@ -24,6 +24,7 @@ _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")
 _REFRESH: Final = re.compile(rb"http-equiv\s*=\s*[\"']?refresh", re.I)
 _TAG: Final = re.compile(rb"<[A-Za-z!?/]")
 _BEGINS_WITH_TAG: Final = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<")
+_HOST: Final = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::[0-9]+)?(?:/|\Z)|[A-Za-z0-9-]+:[0-9]+(?:/|\Z)")
 _NAMES: Final = MimeTypes()  # Python's own list: the system's would give another answer on each.
 _PIPE: Final = "give an HTML file; if it is one, give it as stdin: sitemirror convert - < FILE"
 
@@ -89,7 +90,10 @@ def read_file(path: Path, *, url: str = "") -> Source:
     try:
         body = path.read_bytes()
     except FileNotFoundError:
-        raise UsageError(f"no such file: {path}", hint="the address of a page begins with https://") from None
+        hint = "the address of a page begins with https://"
+        if _HOST.match(str(path)) and not _is_file_name(path):
+            hint = f"if it is the address of a page, give it as https://{path}"
+        raise UsageError(f"no such file: {path}", hint=hint) from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder", hint="give a file in it") from None
     except (OSError, ValueError) as error:
@@ -106,6 +110,12 @@ def read_file(path: Path, *, url: str = "") -> Source:
         return source
     _refuse_other_types(body, str(path))
     return Source(as_html(body) if name.endswith(".xhtml") else body, url, PageKind.HTML)
+
+
+def _is_file_name(path: Path) -> bool:
+    """Whether it is plainly a file in this folder that is misspelt, or not there yet."""
+    name = path.name.lower()
+    return len(path.parts) == 1 and (name.endswith(_TEXT_ENDINGS) or _NAMES.guess_type(name)[0] is not None)
 
 
 def of_bytes(body: bytes, name: str, *, url: str = "") -> Source:

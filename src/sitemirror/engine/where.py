@@ -73,6 +73,7 @@ def _file_of(text: str, output: Path, note: Note) -> str:
     why = ""
     is_html: bool | None = None  # as the first of them that has pages says
     names, taken = (paths.page_path(url), _html_path(url)), set[str]()
+    twins: list[tuple[int, str, Path]] = []
     for manifest in manifests:
         found = _Found(url, manifest.parent, names if manifest == manifests[0] else ())
         for row in _rows(manifest):
@@ -86,6 +87,11 @@ def _file_of(text: str, output: Path, note: Note) -> str:
         why = found.why or why
         is_html = found.is_html if is_html is None else is_html
         taken |= found.taken
+        twins += found.twins
+    if twins and not why:
+        _, twin, file = min(twins, key=lambda each: each[:2])
+        note(f"no manifest names it, but {twin}: this is that page's file")
+        return str(file)
     markdown, html = (output / folder / (paths.collision_path(name, url) if name in taken else name) for name in names)
     guess, other = (html, markdown) if is_html else (markdown, html)
     if not guess.is_file() and other.is_file():
@@ -107,7 +113,9 @@ class _Found:
         self._url = url
         self._home = home
         self._names = names
+        self._twin_key = urls.twin_key(url)
         self.taken = set[str]()  # of those names: other pages', which the URL would have to give way to
+        self.twins: list[tuple[int, str, Path]] = []  # how far from the URL, the twin's URL, its file
         self.file: Path | None = None
         self.why = ""  # there is none, or it is old
         self.is_html: bool | None = None  # whether pages are, whatever other files it has; None if there are none
@@ -119,10 +127,20 @@ class _Found:
             if self._url == row.url or self._url in row.aliases:
                 self.file = Path(os.path.normpath(self._home / row.path))
                 self.why = ""
+            for name in (row.url, *row.aliases):
+                if urls.twin_key(name) == self._twin_key:
+                    self._take_twin(name, row.path)
         elif self._url == (row if isinstance(row, str) else row.url) and self.file is None:
             self.why = self._why_not(row)
             if isinstance(row, GoneRow) and row.path:
                 self.file = Path(os.path.normpath(self._home / row.path))
+
+    def _take_twin(self, name: str, path: str) -> None:
+        """A page under a URL that most sites answer alike: people type either, and only one of them was listed."""
+        file = Path(os.path.normpath(self._home / path))
+        if file.is_file():
+            mine, other = urls.parts(self._url), urls.parts(name)
+            self.twins.append((sum(a != b for a, b in zip(mine, other, strict=True)), name, file))
 
     def _why_not(self, row: FailureRow | SkipRow | GoneRow | str) -> str:
         match row:

@@ -86,7 +86,7 @@ def _run(
 
 def _site(site: str | Mapping[str, Any] | Site, common: Settings) -> Site:
     if isinstance(site, Site):
-        return Site(start_of(site.url), site.settings)
+        return Site(start_of(site.url), settings_of(site.settings, {}))
     if isinstance(site, str):
         return Site(start_of(site), common)
     if not isinstance(site, Mapping):

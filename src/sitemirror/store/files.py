@@ -82,8 +82,10 @@ class Tree:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
+            is_lost = any(path.is_symlink() and not path.exists() for path in (self.root, *self.root.parents))
+            what = "a symlink that leads nowhere" if is_lost else "a file"
             raise OutputError(
-                f"{self.root} cannot be the output folder: it is or lies under a file", hint="choose another --output"
+                f"{self.root} cannot be the output folder: it is or lies under {what}", hint="choose another --output"
             ) from None
         except FileNotFoundError:  # though the folders above it were to be made, too: /proc has its own ideas
             raise OutputError(
@@ -120,7 +122,7 @@ class Tree:
                     discard(place, temporary)
                     raise
         except OSError as error:
-            raise refusal(error, rel) from error
+            raise refusal(error, self._below + rel) from error
 
     def replace_with(self, rel: str) -> AbstractContextManager[Draft]:
         """A draft to write to, which becomes the file `rel` when the block ends well and vanishes otherwise."""
@@ -133,12 +135,12 @@ class Tree:
     @contextmanager
     def _draft(self, rel: str, put: Callable[[Place, str, str], str]) -> Iterator[Draft]:
         *above, name = _names(rel)
-        with refusals_of(rel), self._folders.make(above) as place:
+        with refusals_of(self._below + rel), self._folders.make(above) as place:
             self._guard.check(place.handle)
             fd, temporary = self._new(place)
             try:
                 try:
-                    draft = Draft(fd, rel, place, self._guard)
+                    draft = Draft(fd, self._below, rel, place, self._guard)
                     yield draft
                     draft.flush()
                     os.fsync(fd)
@@ -154,12 +156,12 @@ class Tree:
     def log(self, rel: str) -> LineLog:
         """The log at `rel`, opened for appending; a torn last line is cut off."""
         names = _names(rel)
-        with refusals_of(rel):
+        with refusals_of(self._below + rel):
             place = self._folders.make(names[:-1])
             try:
                 fd = _open_regular(place, names, _APPEND)
                 try:
-                    return LineLog(fd, rel, place, self._guard)
+                    return LineLog(fd, self._below + rel, place, self._guard)
                 except BaseException:
                     os.close(fd)
                     raise
@@ -181,7 +183,7 @@ class Tree:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise refusal(error, rel) from error
+            raise refusal(error, self._below + rel) from error
         return None if is_link(found) else found
 
     def exists(self, rel: str) -> bool:
@@ -214,7 +216,7 @@ class Tree:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise refusal(error, rel) from error
+            raise refusal(error, self._below + rel) from error
 
     def mtime(self, rel: str) -> float | None:
         """When the file was last changed (seconds since 1970); `None` where there is none."""
@@ -243,7 +245,7 @@ class Tree:
     def touch(self, rel: str, timestamp: float) -> None:
         """Sets the file's times (seconds since 1970)."""
         *above, name = _names(rel)
-        with refusals_of(rel), self._folders.find(above) as place:
+        with refusals_of(self._below + rel), self._folders.find(above) as place:
             if _UTIME_NO_FOLLOW:
                 os.utime(place.at(name), (timestamp, timestamp), dir_fd=place.fd, follow_symlinks=False)
             else:
@@ -253,7 +255,11 @@ class Tree:
         """Moves a file within the tree, where nothing may stand yet, and removes the folders this empties."""
         *old_above, old_name = _names(old)
         *new_above, new_name = _names(new)
-        with refusals_of(new), self._folders.find(old_above) as source, self._folders.make(new_above) as goal:
+        with (
+            refusals_of(self._below + new),
+            self._folders.find(old_above) as source,
+            self._folders.make(new_above) as goal,
+        ):
             moved = os.stat(source.at(old_name), dir_fd=source.fd, follow_symlinks=False)
             try:
                 there = os.stat(goal.at(new_name), dir_fd=goal.fd, follow_symlinks=False)
@@ -278,7 +284,7 @@ class Tree:
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
-            raise refusal(error, rel) from error
+            raise refusal(error, self._below + rel) from error
         self._prune(above)
 
     def syncing(self, rels: list[str]) -> Callable[[], set[str]]:
@@ -299,7 +305,7 @@ class Tree:
         for rel in rels:
             names = _names(rel)
             folders.update(tuple(names[:depth]) for depth in range(len(names)))
-            with refusals_of(rel), suppress(FileNotFoundError), self._folders.find(names[:-1]) as place:
+            with refusals_of(self._below + rel), suppress(FileNotFoundError), self._folders.find(names[:-1]) as place:
                 fd = _open_regular(place, names, _SYNC)
                 try:
                     os.fsync(fd)
@@ -307,7 +313,8 @@ class Tree:
                 finally:
                     os.close(fd)
         for folder in sorted(folders, key=len, reverse=True):
-            with refusals_of("/".join(folder)), suppress(FileNotFoundError), self._folders.find(folder) as place:
+            shown = self._below + "/".join(folder)
+            with refusals_of(shown), suppress(FileNotFoundError), self._folders.find(folder) as place:
                 if place.fd is not None:
                     os.fsync(place.fd)
         return found
@@ -345,7 +352,7 @@ class Tree:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                raise refusal(error, "/".join(names)) from error
+                raise refusal(error, self._below + "/".join(names)) from error
             waiting.extend([*names, name] for name in folders)
             removed += len(ours)
         return removed
@@ -378,7 +385,8 @@ def _open_regular(place: Place, names: list[str], flags: int) -> int:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OutputError(
-            f"{printable('/'.join(names), limit=300)} is not a file", hint="move it away or choose another --output"
+            f"{printable('/'.join(names), limit=300)} in the output folder is not a file",
+            hint="move it away or choose another --output",
         )
     return fd
 

@@ -195,9 +195,8 @@ def _not_a_folder(info: os.stat_result, names: Sequence[str]) -> OutputError | N
 
 
 def _in_the_way(names: Sequence[str]) -> OutputError:
-    return OutputError(
-        f"{_shown(names)} is a file where a folder is needed", hint="move it away or choose another --output"
-    )
+    message = f"{_shown(names)} in the output folder is a file where a folder is needed"
+    return OutputError(message, hint="move it away or choose another --output")
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.errors import FolderLocked, OutputError
-from sitemirror.store.disk import refusals_of
+from sitemirror.store.disk import refusal, refusals_of
 from sitemirror.store.folders import Place, is_link
 from sitemirror.text import printable
 
@@ -91,7 +91,14 @@ class FolderLock:
         self.release()
 
     def _try(self, place: Place) -> None:
-        fd = os.open(place.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=place.fd)
+        try:
+            fd = os.open(place.at(LOCK_NAME), _FLAGS, 0o666, dir_fd=place.fd)
+        except IsADirectoryError as error:
+            raise refusal(error, self.folder / LOCK_NAME) from error
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise _symlink_refused(self.folder / LOCK_NAME) from None
+            raise  # It is about the folder.
         try:
             try:
                 _lock(fd)
@@ -120,10 +127,7 @@ class FolderLock:
 
     def _open_folder(self) -> Place:
         if is_link(self.folder.lstat()):
-            raise OutputError(
-                f"{_shown(self.folder)} is a symlink",
-                hint="remove it or choose another --output; links are not followed",
-            )
+            raise _symlink_refused(self.folder)
         if os.open in os.supports_dir_fd:
             return Place(os.open(self.folder, _FOLDER_FLAGS), str(self.folder))
         return Place(None, str(self.folder))
@@ -148,6 +152,11 @@ def _read_pid(fd: int) -> int | None:
         return int(os.read(fd, 20))
     except (OSError, ValueError):
         return None
+
+
+def _symlink_refused(path: Path) -> OutputError:
+    hint = "remove it or choose another --output; links are not followed"
+    return OutputError(f"{_shown(path)} is a symlink", hint=hint)
 
 
 def _shown(folder: Path) -> str:

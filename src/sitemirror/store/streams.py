@@ -24,9 +24,9 @@ def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
 class LineLog:
     """An append-only file of lines. What a crash left of a last line is cut off when the log is opened again."""
 
-    def __init__(self, fd: int, rel: str, place: Place, guard: DiskGuard) -> None:
+    def __init__(self, fd: int, shown: str, place: Place, guard: DiskGuard) -> None:
         self._fd = fd
-        self._rel = rel
+        self._shown = shown  # how people find it
         self._place = place
         self._guard = guard
         self.size = _cut_torn_line(fd)
@@ -35,7 +35,7 @@ class LineLog:
         """Adds whole lines, each with its newline: all of them, or none and an error."""
         if not lines.endswith(b"\n"):
             raise ValueError("a line ends with a newline")
-        with refusals_of(self._rel):
+        with refusals_of(self._shown):
             self._guard.check(self._place.handle)
             try:
                 write_all(self._fd, lines)
@@ -46,7 +46,7 @@ class LineLog:
 
     def cut(self, size: int) -> None:
         """Forgets the lines behind the first `size` bytes."""
-        with refusals_of(self._rel):
+        with refusals_of(self._shown):
             os.ftruncate(self._fd, size)
         self.size = _cut_torn_line(self._fd)
 
@@ -82,8 +82,9 @@ def _cut_torn_line(fd: int) -> int:
 class Draft:
     """A file in the making; nobody sees it under its own name before it is complete."""
 
-    def __init__(self, fd: int, rel: str, place: Place, guard: DiskGuard) -> None:
+    def __init__(self, fd: int, below: str, rel: str, place: Place, guard: DiskGuard) -> None:
         self._fd = fd
+        self._below = below
         self.rel = rel  # what it is called in the end
         self._place = place
         self._guard = guard
@@ -96,7 +97,7 @@ class Draft:
         return len(data)
 
     def flush(self) -> None:
-        with refusals_of(self.rel):
+        with refusals_of(self._below + self.rel):
             self._guard.check(self._place.handle)
             write_all(self._fd, self._pending)
         self._pending.clear()
