@@ -9,7 +9,7 @@ import pytest
 from sitemirror import mirror, verify
 from sitemirror.publish.report import RunStatus
 from tests.copies import path_of
-from tests.crawl.conftest import Copy
+from tests.crawl.conftest import Copy, Crawl, link
 from tests.site import Site
 
 
@@ -152,3 +152,37 @@ async def test_a_picture_that_was_gone_comes_back_as_it_is_now(
     if update:
         assert (copy.folder / "i.png").read_bytes() == b"\x89PNG 2"
     assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_what_never_was_a_page_and_is_linked_since_it_left_the_sitemap_is_told_as_such(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """It is a link that is not followed, as in a new copy, also when the page that has the link is not read again."""
+    site.html_page("/", "Home", "<p>home</p>", etag="1")
+    site.sitemap(urls=["/", "/missing"])
+    await run(discover="sitemap")
+    site.html_page("/", "Home", link("/missing"), etag="2")
+    site.sitemap(urls=["/"])
+    for _ in range(2):
+        await run(discover="sitemap", update=True)
+        assert [path_of(row["url"]) for row in copy.manifest["skips"]] == ["/missing"]
+        assert copy.manifest["gone"] == []
+
+
+async def test_what_has_left_the_sitemap_and_is_led_to_no_more_is_gone_at_once(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """A page links to it, which was read anew in the same update: that made it stay for one run more."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.html_page("/b", "B", "<p>b</p>", etag="1")
+    site.redirect("/c", "/b")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run(discover="sitemap")
+    site.sitemap(urls=["/a", "/c"])
+    await run(discover="sitemap", update=True)
+    assert copy.manifest["gone"] == []
+    site.html_page("/a", "A", link("/b"), etag="2")
+    site.html_page("/c", "C", "<p>c</p>", etag="1")
+    for _ in range(2):
+        await run(discover="sitemap", update=True)
+        assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/b"]

@@ -34,6 +34,8 @@ class Undecided(NamedTuple):
     kind: int
 
 
+_HAS_PAGE: Final = "EXISTS (SELECT 1 FROM page WHERE page.id = url.id)"
+
 _LEADS_TO_GONE: Final = f"""
 status = {Row.REDIRECT} AND EXISTS (
   WITH RECURSIVE way (id) AS (
@@ -44,18 +46,22 @@ status = {Row.REDIRECT} AND EXISTS (
 
 # A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed. A page that was
 # saved without a crawl, or whose state was lost, is visited again by a crawl: nobody has read its links. What has left
-# the sitemaps is gone for a run by sitemaps, whoever links to it. What led to a page that is gone is asked again.
+# the sitemaps is gone for a run by sitemaps, whoever links to it, if it ever was a page; else it is as if it had never
+# been listed. What led to a page that is gone is asked again.
 _MEET = f"""
 INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, at)
 VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
-  run = excluded.run,
+  run = CASE
+    WHEN ? OR sitemap = 0 OR {ASSET} IN (kind, excluded.kind) OR NOT {_HAS_PAGE} THEN excluded.run
+    ELSE run END,
+  sitemap = CASE WHEN status = {Row.GONE} AND NOT {_HAS_PAGE} THEN 0 ELSE sitemap END,
   depth = min(coalesce(depth, excluded.depth), excluded.depth),
   chain = min(chain, excluded.chain),
   found_on = coalesce(found_on, excluded.found_on),
   reason = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.reason ELSE reason END,
   status = CASE
-    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id)
+    WHEN status = {Row.GONE} AND {_HAS_PAGE}
       THEN CASE WHEN excluded.status = {Row.QUEUED} OR ? THEN {Row.SAVED} ELSE status END
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
     WHEN excluded.status = {Row.QUEUED} AND {_LEADS_TO_GONE} THEN {Row.QUEUED}
@@ -132,6 +138,7 @@ class LinkBook:
                 src,
                 link.reason or None,
                 at,
+                self._by_links,
                 self._by_links,
                 self._by_links,
             ),
