@@ -240,4 +240,5 @@ def test_the_same_command_goes_on(
     assert [len(saved(out, site, name)) for name in names] == [40] * 4
     asked = [(seen.host, seen.path) for seen in site.requests if seen.path.startswith("/page")]
     assert len(set(asked)) == 160
-    assert len(asked) - 160 <= (4 * 17 if ending == "killed" else 0)
+    # What a site has under way may be asked for again: where it is killed, or so busy that two seconds are not enough.
+    assert len(asked) - 160 <= 4 * (17 if ending == "killed" else 1)
