@@ -274,6 +274,23 @@ def _numbers(ol: Element, page: _Page) -> None:
         shape_numbers(ol)
 
 
+def _table(table: Element, page: _Page) -> None:
+    shape_table(table, lambda kept: _tabs_in(kept, page))
+
+
+def _tabs_in(table: Element, page: _Page) -> None:
+    told = page.names.told
+    for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
+        role = told[classes] if (classes := box.attr("class")) else None
+        if role in ("tabs", "tablist"):
+            ROLES[role](box, page)
+        elif box.tag == "sl-tab-group":
+            _tab_group(box, page)
+            box.tag = "div"
+        elif box.attr("role") == "tablist":
+            _tab_list(box, page)
+
+
 def _tab_group(box: Element, page: _Page) -> None:
     shape_tab_set(box, SHOELACE, page.names)
 
@@ -333,7 +350,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "button": _button,
     **dict.fromkeys(FIELDS, _alone(shape_control)),
     "label": _alone(shape_label),
-    "table": _alone(shape_table),
+    "table": _table,
     "sub": _alone(shape_raised),
     "sup": _alone(shape_raised),
     "kbd": _alone(shape_raised),

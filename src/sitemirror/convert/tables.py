@@ -46,13 +46,18 @@ _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
 _IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
 
 
-def shape_table(table: Element) -> None:
-    """Flattens a layout table; keeps the line breaks of any other and spells out its spans."""
+def shape_table(table: Element, shape_tabs: Callable[[Element], None] | None = None) -> None:
+    """Flattens a layout table; keeps the line breaks of any other and spells out its spans.
+
+    `shape_tabs` groups the tabs in its cells, before all that they hold is put on lines.
+    """
     has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
     if _is_layout(table, has_blocks=has_blocks):
         if not _is_fraction(table):
             flatten(table)
         return
+    if shape_tabs is not None:
+        shape_tabs(table)
     _put_foot_last(table)
     _put_caption_above(table)
     for inner in table.find_all("table") if has_blocks else ():
