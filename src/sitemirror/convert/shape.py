@@ -217,6 +217,8 @@ def _numbered(table: Element, _: _Page) -> bool:
 
 
 def _typed(element: Element, _: _Page) -> bool:
+    if element.tag in _BOXES:
+        return False
     shape_typed(element)
     return True
 

@@ -75,7 +75,10 @@ def shape_table(table: Element, shape_tabs: Callable[[Element], None] | None = N
 
 
 def shape_quote(table: Element) -> bool:
-    """Makes a quote of a table that sets one in, with who said it below."""
+    """Makes a quote of a table that sets one in, with who said it below; or of a box without any."""
+    if table.tag == "div" and table.find(["blockquote", "table"]) is None:
+        table.tag = "blockquote"
+        return True
     if table.tag != "table":
         return False
     flatten(table)
