@@ -77,7 +77,7 @@ _CONTAINERS: Final = (
 )
 
 _ANYTHING: Final = frozenset(
-    ("WordPress", "Jekyll", "Hugo", "math", "Pandoc", "phpBB", "DocBook, framed")
+    ("WordPress", "Jekyll", "Hugo", "LibreOffice", "math", "Pandoc", "phpBB", "Word", "DocBook, framed")
 )  # make pages of every kind, or are part of such
 _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
 
