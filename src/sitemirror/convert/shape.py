@@ -70,7 +70,7 @@ from sitemirror.convert.listings import (
 from sitemirror.convert.numbers import shape_numbers
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
 from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_table
-from sitemirror.convert.tabs import SHOELACE, shape_tab_list, shape_tab_set
+from sitemirror.convert.tabs import SHOELACE, shape_named_tabs, shape_tab_list, shape_tab_set, shape_tabs_in
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.verse import shape_verse
 
@@ -149,11 +149,6 @@ def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Page], T]:
 
 def _admonition(box: Element, page: _Page) -> bool:
     return page.boxes_around(box) < _MOST_BOXES and shape_admonition(box, page.names)
-
-
-def _tab_set(box: Element, page: _Page) -> bool:
-    every = [found for name in (box.attr("class") or "").split() if (found := page.names.tabs.get(name))]
-    return any(shape_tab_set(box, tabs, page.names) for tabs in every)
 
 
 def _tab_list(row: Element, page: _Page) -> bool:
@@ -278,20 +273,7 @@ def _numbers(ol: Element, page: _Page) -> None:
 
 
 def _table(table: Element, page: _Page) -> None:
-    shape_table(table, lambda kept: _tabs_in(kept, page))
-
-
-def _tabs_in(table: Element, page: _Page) -> None:
-    told = page.names.told
-    for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
-        role = told[classes] if (classes := box.attr("class")) else None
-        if role in ("tabs", "tablist"):
-            ROLES[role](box, page)
-        elif box.tag == "sl-tab-group":
-            _tab_group(box, page)
-            box.tag = "div"
-        elif box.attr("role") == "tablist":
-            _tab_list(box, page)
+    shape_table(table, lambda kept: shape_tabs_in(kept, page.names))
 
 
 def _tab_group(box: Element, page: _Page) -> None:
@@ -378,7 +360,7 @@ _BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name
 _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "admonition": _admonition,
-    "tabs": _tab_set,
+    "tabs": lambda box, page: shape_named_tabs(box, page.names),
     "tablist": _tab_list,
     "footnote": _footnote,
     "footnotes": _footnotes,

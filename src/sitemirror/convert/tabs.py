@@ -28,6 +28,25 @@ def shape_tab_set(box: Element, tabs: Tabs, names: Vocabulary) -> bool:
     return _group(box.select(tabs.labels), box.select(tabs.panels), names)
 
 
+def shape_named_tabs(box: Element, names: Vocabulary) -> bool:
+    """Groups the tabs of a box that is called a set of tabs."""
+    every = [found for name in (box.attr("class") or "").split() if (found := names.tabs.get(name))]
+    return any(shape_tab_set(box, tabs, names) for tabs in every)
+
+
+def shape_tabs_in(table: Element, names: Vocabulary) -> None:
+    """Groups all tabs in the cells of a table."""
+    for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
+        role = names.told[classes] if (classes := box.attr("class")) else None
+        if role == "tabs":
+            shape_named_tabs(box, names)
+        elif role == "tablist" or box.attr("role") == "tablist":
+            shape_tab_list(box, names)
+        elif box.tag == "sl-tab-group":
+            shape_tab_set(box, SHOELACE, names)
+            box.tag = "div"
+
+
 def shape_tab_list(row: Element, names: Vocabulary) -> bool:
     """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
     labels = row.select("[role=tab]")
