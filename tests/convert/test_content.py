@@ -31,6 +31,7 @@ def test_full_is_the_body_less_navigation_footer_and_aside() -> None:
         '<aside role="note">kept</aside>',
         '<aside class="notice">kept</aside>',
         '<aside class="success">kept</aside>',
+        '<p>a</p><aside class="quote no-group"><blockquote>kept</blockquote></aside>',  # Discourse's
         '<main><aside class="onebox"><a href="/x">kept, with nothing else</a></aside></main>',
         '<article><p>a</p><aside class="sidebar"><p>kept</p></aside></article>',
         "<div><section><h2>T</h2><p>a</p><aside><p>kept</p></aside></section></div>",  # as in RFCs

@@ -181,7 +181,7 @@ def test_titles_that_are_no_headings_are_bold() -> None:
             "The <code>a b</code>",
         ),
         ("<code>a</code> <code>b</code>", "`a` `b`", "<code>a</code> <code>b</code>"),
-        ("<b>Fail</b> <code>a&lt;b</code>", "Fail `a<b`", "Fail <code>a&lt;b</code>"),
+        ("<b>Fail</b> <code>a&lt;b</code>", "Fail `a<b`", "<strong>Fail</strong> <code>a&lt;b</code>"),
     ],
 )
 def test_code_in_a_title_stays_code(title: str, said: str, told: str) -> None:

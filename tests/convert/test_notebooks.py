@@ -29,6 +29,18 @@ def test_the_cells_of_nbconvert_come_without_their_numbers_and_once() -> None:
     assert markdown(html) == "```python\na = 1\nb\n```\n\n```\n2\n```\n"
 
 
+def test_the_cells_of_older_notebooks_come_without_their_numbers() -> None:
+    """nbconvert's classic template, and all that it wrote before JupyterLab's, call them otherwise."""
+    html = (
+        '<div class="cell"><div class="input"><div class="prompt input_prompt">In&nbsp;[1]:</div>'
+        '<div class="inner_cell"><div class="input_area"><div class="highlight hl-python"><pre>1 + 1</pre></div></div>'
+        "</div></div>"
+        '<div class="output_wrapper"><div class="output"><div class="output_area"><div class="prompt output_prompt">'
+        'Out[1]:</div><div class="output_text output_subarea"><pre>2</pre></div></div></div></div></div>'
+    )
+    assert markdown(html) == "```python\n1 + 1\n```\n\n```\n2\n```\n"
+
+
 def test_a_folded_cell_of_myst_nb_has_one_title() -> None:
     """Of what its title says when folded and when not, a reader sees one."""
     html = (

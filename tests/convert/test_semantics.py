@@ -192,6 +192,18 @@ def test_folded_sections_stay_folded() -> None:
     assert "<details" not in markdown("<table><tr><th>h<tr><td><details><summary>s</summary>x</details></table>")
 
 
+def test_emphasis_in_a_summary_stays() -> None:
+    """It is written with tags, since Markdown's signs mean nothing there; emphasis of all of it says nothing."""
+    folded = "<details><summary>{}</summary>\n\nx\n\n</details>\n"
+    for said, told in (
+        ("The <b>old <i>one</i></b>, <em>not</em>", "The <strong>old <em>one</em></strong>, <em>not</em>"),
+        ("<b>Run <code>x</code></b> now", "<strong>Run <code>x</code></strong> now"),
+        ("<strong><em>All</em> of it</strong>", "<em>All</em> of it"),
+        ("*a* <b></b>_b_", "*a* _b_"),
+    ):
+        assert markdown(f"<details><summary>{said}</summary><p>x</p></details>") == folded.format(told)
+
+
 def test_keys_are_keys_and_options_are_code() -> None:
     """What is pressed is a key; what is typed is code."""
     assert markdown("<p><kbd><kbd>Ctrl</kbd>+<kbd>C</kbd></kbd> <kbd>--long</kbd></p>") == (

@@ -48,6 +48,13 @@ def test_tabs_of_many_makers_are_named_groups(html: str) -> None:
     assert markdown(html) == "- **A**\n\n  one\n\n- **B**\n\n  two\n"
 
 
+@pytest.mark.parametrize("html", SETS.values(), ids=SETS)
+def test_tabs_in_a_cell_have_lines_of_their_own(html: str) -> None:
+    """A cell has no lists, so that each name stands on a line above its panel."""
+    table = f"<table><tr><th>h<tr><td>Text{html}</table>"
+    assert markdown(table) == "| h |\n| --- |\n| Text<br>**A**<br>one<br>**B**<br>two |\n"
+
+
 _IN_ITEMS = (
     '<ul role="tablist"><li role="presentation"><a role="tab" href="#a">A</a><div role="tabpanel" id="a">{0}<p>one</p>'
     '</div></li><li><a role="tab" href="#b">B</a><div role="tabpanel" id="b">{0}<ol><li>two</li></ol></div></li></ul>'

@@ -56,7 +56,7 @@ _NOTE_CLASS: Final = re.compile(
     r"(?:foot|end|side|margin)-?notes?\b|\bnotes?\b|admonition|callout|warning|caution|danger|\btip\b|\bhint\b|important|"
     r"\binfo\b|\balert|\btopic\b|\bcitation\b|system-message|starlight-aside|pullquote|"
     # A link that is shown with what it leads to, and words that mean a note only where they stand alone.
-    r"\bonebox\b|(?<![\w-])(?:notice|success)(?![\w-])",
+    r"\bonebox\b|(?<![\w-])(?:notice|success|quote)(?![\w-])",
     re.I,
 )
 _ASIDE_CHROME: Final = re.compile(
@@ -77,7 +77,7 @@ _CONTAINERS: Final = (
 )
 
 _ANYTHING: Final = frozenset(
-    ("WordPress", "Jekyll", "Hugo", "math", "Pandoc", "DocBook, framed")
+    ("WordPress", "Jekyll", "Hugo", "LibreOffice", "math", "Pandoc", "phpBB", "Word", "DocBook, framed")
 )  # make pages of every kind, or are part of such
 _ENOUGH: Final = 15  # blocks; a page with fewer has too little to compare
 

@@ -31,7 +31,8 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
     for note in notes:
         if (own := note.attr("id")) and own in by_id:
             continue  # It stands in another, whose names are known: notes in notes in notes would take forever.
-        for name in (note.attr("id"), *(one.attr("id") for one in note.select("[id]"))):
+        inside = note.select("[id], a[name]")
+        for name in (note.attr("id"), *(one.attr("id") or one.attr("name") for one in inside)):
             if name:
                 by_id.setdefault(name, note)
     references: dict[Element, list[Element]] = {}

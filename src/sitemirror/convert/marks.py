@@ -17,7 +17,10 @@ MARKS: Final = {
     "sub": ("\ufdd0", "\ufdd1"),
     "sup": ("\ufdd2", "\ufdd3"),
     "kbd": ("\ufde0", "\ufde1"),
-    "code": ("\ufde3", "\ufde4"),  # where Markdown's own sign for it does not hold
+    # Where Markdown's own signs for them do not hold.
+    "code": ("\ufde3", "\ufde4"),
+    "em": ("\ufde6", "\ufde7"),
+    "strong": ("\ufde8", "\ufde9"),
 }
 """What stands around the text of these elements."""
 LINE_BREAK: Final = "\ufdd4"
@@ -44,10 +47,14 @@ _SIMPLE: Final = {
     "\ufde1": "</kbd>",
     "\ufde3": "<code>",
     "\ufde4": "</code>",
+    "\ufde6": "<em>",
+    "\ufde7": "</em>",
+    "\ufde8": "<strong>",
+    "\ufde9": "</strong>",
     _END_OF_DETAILS: "</details>",
 }
 _LEAD: Final = "\ufdd0".encode()[:2]  # which all marks have in common in UTF-8
-_EVERY: Final = {chr(code).encode()[2:]: chr(code) for code in range(0xFDD0, 0xFDE6) if code not in (0xFDD5, 0xFDD6)}
+_EVERY: Final = {chr(code).encode()[2:]: chr(code) for code in range(0xFDD0, 0xFDEA) if code not in (0xFDD5, 0xFDD6)}
 _ALERT_KIND: Final = re.compile(f"{_ALERT}([A-Z]+)(?:{_ALERT_END}|{_ALERT_GOES_ON}(?:\n[ \t>]*(?=\n))?)").match
 # It begins with a backtick apart from the others, since only what begins with one character is found fast.
 _CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2`\\1")

@@ -27,6 +27,7 @@ from sitemirror.convert.definitions import (
     shape_synopsis,
 )
 from sitemirror.convert.details import shape_details
+from sitemirror.convert.entries import shape_entry
 from sitemirror.convert.footnotes import (
     is_quoted_note,
     listed_notes,
@@ -66,9 +67,10 @@ from sitemirror.convert.listings import (
     shape_listing,
     shape_terminal,
 )
+from sitemirror.convert.numbers import shape_numbers
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
 from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_table
-from sitemirror.convert.tabs import SHOELACE, shape_tab_list, shape_tab_set
+from sitemirror.convert.tabs import SHOELACE, shape_named_tabs, shape_tab_list, shape_tab_set, shape_tabs_in
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.verse import shape_verse
 
@@ -149,11 +151,6 @@ def _admonition(box: Element, page: _Page) -> bool:
     return page.boxes_around(box) < _MOST_BOXES and shape_admonition(box, page.names)
 
 
-def _tab_set(box: Element, page: _Page) -> bool:
-    every = [found for name in (box.attr("class") or "").split() if (found := page.names.tabs.get(name))]
-    return any(shape_tab_set(box, tabs, page.names) for tabs in every)
-
-
 def _tab_list(row: Element, page: _Page) -> bool:
     return shape_tab_list(row, page.names)
 
@@ -216,6 +213,8 @@ def _numbered(table: Element, _: _Page) -> bool:
 
 
 def _typed(element: Element, _: _Page) -> bool:
+    if element.tag in _BOXES:
+        return False
     shape_typed(element)
     return True
 
@@ -266,6 +265,15 @@ def _declaration(box: Element, page: _Page) -> bool:
 
 def _definitions(dl: Element, page: _Page) -> None:
     shape_definitions(dl, page.names)
+
+
+def _numbers(ol: Element, page: _Page) -> None:
+    if not (page.notes and any(note.parent is ol for note in page.notes)):
+        shape_numbers(ol)
+
+
+def _table(table: Element, page: _Page) -> None:
+    shape_table(table, lambda kept: shape_tabs_in(kept, page.names))
 
 
 def _tab_group(box: Element, page: _Page) -> None:
@@ -327,13 +335,14 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "button": _button,
     **dict.fromkeys(FIELDS, _alone(shape_control)),
     "label": _alone(shape_label),
-    "table": _alone(shape_table),
+    "table": _table,
     "sub": _alone(shape_raised),
     "sup": _alone(shape_raised),
     "kbd": _alone(shape_raised),
     "rt": _alone(shape_reading),
     "q": _alone(shape_quotation),
     "dl": _definitions,
+    "ol": _numbers,
     "details": _details,
     "script": _alone(shape_script),
     "sl-tab-group": _tab_group,
@@ -351,10 +360,11 @@ _BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name
 _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "admonition": _admonition,
-    "tabs": _tab_set,
+    "tabs": lambda box, page: shape_named_tabs(box, page.names),
     "tablist": _tab_list,
     "footnote": _footnote,
     "footnotes": _footnotes,
+    "entry": _alone(shape_entry),
     "inset": _inset,
     "diagram": _alone(shape_diagram),
     "checklist": _checklist,

@@ -16,6 +16,7 @@ from turbohtml import Element, Node, Text
 
 from sitemirror.convert.bare import free_break
 from sitemirror.convert.marks import LINE_BREAK, columns
+from sitemirror.convert.numbers import ranks
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
@@ -43,16 +44,20 @@ _ALIGNED_BY_CLASS: Final = re.compile(
 )
 _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
 _IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
-_DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
-def shape_table(table: Element) -> None:
-    """Flattens a layout table; keeps the line breaks of any other and spells out its spans."""
+def shape_table(table: Element, shape_tabs: Callable[[Element], None] | None = None) -> None:
+    """Flattens a layout table; keeps the line breaks of any other and spells out its spans.
+
+    `shape_tabs` groups the tabs in its cells, before all that they hold is put on lines.
+    """
     has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
     if _is_layout(table, has_blocks=has_blocks):
         if not _is_fraction(table):
             flatten(table)
         return
+    if shape_tabs is not None:
+        shape_tabs(table)
     _put_foot_last(table)
     _put_caption_above(table)
     for inner in table.find_all("table") if has_blocks else ():
@@ -70,7 +75,10 @@ def shape_table(table: Element) -> None:
 
 
 def shape_quote(table: Element) -> bool:
-    """Makes a quote of a table that sets one in, with who said it below."""
+    """Makes a quote of a table that sets one in, with who said it below; or of a box without any."""
+    if table.tag == "div" and table.find(["blockquote", "table"]) is None:
+        table.tag = "blockquote"
+        return True
     if table.tag != "table":
         return False
     flatten(table)
@@ -189,11 +197,8 @@ def _put_on_line(block: Element) -> None:
     if tag == "pre":
         _split_code(block)
     elif tag == "ol":
-        start = block.attr("start") or ""
-        is_number = start.isascii() and start.isdigit() and len(start) < _DIGITS
-        items = [item for item in block if isinstance(item, Element) and item.tag == "li"]
-        for number, item in enumerate(items, int(start) if is_number else 1):
-            item.attrs["value"] = str(number)
+        for item, number in list(ranks(block)):
+            item.attrs["value"] = number
     if before is not None:
         block.insert_before(Text(LINE_BREAK))
     if tag == "li":

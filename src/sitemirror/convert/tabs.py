@@ -28,6 +28,25 @@ def shape_tab_set(box: Element, tabs: Tabs, names: Vocabulary) -> bool:
     return _group(box.select(tabs.labels), box.select(tabs.panels), names)
 
 
+def shape_named_tabs(box: Element, names: Vocabulary) -> bool:
+    """Groups the tabs of a box that is called a set of tabs."""
+    every = [found for name in (box.attr("class") or "").split() if (found := names.tabs.get(name))]
+    return any(shape_tab_set(box, tabs, names) for tabs in every)
+
+
+def shape_tabs_in(table: Element, names: Vocabulary) -> None:
+    """Groups all tabs in the cells of a table."""
+    for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
+        role = names.told[classes] if (classes := box.attr("class")) else None
+        if role == "tabs":
+            shape_named_tabs(box, names)
+        elif role == "tablist" or box.attr("role") == "tablist":
+            shape_tab_list(box, names)
+        elif box.tag == "sl-tab-group":
+            shape_tab_set(box, SHOELACE, names)
+            box.tag = "div"
+
+
 def shape_tab_list(row: Element, names: Vocabulary) -> bool:
     """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
     labels = row.select("[role=tab]")
@@ -99,6 +118,7 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
     for text, panel in pairs:
         if panel is not None:
             _drop_double(text, panel)
+    in_cell = panels[0].closest("td, th") is not None
     own = {panel for _, panel in pairs}
     panels = [panel for panel in panels if panel in own]  # Others are of a set beside this one.
     if any(has_heading(panel, names) for panel in panels):
@@ -110,10 +130,11 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
             for item in row.select(":scope > li"):
                 item.tag = "div"
     else:
-        group = Element("ul")
+        outer, inner = ("div", "div") if in_cell else ("ul", "li")  # A cell has lines and no lists.
+        group = Element(outer)
         (row or panels[0]).insert_before(group)
         for text, panel in pairs:
-            item = Element("li", None, [_name(text)])
+            item = Element(inner, None, [_name(text)])
             group.append(item)
             if panel is not None:
                 item.append(panel)  # Now: what moves within one tree is not copied.
@@ -122,9 +143,15 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
     for label in labels:
         parent = label.parent
         label.decompose()
-        if isinstance(parent, Element) and parent.tag == "li" and not parent.text.strip():
-            parent.decompose()
+        while isinstance(parent, Element) and _is_left_over(parent, in_cell) and not parent.text.strip():
+            emptied, parent = parent, parent.parent
+            emptied.decompose()
     return True
+
+
+def _is_left_over(box: Element, in_cell: bool) -> bool:
+    """Whether a box would show without the label that stood in it; in a cell any box is a line."""
+    return box.tag not in ("td", "th") if in_cell else box.tag == "li"
 
 
 def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[list[Node], Element | None]] | None:

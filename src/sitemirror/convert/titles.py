@@ -1,4 +1,7 @@
-"""The titles of notes, tabs and folded sections: words on one line, with their code; those of notes with links, too."""
+"""The titles of notes, tabs and folded sections: words on one line, with their code.
+
+Those of notes have their links as well, and those of folded sections their emphasis.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from turbohtml import Element, Node, Text
 from sitemirror.convert.marks import MARKS
 
 _BLANKS: Final = re.compile(r"\s+")
+_EMPHASIS: Final = {"em": "em", "i": "em", "strong": "strong", "b": "strong"}
 
 
 def words_of(title: Element) -> list[Node]:
@@ -36,7 +40,13 @@ def linked_words_of(title: Element) -> list[Node]:
 
 
 def line_of(title: Element) -> str:
-    """What a title says, with marks around its code."""
+    """What a title says, with marks around its code and its emphasis, unless that is all of it."""
+    said = " ".join(title.text.split())
+    emphasis = [one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", said)]
+    for one in emphasis:
+        opening, closing = MARKS[_EMPHASIS[one.tag]]
+        one.insert(0, Text(opening))
+        one.append(Text(closing))
     opening, closing = MARKS["code"]
     return "".join(text if holder is None else f"{opening}{text}{closing}" for text, holder in _pieces(title))
 

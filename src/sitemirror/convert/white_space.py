@@ -1,7 +1,7 @@
 """Styles that keep the line ends of the source. The renderer takes what has one for code; most of it is prose.
 
-Editors write them on every paragraph, heading and span that is pasted from elsewhere, and two more that make an element
-another one: bold that is not bold around all of a text, and text that only its style strikes out.
+Editors write them on every paragraph, heading and span that is pasted from elsewhere, and more that make an element
+another one: bold that is not bold around all of a text, and text that only its style strikes out or makes bold.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from turbohtml import Element, Node, Text
+
+from sitemirror.convert.letters import mark_letters
 
 STYLED: Final = "[style*='white-space' i]"
 """Finds what may have such a style."""
@@ -37,14 +39,23 @@ def settle_white_space(elements: Iterable[Element]) -> None:
         (element, style)
         for element in elements
         if (style := element.attr("style"))
-        and ("white-space" in style or "WHITE-SPACE" in style or "font-weight" in style or "line-through" in style)
+        and (
+            "white-space" in style
+            or "WHITE-SPACE" in style
+            or "font-weight" in style
+            or "line-through" in style
+            or "font-style" in style
+        )
     ]
     for element, style in found:
         if element.tag in _BOLD:
             if _NOT_BOLD.search(style):
                 element.tag = "span"
-        elif element.tag == "span" and "line-through" in style:
-            element.tag = "del"
+        elif element.tag == "span":
+            if "line-through" in style:
+                element.tag = "del"
+            else:
+                mark_letters(element, style)
         if declared := _DECLARED.search(style):
             _settle(element, style, declared)
 
