@@ -213,3 +213,26 @@ async def test_a_link_stays_right_where_the_page_cannot_be_asked_which_it_is(
     await run(update=True)
     assert copy.files["x/index.html"].count(b"../a/index.html") == 2
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("discover", ["links", "sitemap"])
+async def test_what_a_page_needs_and_links_to_whose_file_was_deleted_stays_through_an_outage(
+    site: Site, run: Crawl, copy: Copy, discover: str
+) -> None:
+    """The site has not given up the page: what only it leads to is not gone, as long as it cannot be had."""
+    site.html_page("/", "Home", link("/a"))
+    site.html_page("/a", "A", link("/b") + '<img src="/i.png">')
+    site.html_page("/b", "B", "<p>b</p>")
+    site.page("/i.png", b"\x89PNG\r\n\x1a\n", type="image/png")
+    site.sitemap(urls=["/", "/a", "/b"])
+    await run(discover=discover)
+    (copy.folder / "a/index.html").unlink()
+    site.fault("/a", status(500))
+    for _ in range(2):
+        await run(discover=discover, update=True)
+        assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/b", "/i.png"]
+        assert [path_of(row["url"]) for row in copy.manifest["failures"]] == ["/a"]
+        assert verify(copy.folder).status is RunStatus.OK
+    site.fault("/a", status(410))
+    await run(discover=discover, update=True)
+    assert _gone(copy) == (["/b", "/i.png"] if discover == "links" else ["/i.png"])
