@@ -199,6 +199,21 @@ async def test_links_to_a_page_and_to_what_was_its_other_name_lead_to_two_files(
     assert {seen.status for seen in site.requests_for("/") if seen.method == "GET"} == {304}
 
 
+async def test_links_to_a_page_and_to_what_leads_elsewhere_by_now_lead_to_two_files(
+    site: Site, run: Crawl, copy: Copy
+) -> None:
+    """What was another name of the one is a name of the other, and the page that links to both has not changed."""
+    site.html_page("/", "Home", link("/a", "/b"), etag="1")
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.html_page("/c", "C", "<p>c</p>", etag="1")
+    site.redirect("/b", "/a")
+    await run()
+    site.redirect("/b", "/c")
+    await run(update=True)
+    assert copy.files["index.html"].count(b'"a/index.html"') == copy.files["index.html"].count(b'"c/index.html"') == 1
+    assert verify(copy.folder).status is RunStatus.OK
+
+
 async def test_a_link_stays_right_where_the_page_cannot_be_asked_which_it_is(
     site: Site, run: Crawl, copy: Copy
 ) -> None:
@@ -213,3 +228,26 @@ async def test_a_link_stays_right_where_the_page_cannot_be_asked_which_it_is(
     await run(update=True)
     assert copy.files["x/index.html"].count(b"../a/index.html") == 2
     assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("discover", ["links", "sitemap"])
+async def test_what_a_page_needs_and_links_to_whose_file_was_deleted_stays_through_an_outage(
+    site: Site, run: Crawl, copy: Copy, discover: str
+) -> None:
+    """The site has not given up the page: what only it leads to is not gone, as long as it cannot be had."""
+    site.html_page("/", "Home", link("/a"))
+    site.html_page("/a", "A", link("/b") + '<img src="/i.png">')
+    site.html_page("/b", "B", "<p>b</p>")
+    site.page("/i.png", b"\x89PNG\r\n\x1a\n", type="image/png")
+    site.sitemap(urls=["/", "/a", "/b"])
+    await run(discover=discover)
+    (copy.folder / "a/index.html").unlink()
+    site.fault("/a", status(500))
+    for _ in range(2):
+        await run(discover=discover, update=True)
+        assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/b", "/i.png"]
+        assert [path_of(row["url"]) for row in copy.manifest["failures"]] == ["/a"]
+        assert verify(copy.folder).status is RunStatus.OK
+    site.fault("/a", status(410))
+    await run(discover=discover, update=True)
+    assert _gone(copy) == (["/b", "/i.png"] if discover == "links" else ["/i.png"])

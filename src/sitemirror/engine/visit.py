@@ -351,6 +351,8 @@ class Visitor:
             self._keep_copy(known, failure.reason, transient=failure.transient, status=failure.status)
         else:
             self._ledger.failed(known.id, failure, self._session.now())
+            if failure.transient:  # Somebody may have deleted its copy: what it linked to is still linked.
+                self._follow.unchanged(known)
         return Result(failure=failure, known=known)
 
     def _skipped(self, known: Known, skip: Skipped) -> Result:

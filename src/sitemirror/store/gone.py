@@ -58,6 +58,7 @@ def forget_deleted(state: State, tree: Tree) -> None:
     if missing or halves:
         with state.transaction() as db:
             db.executemany("DELETE FROM page WHERE id = ?", ((id,) for id in missing))
+            db.executemany("DELETE FROM edge WHERE src = ?", ((id,) for id in missing))
             db.executemany("UPDATE page SET error = ? WHERE id = ?", halves)  # in case the page comes back
             db.executemany(
                 "UPDATE page SET html_path = NULL, html_size = NULL, html_sha256 = NULL, local_at = '' WHERE id = ?",

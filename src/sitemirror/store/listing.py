@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from sitemirror import urls
 from sitemirror.store.intake import Intake, Listed
 from sitemirror.store.reach import let_go, note_for_now
-from sitemirror.store.schema import ASSET, Row
+from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Row
 from sitemirror.store.state import RunInfo, State
 
 # Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
@@ -22,7 +22,8 @@ _AT_MOST: Final = 50_000
 # What those of a run are that it has from sitemaps, and what they link to, or lead to, over any number of steps.
 _KEPT: Final = f"""
 WITH RECURSIVE kept (id, linked) AS (
-  SELECT id, 1 FROM url WHERE run = :run AND status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}) AND {{roots}}
+  SELECT id, 1 FROM url
+  WHERE run = :run AND (status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}) OR {OUT_FOR_NOW}) AND {{roots}}
   UNION
   SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
   WHERE url.sitemap = 0 OR (url.kind = {ASSET} AND url.run != :run)

@@ -9,7 +9,7 @@ import sqlite3
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.store.schema import FOR_NOW, Row
+from sitemirror.store.schema import FOR_NOW, OUT_FOR_NOW, Row
 from sitemirror.store.state import RunInfo, State
 
 # By this run; or for another start URL, which this one has no say in.
@@ -64,7 +64,7 @@ _UNREACHED: Final = f"""
 WITH RECURSIVE way (id) AS (
   SELECT id FROM url WHERE key = :start
   UNION SELECT edge.dst FROM way CROSS JOIN url USING (id) CROSS JOIN edge ON edge.src = way.id
-  WHERE url.status IN ({Row.SAVED}, {Row.TWIN})
+  WHERE url.status IN ({Row.SAVED}, {Row.TWIN}) OR {OUT_FOR_NOW}
   {_LEAD_ON}
   UNION SELECT dst FROM way CROSS JOIN temp.for_now ON src = way.id
 )

@@ -50,6 +50,9 @@ FOR_NOW: Final = "redirects for now to "
 LOOP: Final = "redirect loop"
 """Why there is no page of what leads back to itself."""
 
+OUT_FOR_NOW: Final = f"(url.status = {Row.FAILED} AND url.transient = 1)"
+"""What cannot be had just now. If it was a page, and somebody deleted its file, its links count as before."""
+
 _NO_PAGE_EVER: Final = "(url.url NOT LIKE 'http://%' AND url.url NOT LIKE 'https://%')"
 _ON_THE_WAY: Final = (
     "(url.run = 0 AND url.sitemap = 0 AND url.source != 0 AND url.kind IS NULL"
