@@ -67,7 +67,6 @@ from sitemirror.convert.listings import (
     shape_listing,
     shape_terminal,
 )
-from sitemirror.convert.numbers import shape_numbers
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
 from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_table
 from sitemirror.convert.tabs import SHOELACE, shape_named_tabs, shape_tab_list, shape_tab_set, shape_tabs_in
@@ -267,11 +266,6 @@ def _definitions(dl: Element, page: _Page) -> None:
     shape_definitions(dl, page.names)
 
 
-def _numbers(ol: Element, page: _Page) -> None:
-    if not (page.notes and any(note.parent is ol for note in page.notes)):
-        shape_numbers(ol)
-
-
 def _table(table: Element, page: _Page) -> None:
     shape_table(table, lambda kept: shape_tabs_in(kept, page.names))
 
@@ -342,7 +336,6 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "rt": _alone(shape_reading),
     "q": _alone(shape_quotation),
     "dl": _definitions,
-    "ol": _numbers,
     "details": _details,
     "script": _alone(shape_script),
     "sl-tab-group": _tab_group,

@@ -16,7 +16,6 @@ from turbohtml import Element, Node, Text
 
 from sitemirror.convert.bare import free_break
 from sitemirror.convert.marks import LINE_BREAK, columns
-from sitemirror.convert.numbers import ranks
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
@@ -44,6 +43,7 @@ _ALIGNED_BY_CLASS: Final = re.compile(
 )
 _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
 _IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
+_DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
 def shape_table(table: Element, shape_tabs: Callable[[Element], None] | None = None) -> None:
@@ -197,8 +197,11 @@ def _put_on_line(block: Element) -> None:
     if tag == "pre":
         _split_code(block)
     elif tag == "ol":
-        for item, number in list(ranks(block)):
-            item.attrs["value"] = number
+        start = block.attr("start") or ""
+        is_number = start.isascii() and start.isdigit() and len(start) < _DIGITS
+        items = [item for item in block if isinstance(item, Element) and item.tag == "li"]
+        for number, item in enumerate(items, int(start) if is_number else 1):
+            item.attrs["value"] = str(number)
     if before is not None:
         block.insert_before(Text(LINE_BREAK))
     if tag == "li":
