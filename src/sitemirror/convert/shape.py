@@ -69,7 +69,7 @@ from sitemirror.convert.listings import (
 )
 from sitemirror.convert.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
 from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_table
-from sitemirror.convert.tabs import SHOELACE, shape_named_tabs, shape_tab_list, shape_tab_set, shape_tabs_in
+from sitemirror.convert.tabs import SHOELACE, Crowds, shape_named_tabs, shape_tab_list, shape_tab_set, shape_tabs_in
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.verse import shape_verse
 
@@ -89,6 +89,7 @@ class _Page:
     notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
     boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings, with the number of those around them
     places: dict[str, Element] = field(default_factory=dict)  # by id, as soon as somebody asks
+    crowds: Crowds = field(default_factory=dict)
 
     def boxes_around(self, box: Element) -> int:
         """In how many other boxes a box stands; each is read to its end to find out what it is."""
@@ -151,7 +152,7 @@ def _admonition(box: Element, page: _Page) -> bool:
 
 
 def _tab_list(row: Element, page: _Page) -> bool:
-    return shape_tab_list(row, page.names)
+    return shape_tab_list(row, page.names, page.crowds)
 
 
 def _footnote(element: Element, page: _Page) -> bool:
@@ -267,7 +268,7 @@ def _definitions(dl: Element, page: _Page) -> None:
 
 
 def _table(table: Element, page: _Page) -> None:
-    shape_table(table, lambda kept: shape_tabs_in(kept, page.names))
+    shape_table(table, lambda kept: shape_tabs_in(kept, page.names, page.crowds))
 
 
 def _tab_group(box: Element, page: _Page) -> None:

@@ -11,6 +11,8 @@ from sitemirror.convert.generators import Tabs, Vocabulary
 from sitemirror.convert.headings import HEADINGS, has_heading
 from sitemirror.convert.titles import words_of
 
+Crowds = dict[Node, int]
+"""What holds more panels than a list of tabs has names for, and how many: thousands of lists would each look at all."""
 SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
 """A set of tabs made of elements of its own, whose names are no classes."""
 _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
@@ -34,38 +36,42 @@ def shape_named_tabs(box: Element, names: Vocabulary) -> bool:
     return any(shape_tab_set(box, tabs, names) for tabs in every)
 
 
-def shape_tabs_in(table: Element, names: Vocabulary) -> None:
+def shape_tabs_in(table: Element, names: Vocabulary, crowds: Crowds) -> None:
     """Groups all tabs in the cells of a table."""
     for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
         role = names.told[classes] if (classes := box.attr("class")) else None
         if role == "tabs":
             shape_named_tabs(box, names)
         elif role == "tablist" or box.attr("role") == "tablist":
-            shape_tab_list(box, names)
+            shape_tab_list(box, names, crowds)
         elif box.tag == "sl-tab-group":
             shape_tab_set(box, SHOELACE, names)
             box.tag = "div"
 
 
-def shape_tab_list(row: Element, names: Vocabulary) -> bool:
+def shape_tab_list(row: Element, names: Vocabulary, crowds: Crowds) -> bool:
     """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
     labels = row.select("[role=tab]")
     if labels:
-        return _group_of(row, labels, _PANELS, names)
+        return _group_of(row, labels, _PANELS, names, crowds)
     labels = row.select(_TOGGLES) or row.select(_LEADING)
-    return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES, names)
+    return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES, names, crowds)
 
 
-def _group_of(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary) -> bool:
+def _group_of(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, crowds: Crowds) -> bool:
     holder = row
     panels: list[Element] = []
+    most = _MANY + _MANY * len(labels)
     for _level in range(_LEVELS):
         if not isinstance(holder.parent, Element):
             break
         holder = holder.parent
+        if crowds.get(holder, 0) > most:
+            return False
         if panels := holder.select(panes):
             break
-    if len(panels) > _MANY + _MANY * len(labels):
+    if len(panels) > most:
+        crowds[holder] = len(panels)
         return False
     around = holder.closest(panes)
     panels = [panel for panel in panels if _is_of(panel, around, panes)]

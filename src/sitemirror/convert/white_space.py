@@ -29,6 +29,7 @@ _BOXES: Final = frozenset(("div", "p", "li", "td", "section", "article"))
 _INLINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "span", "strong", "u"))
 _SHOWN: Final = frozenset(("img", "picture", "video", "audio", "svg", "iframe", "object", "hr", "input"))
 _MOST_BREAKS: Final = 100  # in a row
+_MOST_MARKED: Final = 2000  # each is looked around for what it stands in
 _LEAST_LINES: Final = 2
 
 
@@ -54,7 +55,7 @@ def settle_white_space(elements: Iterable[Element]) -> None:
         elif element.tag == "span":
             if "line-through" in style:
                 element.tag = "del"
-            else:
+            elif len(found) <= _MOST_MARKED:
                 mark_letters(element, style)
         if declared := _DECLARED.search(style):
             _settle(element, style, declared)
