@@ -199,21 +199,6 @@ async def test_links_to_a_page_and_to_what_was_its_other_name_lead_to_two_files(
     assert {seen.status for seen in site.requests_for("/") if seen.method == "GET"} == {304}
 
 
-async def test_links_to_a_page_and_to_what_leads_elsewhere_by_now_lead_to_two_files(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """What was another name of the one is a name of the other, and the page that links to both has not changed."""
-    site.html_page("/", "Home", link("/a", "/b"), etag="1")
-    site.html_page("/a", "A", "<p>a</p>", etag="1")
-    site.html_page("/c", "C", "<p>c</p>", etag="1")
-    site.redirect("/b", "/a")
-    await run()
-    site.redirect("/b", "/c")
-    await run(update=True)
-    assert copy.files["index.html"].count(b'"a/index.html"') == copy.files["index.html"].count(b'"c/index.html"') == 1
-    assert verify(copy.folder).status is RunStatus.OK
-
-
 async def test_a_link_stays_right_where_the_page_cannot_be_asked_which_it_is(
     site: Site, run: Crawl, copy: Copy
 ) -> None:

@@ -47,23 +47,15 @@ SELECT page.id, url.url, page.html_path, coalesce(page.html_size, 0), page.html_
 FROM page JOIN url USING (id) WHERE html_path IS NOT NULL
 """
 
-# What was linked by the path of another, as its other name, and is none any more, or one of something else.
+# What was linked by the path of another, as its other name, and is none any more.
 _PARTED = f"""
 SELECT url.id FROM url LEFT JOIN page USING (id) WHERE linked_as != '' AND status NOT IN ({Row.REDIRECT}, {Row.TWIN})
   AND linked_as != coalesce(html_path, path, '')
-UNION ALL
-SELECT url.id FROM url WHERE linked_as != '' AND status IN ({Row.REDIRECT}, {Row.TWIN}) AND linked_as != coalesce((
-  WITH RECURSIVE way (id) AS (
-    SELECT url.leads_to
-    UNION SELECT next.leads_to FROM way CROSS JOIN url AS next USING (id) WHERE next.leads_to IS NOT NULL)
-  SELECT coalesce(html_path, path) FROM way CROSS JOIN url AS last USING (id) CROSS JOIN page USING (id)
-  WHERE last.leads_to IS NULL), '')
 """
 _CONFUSED = f"""
 SELECT DISTINCT page.id FROM temp.parted CROSS JOIN url AS one USING (id) CROSS JOIN edge ON edge.dst = one.id
 CROSS JOIN edge AS beside ON beside.src = edge.src AND beside.dst != one.id
-CROSS JOIN url AS other ON other.id = beside.dst AND other.linked_as = one.linked_as
-  AND other.leads_to IS NOT one.id AND one.leads_to IS NOT other.id
+CROSS JOIN url AS other ON other.id = beside.dst AND other.linked_as = one.linked_as AND other.leads_to IS NOT one.id
 CROSS JOIN page ON page.id = edge.src AND page.local_at != ''
 CROSS JOIN url ON url.id = edge.src AND url.status = {Row.SAVED}
 """
