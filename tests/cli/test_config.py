@@ -170,6 +170,9 @@ def test_the_home_folder_is_where_a_path_says(folder: Path, monkeypatch: pytest.
     assert settings_for(Command.MIRROR, {}, environ={"SITEMIRROR_OUTPUT": "~/mirrors"}) == mirrors
     write(folder, 'output = "~/mirrors"\n')
     assert settings_for(Command.MIRROR, {}, environ={}) == mirrors
+    (folder / "home").mkdir()
+    (folder / "home" / "own.toml").write_text('output = "~/mirrors"\n', encoding="utf-8")
+    assert settings_for(Command.MIRROR, {}, environ={"SITEMIRROR_CONFIG": "~/own.toml"}) == mirrors
     for name in ("~mirrors", "a/~/b"):
         assert settings_for(Command.MIRROR, {"output": name}, environ={}) == Settings(output=Path(name))
 

@@ -135,6 +135,12 @@ def test_an_option_before_the_command_is_told_its_place(capsys: pytest.CaptureFi
     assert capsys.readouterr().err == f"sitemirror: error: no such option: --rate-limit\n{hint}"
 
 
+def test_what_is_no_option_has_no_place(capsys: pytest.CaptureFixture[str]) -> None:
+    """Behind a command it would be as unknown."""
+    assert run_sitemirror(["--frobnicate", "mirror", URL]) == 2
+    assert "behind" not in capsys.readouterr().err
+
+
 def test_a_second_url_is_told_of_lists(capsys: pytest.CaptureFixture[str]) -> None:
     """Where a command takes one; where it takes no list either, its help says what it takes."""
     codes = run_sitemirror(["mirror", URL, URL]), run_sitemirror(["crawl", URL, URL]), run_mirror_site([URL, URL])

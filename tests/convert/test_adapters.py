@@ -352,10 +352,13 @@ def test_a_comment_that_ends_a_list_too_many_does_not_end_javadocs_page() -> Non
     [
         ('<link rel="stylesheet" href="/themes/heveaboard/style.css">', ""),
         ("", '<div class="navigate"><a class="nav" href="/a">Boats</a></div>'),
+        ("", '<div class="topNav"><ul class="navList"><li><a href="/a">Boats</a></li></ul></div>'),
+        ('<link rel="stylesheet" href="/highlight/styles/docco.css">', "<div id=container>"),
+        ('<meta name="generator" content="AsciiDoc 9.1.0">', ""),
     ],
 )
 def test_sites_that_use_the_same_words_are_judged_as_any_other(head: str, box: str) -> None:
-    """A maker of rubber or a menu of that name is no manual, whose whole page would be content."""
+    """A maker of rubber, a menu or a theme of that name is no manual, whose whole page would be content."""
     text = (
         "<p>The oars are made of ash or spruce, which are light and strong enough for the sea, and last for years.</p>"
     )

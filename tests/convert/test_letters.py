@@ -52,6 +52,14 @@ def test_what_is_not_bold_around_it() -> None:
     bold = BOLD.format("bold", "x")
     assert markdown(f'<b style="font-weight:normal"><p>One {bold}</p></b>') == "One **x**\n"
     assert markdown(f'<p><span style="font-weight:400">One {bold}</span></p>') == "One **x**\n"
+    assert markdown(f'<ul><li style="font-weight:400">One {bold}</li></ul>') == "- One **x**\n"
+    assert markdown(f'<pre style="font-weight:400">One {bold}</pre>') == "```\nOne x\n```\n"
+
+
+def test_however_many_words_have_a_style_that_marks_nothing() -> None:
+    """Exports have one on every word, and what stands out among them is still marked."""
+    plain = '<span style="font-weight:400">y</span> ' * 2_100
+    assert markdown(f"<p>{plain}{BOLD.format('bold', 'x')}</p>").endswith(" y **x**\n")
 
 
 def test_paragraphs_are_no_words() -> None:

@@ -55,6 +55,15 @@ def test_tabs_in_a_cell_have_lines_of_their_own(html: str) -> None:
     assert markdown(table) == "| h |\n| --- |\n| Text<br>**A**<br>one<br>**B**<br>two |\n"
 
 
+def test_a_picture_beside_a_tab_in_a_cell_stays() -> None:
+    """Only what held nothing but the name goes with it."""
+    tabs = (
+        '<div role="tablist"><span><a role="tab" href="#a">A</a><img src="p.png" alt="Pic"></span>'
+        '<a role="tab" href="#b">B</a></div><div role="tabpanel" id="a">one</div><div role="tabpanel" id="b">two</div>'
+    )
+    assert "![Pic]" in markdown(f"<table><tr><th>h<tr><td>{tabs}</table>")
+
+
 _IN_ITEMS = (
     '<ul role="tablist"><li role="presentation"><a role="tab" href="#a">A</a><div role="tabpanel" id="a">{0}<p>one</p>'
     '</div></li><li><a role="tab" href="#b">B</a><div role="tabpanel" id="b">{0}<ol><li>two</li></ol></div></li></ul>'

@@ -173,48 +173,6 @@ async def test_what_a_page_leads_to_whose_links_are_lost_is_not_gone(
     assert _gone(copy) == ["/b"]
 
 
-@pytest.mark.parametrize("format", ["html", "both"])
-async def test_links_to_a_page_and_to_what_was_its_other_name_lead_to_two_files(
-    site: Site, run: Crawl, copy: Copy, format: str
-) -> None:
-    """A page that has not changed linked to both by one path: which link was which, only the site knows."""
-    body = link("/a", "/b") + '<img src="/p.png"><img src="/q.png">'
-    site.html_page("/", "Home", body, etag="1")
-    site.html_page("/a", "A", "<p>a</p>", etag="1")
-    site.redirect("/b", "/a")
-    site.page("/p.png", b"\x89PNG\r\n\x1a\n p", type="image/png", etag="1")
-    site.redirect("/q.png", "/p.png")
-    await run(format=format)
-    assert copy.files["index.html"].count(b"a/index.html") == copy.files["index.html"].count(b'"p.png"') == 2
-    site.html_page("/b", "B", "<p>b</p>", etag="1")
-    site.page("/q.png", b"\x89PNG\r\n\x1a\n q", type="image/png", etag="1")
-    report = await run(update=True, format=format)
-    home = copy.files["index.html"]
-    assert [home.count(name) for name in (b'"a/index.html"', b'"b/index.html"', b'"p.png"', b'"q.png"')] == [1, 1, 1, 1]
-    assert (report.new, report.changed) == (2, 0)
-    assert verify(copy.folder).status is RunStatus.OK
-    site.clear_log()
-    await run(update=True, format=format)
-    assert copy.files["index.html"] == home
-    assert {seen.status for seen in site.requests_for("/") if seen.method == "GET"} == {304}
-
-
-async def test_a_link_stays_right_where_the_page_cannot_be_asked_which_it_is(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """What stands where it stood is linked by its path, whatever has become of its other names."""
-    site.html_page("/", "Home", link("/x"), etag="1")
-    site.html_page("/x", "X", link("/a", "/b"), etag="1")
-    site.html_page("/a", "A", "<p>a</p>", etag="1")
-    site.redirect("/b", "/a")
-    await run()
-    site.html_page("/b", "B", "<p>b</p>", etag="1")
-    site.fault("/x", status(500))
-    await run(update=True)
-    assert copy.files["x/index.html"].count(b"../a/index.html") == 2
-    assert verify(copy.folder).status is RunStatus.OK
-
-
 @pytest.mark.parametrize("discover", ["links", "sitemap"])
 async def test_what_a_page_needs_and_links_to_whose_file_was_deleted_stays_through_an_outage(
     site: Site, run: Crawl, copy: Copy, discover: str

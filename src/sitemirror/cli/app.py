@@ -25,6 +25,9 @@ CarryOut = Callable[[Command, CommandLine], int]
 
 _CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 _COMMANDS: Final = frozenset(Command)
+_OPTIONS: Final = frozenset(
+    name.strip() for option in OPTIONS for spelling in option.names for name in spelling.split("/")
+) | {"--config", "--sites"}
 _TAKES_SITES: Final = frozenset((f"{SITEMIRROR} mirror", f"{SITEMIRROR} crawl", MIRROR_SITE))
 _LIKE: Final = 0.7  # a letter or two in ten may be wrong, or in the wrong place
 _WEB_ADDRESS: Final = ("http://", "https://", "www.")
@@ -169,7 +172,7 @@ def _usage(error: typer.TyperException, program: str, arguments: Sequence[str]) 
         hint = "give one URL, or a list of them with --sites FILE; what has blanks in it goes in quotes"
     elif message.startswith("Got unexpected extra argument") and program == SITEMAP_TO_MARKDOWN:
         hint = "the site is given as --url URL"
-    elif unknown and program == SITEMIRROR and arguments[0].startswith("-"):
+    elif unknown in _OPTIONS and program == SITEMIRROR and arguments[0].startswith("-"):
         command = next((each for each in arguments if each in _COMMANDS), "mirror")
         hint = f"options stand behind the command: {program} {command} … {unknown}"
     return message[:1].lower() + message[1:], hint

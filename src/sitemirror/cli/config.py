@@ -138,15 +138,20 @@ def from_home(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def at_home(path: Path) -> Path:
+    """The same with the home folder for the `~` that it begins with, if there is one."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - a home that is not there is no error here
+
+
 def _config_file(environ: Mapping[str, str], named: Path | None) -> tuple[Path | None, str]:
     """The configuration file to read, the one that was named or `sitemirror.toml` here, and where to look if it fails.
 
     One that is there and cannot be read is not passed over: a run would begin without the limits that are in it.
     """
     if named is not None:
-        return named, "check --config FILE"
+        return at_home(named), "check --config FILE"
     if environ.get(PREFIX + "CONFIG"):
-        return Path(environ[PREFIX + "CONFIG"]), f"check {PREFIX}CONFIG in the environment"
+        return at_home(Path(environ[PREFIX + "CONFIG"])), f"check {PREFIX}CONFIG in the environment"
     default = Path(DEFAULT_FILE) if os.path.lexists(DEFAULT_FILE) else None
     return default, "mend it, or move it away: a file of this name is read wherever a command is given"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sitemirror.api import start_of
-from sitemirror.cli.config import Layer, check_choices, from_home, key_of, read_text, read_toml, settings_in
+from sitemirror.cli.config import Layer, at_home, check_choices, from_home, key_of, read_text, read_toml, settings_in
 from sitemirror.cli.options import Command
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings
@@ -27,6 +27,7 @@ _ONCE: Final = "give it once, before the first [[site]]"
 
 def read_sites(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
     """The sites, each with its settings, and what counts for all of them. Raises `UsageError` that says where."""
+    path = at_home(path)
     if path.suffix.lower() == ".toml":
         sites, common = _from_toml(path, command, settings)
     else:

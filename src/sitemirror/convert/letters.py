@@ -12,14 +12,19 @@ from turbohtml import Element
 
 _BOLD: Final = re.compile(r"(?:^|[;\s])font-weight\s*:\s*(?:bold|[6-9]00)", re.I)
 _SLANTED: Final = re.compile(r"(?:^|[;\s])font-style\s*:\s*(?:italic|oblique)", re.I)
-_CODE: Final = "pre, code, kbd, samp, tt, textarea, svg, math"
+_CODE: Final = ("pre", "code", "kbd", "samp", "tt", "textarea", "svg", "math")
 # What is so without a style, or has one that says whether it is.
-_NEAR_BOLD: Final = f"b, strong, h1, h2, h3, h4, h5, h6, th, dt, {_CODE}, [style*='font-weight' i]"
-_NEAR_SLANTED: Final = f"i, em, cite, dfn, var, address, {_CODE}, [style*='font-style' i]"
+_NEAR_BOLD: Final = f"b, strong, h1, h2, h3, h4, h5, h6, th, dt, {', '.join(_CODE)}, [style*='font-weight' i]"
+_NEAR_SLANTED: Final = f"i, em, cite, dfn, var, address, {', '.join(_CODE)}, [style*='font-style' i]"
 _LINES: Final = (
     "p", "div", "ul", "ol", "dl", "pre", "table", "blockquote", "section", "article",
     "h1", "h2", "h3", "h4", "h5", "h6",
 )  # fmt: skip
+
+
+def marks_letters(style: str) -> bool:
+    """Whether a style makes words bold or slanted."""
+    return _BOLD.search(style) is not None or _SLANTED.search(style) is not None
 
 
 def mark_letters(span: Element, style: str) -> None:
@@ -40,4 +45,4 @@ def _stands_out(span: Element, near: str, pattern: re.Pattern[str], name: str) -
     if found is None:
         return True
     style = found.attr("style") or ""
-    return found.tag == "span" and name in style.lower() and pattern.search(style) is None
+    return found.tag not in _CODE and name in style.lower() and pattern.search(style) is None

@@ -27,7 +27,6 @@ from sitemirror.convert.definitions import (
     shape_synopsis,
 )
 from sitemirror.convert.details import shape_details
-from sitemirror.convert.entries import shape_entry
 from sitemirror.convert.footnotes import (
     is_quoted_note,
     listed_notes,
@@ -358,7 +357,6 @@ ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
     "tablist": _tab_list,
     "footnote": _footnote,
     "footnotes": _footnotes,
-    "entry": _alone(shape_entry),
     "inset": _inset,
     "diagram": _alone(shape_diagram),
     "checklist": _checklist,

@@ -22,6 +22,7 @@ _TOGGLES: Final = "a:is([data-toggle=tab], [data-toggle=pill], [data-bs-toggle=t
 _LEADING: Final = "a[href^='#'], button.tab"  # Hexo's themes, which call the rest as Bootstrap does
 _PANES: Final = ".tab-pane, .tab-item-content"
 _TARGETS: Final = ("href", "data-target", "data-bs-target")
+_SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
 _MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
 
 
@@ -149,14 +150,16 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
     for label in labels:
         parent = label.parent
         label.decompose()
-        while isinstance(parent, Element) and _is_left_over(parent, in_cell) and not parent.text.strip():
+        while isinstance(parent, Element) and _is_left_over(parent, in_cell):
             emptied, parent = parent, parent.parent
             emptied.decompose()
     return True
 
 
 def _is_left_over(box: Element, in_cell: bool) -> bool:
-    """Whether a box would show without the label that stood in it; in a cell any box is a line."""
+    """Whether a box without text would show where a label stood in it; in a cell any box is a line."""
+    if box.text.strip() or next(box.iter_elements(_SHOWN), None) is not None:
+        return False
     return box.tag not in ("td", "th") if in_cell else box.tag == "li"
 
 

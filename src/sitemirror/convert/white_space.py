@@ -12,7 +12,7 @@ from typing import Final
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.letters import mark_letters
+from sitemirror.convert.letters import mark_letters, marks_letters
 
 STYLED: Final = "[style*='white-space' i]"
 """Finds what may have such a style."""
@@ -48,6 +48,7 @@ def settle_white_space(elements: Iterable[Element]) -> None:
             or "font-style" in style
         )
     ]
+    marked: list[tuple[Element, str]] = []
     for element, style in found:
         if element.tag in _BOLD:
             if _NOT_BOLD.search(style):
@@ -55,10 +56,12 @@ def settle_white_space(elements: Iterable[Element]) -> None:
         elif element.tag == "span":
             if "line-through" in style:
                 element.tag = "del"
-            elif len(found) <= _MOST_MARKED:
-                mark_letters(element, style)
+            elif marks_letters(style):
+                marked.append((element, style))
         if declared := _DECLARED.search(style):
             _settle(element, style, declared)
+    for element, style in marked if len(marked) <= _MOST_MARKED else ():
+        mark_letters(element, style)
 
 
 def thin_breaks(body: Element) -> None:

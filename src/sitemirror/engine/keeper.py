@@ -208,9 +208,8 @@ class Keeper:
         return _OnDisk(path, wanted, fold, len(data), received, received, changed=received != self._before(known))
 
     def _was_rewritten(self, known: Known) -> bool:
-        """Whether an earlier run made the links of a page's HTML local, and this one needs them as they were."""
-        needed = not self._session.settings.post_process or known.id in self._ledger.to_write
-        return bool(known.local_at) and needed
+        """Whether the links of a page's HTML were made local by an earlier run, where this one keeps every byte."""
+        return bool(known.local_at) and not self._session.settings.post_process
 
     def _is_intact(self, path: str, digest: str) -> bool:
         """Whether a file is there and says what it said when it was written: somebody may have cut or edited it."""

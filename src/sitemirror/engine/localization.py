@@ -133,17 +133,11 @@ def _relink(tree: Tree, places: Localities, place: Place) -> None:
 
 
 def _changes(places: Localities, place: Place) -> Iterator[tuple[str, str]]:
-    moved: list[tuple[str, str]] = []
-    stayed: set[str] = set()
     for url, before, there in places.links(place.id):
         old = relative_link(place.local_at, before) if before else url
         new = relative_link(place.path, there) if there else url
-        if old == new:
-            stayed.add(old)
-        else:
-            moved.append((old, new))
-    # What was another name of something may be elsewhere by now, and the file does not tell which link meant which.
-    return ((old, new) for old, new in moved if old not in stayed)
+        if old != new:
+            yield old, new
 
 
 def _charset(place: Place) -> str | None:

@@ -27,7 +27,6 @@ from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
 from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger
-from sitemirror.store.localities import confused
 from sitemirror.store.schema import Row
 from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo
@@ -119,8 +118,6 @@ class Rounds:
                 before, left = left, self._ledger.count(Selection.queued())
                 if left >= before:  # nothing was settled, so nothing would be
                     break
-            if self._plan.html and self._settings.post_process:
-                await self._tell_apart(clerk)
             for tried in range(self._retries):
                 first = Queue(self._ledger, Selection.to_retry(self._run)).next()
                 if first is None:
@@ -139,14 +136,6 @@ class Rounds:
                 self._visitor.give_up(known, failure)
             self._visitor.due.tell_unread_dates()
             self._ledger.commit()
-
-    async def _tell_apart(self, clerk: asyncio.Task[None]) -> None:
-        """Fetches pages again that link by one path to what are two pages by now: copies do not tell which is which."""
-        ids = confused(self._space.state) if self._room() else []
-        if ids:
-            self._ledger.write_anew(ids)
-            self._tally.total += len(ids)
-            await self._round(Selection.unread(), clerk, retries_left=self._retries)
 
     async def _levels(self, clerk: asyncio.Task[None]) -> None:
         """Breadth first: a depth is finished before the next begins, so a URL's depth is that of the shortest way."""

@@ -73,8 +73,6 @@ class Ledger(Lookup):
         self._lines: list[str] = []
         self._pending = 0
         self._has_lost = False
-        self.to_write: set[int] = set()
-        """Pages whose files are written anew though they say what they said: their links cannot be told apart."""
 
     def find_or_add(self, url: str, source: Known) -> Known:
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
@@ -302,10 +300,3 @@ class Ledger(Lookup):
     def fetch_whole(self, id: int) -> None:
         """Has a page fetched whole whose copy does not do; the copy stays until there is another."""
         self._set(id, seen=UNREAD)
-
-    def write_anew(self, ids: Iterable[int]) -> None:
-        """Has pages fetched whole, and their files written as the site has them."""
-        for id in ids:
-            self.fetch_whole(id)
-            self.to_write.add(id)
-        self.commit()

@@ -47,19 +47,6 @@ SELECT page.id, url.url, page.html_path, coalesce(page.html_size, 0), page.html_
 FROM page JOIN url USING (id) WHERE html_path IS NOT NULL
 """
 
-# What was linked by the path of another, as its other name, and is none any more.
-_PARTED = f"""
-SELECT url.id FROM url LEFT JOIN page USING (id) WHERE linked_as != '' AND status NOT IN ({Row.REDIRECT}, {Row.TWIN})
-  AND linked_as != coalesce(html_path, path, '')
-"""
-_CONFUSED = f"""
-SELECT DISTINCT page.id FROM temp.parted CROSS JOIN url AS one USING (id) CROSS JOIN edge ON edge.dst = one.id
-CROSS JOIN edge AS beside ON beside.src = edge.src AND beside.dst != one.id
-CROSS JOIN url AS other ON other.id = beside.dst AND other.linked_as = one.linked_as AND other.leads_to IS NOT one.id
-CROSS JOIN page ON page.id = edge.src AND page.local_at != ''
-CROSS JOIN url ON url.id = edge.src AND url.status = {Row.SAVED}
-"""
-
 
 class Place(NamedTuple):
     """A saved file with links in it."""
@@ -81,19 +68,6 @@ class Place(NamedTuple):
 def is_unfinished(state: State) -> bool:
     """Whether a kill came while links were made local."""
     return bool(state.get(_NOTE, False))
-
-
-def confused(state: State) -> list[int]:
-    """The ids of files that link by one path to what were two names of one page, and are two pages by now."""
-    parted = state.db.execute(_PARTED).fetchall()
-    if not parted:
-        return []
-    with state.transaction() as db:
-        db.execute("CREATE TEMP TABLE parted (id INTEGER PRIMARY KEY)")
-        db.executemany("INSERT INTO temp.parted VALUES (?)", parted)
-        found = [id for (id,) in db.execute(_CONFUSED)]
-        db.execute("DROP TABLE temp.parted")
-    return found
 
 
 class Localities:
