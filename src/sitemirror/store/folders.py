@@ -95,9 +95,8 @@ class SteppedFolders:
         """Steps on from the folder `fd`, which is `there` names deep, and closes all but the last."""
         try:
             for depth in range(there + 1, len(names) + 1):
-                below = step(fd, names[:depth])
-                os.close(fd)
-                fd = below
+                above, fd = fd, step(fd, names[:depth])
+                os.close(above)  # Last: who is interrupted right behind it must not close it a second time.
         except BaseException:
             os.close(fd)
             raise
