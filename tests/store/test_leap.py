@@ -76,3 +76,21 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
             assert place.fd is not None
             os.close(place.fd)
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are opened from folders on POSIX only")
+def test_an_interruption_between_two_steps_is_what_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl+C right behind a close is not hidden by closing the same folder again, and nothing stays open."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    close, closed = os.close, list[int]()
+
+    def interrupted_once(fd: int) -> None:
+        close(fd)
+        closed.append(fd)
+        if len(closed) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        SteppedFolders(str(tmp_path)).find(["a", "b"])
+    assert len(closed) == len(set(closed)) == 2, "the folder it came from and the one it had reached, once each"
