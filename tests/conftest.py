@@ -45,6 +45,9 @@ _NEW_GROUP: Mapping[str, Any] = (
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what it runs in the background like that, and then nothing that is tested could be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if os.name != "nt" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    # So does nohup, for the end of the terminal. A handler is not handed down as being ignored is, and ignores it, too.
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @dataclass(frozen=True, slots=True)
