@@ -16,6 +16,18 @@ ARGUMENTS: Final = {
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
 }
 
+SITES: Final = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
+
+MORE_ARGUMENTS: Final = {
+    Command.MIRROR: (SITES,),
+    Command.CRAWL: (SITES,),
+    Command.CONVERT: (
+        ("--url URL", "The URL of a page in a file: what its relative links count from."),
+        ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+    ),
+}
+"""What else a command is about, and what stands on its command line alone."""
+
 INTRODUCTION: Final = (
     "Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, "
     "incrementally.\n\n"
