@@ -201,7 +201,7 @@ class Settings:
     """Only errors and failed pages on stderr."""
 
     verbose: bool = False
-    """Say more on stderr: every skip, wait and redirect."""
+    """Say more on stderr: skips, waits and redirects."""
 
     profile: bool = False
     """Say where the time went: what held the run up (the rate limit, the site, the network, the converter, the disk),
