@@ -14,6 +14,7 @@ import sitemirror
 from sitemirror import errors, events
 from sitemirror.cli.config import PREFIX, variable
 from sitemirror.cli.options import OPTIONS, opposites
+from sitemirror.engine import rounds
 from sitemirror.publish.manifest import PageRow
 from sitemirror.settings import Settings, kinds
 from sitemirror.store import paths
@@ -81,6 +82,12 @@ def test_defaults_in_prose_are_the_defaults() -> None:
     assert "One request a second to a host" in readme
     assert f"stops after {Settings().max_pages:,} new pages (`--max-pages`)" in readme
     assert f"larger than {Settings().max_file_size:g} MB (`--max-file-size`)" in readme
+
+
+def test_how_old_the_progress_can_be_is_said() -> None:
+    """Whoever watches a run can tell from docs/files.md how often the file is rewritten."""
+    assert rounds.NOTES == 10
+    assert "every ten seconds" in prose(ROOT / "docs" / "files.md")
 
 
 def test_the_tree_of_errors_is_the_tree() -> None:
