@@ -122,14 +122,14 @@ class Settings:
     """Stop after N newly saved pages; the next run goes on. 0 = no limit."""
 
     max_file_size: Annotated[float, Bounds(gt=0), _finite] = 10.0
-    """Largest page in MB, as sent and after decompression. Larger ones are skipped."""
+    """Largest page or other file in MB, as sent and after decompression. Larger ones are skipped."""
 
     max_sitemap_size: Annotated[float, Bounds(gt=0), _finite] = 100.0
     """Largest sitemap in MB after decompression (the protocol allows 50). What was read until then is kept."""
 
     max_retries: Annotated[int, Bounds(ge=0, le=100)] = 3
-    """Further tries per URL: after 429 or 503 with Retry-After always, after other transient failures
-    with --on-error retry. 0 = none."""
+    """Further tries per URL: of a sitemap after every transient failure, of a page after 429 or 503 with Retry-After,
+    and with --on-error retry after every transient failure. 0 = none."""
 
     on_error: OnError = OnError.SKIP
     """What a failed page does: skip = log it and go on; retry = try transient failures again after the main crawl;
@@ -198,10 +198,10 @@ class Settings:
     """mirror: write mirror-index.json too."""
 
     quiet: bool = False
-    """Only errors on stderr."""
+    """Only errors and failed pages on stderr."""
 
     verbose: bool = False
-    """Say more on stderr: every skip, wait and redirect."""
+    """Say more on stderr: skips, waits and redirects."""
 
     profile: bool = False
     """Say where the time went: what held the run up (the rate limit, the site, the network, the converter, the disk),

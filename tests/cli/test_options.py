@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from sitemirror import __version__
 from sitemirror.cli.options import OPTIONS, Command, options_of
 from sitemirror.cli.programs import run_sitemap_to_markdown, run_sitemirror
 from sitemirror.cli.reference import reference
-from sitemirror.settings import kinds
+from sitemirror.cli.wording import ARGUMENTS, MORE_ARGUMENTS
+from sitemirror.settings import PROJECT_URL, kinds
 from tests.conftest import RunCli
 
 ROOT = Path(__file__).parents[2]
@@ -42,10 +44,32 @@ def test_help_shows_each_option_with_the_text_from_the_settings(
     assert f"sitemirror {command} " in out.partition("Examples:")[2]
 
 
+@pytest.mark.parametrize("command", list(Command))
+def test_what_is_said_of_an_option_is_about_this_command(command: Command) -> None:
+    """Whoever reads the help of a command is not told of options and commands that it has nothing to do with."""
+    options = options_of(command)
+    has = {part for option in options for name in option.names for part in name.split("/")} | {"--sites"}
+    for option in options:
+        if command is not Command.WHERE:  # which finds what another command has saved
+            assert set(re.findall(r"--[a-z-]+", option.help)) <= has, option.field
+        assert not re.search(r"\b(What list|crawl save)", option.help), option.field
+
+
+def test_a_mirror_says_what_it_saves_if_nothing_is_said() -> None:
+    """The default of --format, which differs by command, can be read in its help."""
+    said = {command: option.help for command in Command for option in options_of(command) if option.field == "format"}
+    assert {command: text.rpartition("Left out: ")[2] for command, text in said.items()} == {
+        Command.LIST: "json.",
+        Command.MIRROR: "markdown.",
+        Command.CRAWL: "html.",
+    }
+
+
 def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first thing a person sees names the commands and shows how they look."""
+    """The first thing a person sees names the commands, shows how they look and says where there is more."""
     assert run_sitemirror(["--help"]) == 0
     out = capsys.readouterr().out
+    assert f"\nDocumentation: {PROJECT_URL}\n" in out
     for command in Command:
         assert f"\n  {command} " in out
         assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out
@@ -77,6 +101,9 @@ def test_the_reference_documents_every_command_and_option() -> None:
         section = page.partition(f"## `sitemirror {command}`\n")[2].partition("\n## ")[0]
         for option in options_of(command):
             assert f"`{option.names[0].partition('/')[0]}" in section
+        for name, meaning in (ARGUMENTS[command], *MORE_ARGUMENTS.get(command, ())):
+            spelled = name.replace("|", r"\|")
+            assert f"| `{spelled}` | {meaning} |" in section
 
 
 def test_version_is_printed(run_cli: RunCli) -> None:

@@ -230,6 +230,18 @@ def test_the_live_display_carries_the_same_line_with_rate_eta_and_failures(scree
 
 
 @terminal
+def test_the_live_display_speaks_of_sitemaps_when_one_was_read(screen: Screen) -> None:
+    """A crawl, which reads none, does not say that it does."""
+    talk = reporter(screen.stream, Level.NORMAL)
+    screen.read_until("Looking at the site")
+    talk(PageStarted(URL, 1, 2))
+    shown = screen.read_until("Processing")
+    talk.close()
+    screen.close()
+    assert "sitemap" not in shown
+
+
+@terminal
 def test_the_live_display_gives_the_cursor_back(screen: Screen) -> None:
     """Whatever happened in between, the terminal is left as it was found."""
     talk = reporter(screen.stream, Level.NORMAL)

@@ -267,6 +267,7 @@ def test_an_option_that_another_includes_is_noted(site: Site, out: Path, run_her
     [
         (("--respect-robots",), "not one page could be saved: disallowed by robots.txt"),
         ((), "not one page could be saved: HTTP 403 and other reasons"),
+        (("--include-path", "*/0003"), "not one page could be saved: HTTP 404"),
     ],
 )
 def test_a_run_without_a_page_says_why(

@@ -56,10 +56,10 @@ def test_what_the_site_has_no_more_is_told() -> None:
 
 
 def test_what_was_not_reached_is_gone_on_with() -> None:
-    """After --max-pages the same command takes the rest."""
+    """After --max-pages, which is named as it has a default, the same command takes the rest."""
     lines = summary(mirror_report(RunStatus.PARTIAL, successful=1, not_reached=2), TYPED)
     assert lines[0] == "partial: 1 page saved, 2 not reached; 1.0 s"
-    assert lines[-1] == f"to go on with the rest, run the same command: {TYPED}"
+    assert lines[-1] == f"stopped by --max-pages (0 = no limit); to go on with the rest, run the same command: {TYPED}"
 
 
 def test_an_interrupted_run_says_how_to_resume() -> None:

@@ -10,6 +10,13 @@ import pytest
 from sitemirror.settings import PROJECT_URL
 from tests.docs.blocks import PROSE, ROOT, prose
 
+LINKED = (
+    *PROSE,
+    ROOT / "SECURITY.md",
+    ROOT / "tests" / "README.md",
+    *sorted((ROOT / "bench").glob("**/README.md")),
+)
+
 _LINK = re.compile(r"\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)?\]\(([^)\s]+)\)")
 
 
@@ -19,7 +26,7 @@ def anchors(file: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
+@pytest.mark.parametrize("file", LINKED, ids=lambda file: str(file.relative_to(ROOT)))
 def test_every_link_resolves(file: Path) -> None:
     """A link to a file or a heading finds it."""
     broken = []

@@ -14,6 +14,7 @@ import sitemirror
 from sitemirror import errors, events
 from sitemirror.cli.config import PREFIX, variable
 from sitemirror.cli.options import OPTIONS, opposites
+from sitemirror.engine import rounds
 from sitemirror.publish.manifest import PageRow
 from sitemirror.settings import Settings, kinds
 from sitemirror.store import paths
@@ -52,13 +53,15 @@ def test_files_named_in_prose_exist(file: Path) -> None:
 
 
 def test_modules_on_the_map_exist() -> None:
-    """The modules that docs/architecture.md names for the two largest packages are there."""
+    """The modules that docs/architecture.md names for the larger packages are there."""
     package, named = "", set[Path]()
     table = prose(ROOT / "docs" / "architecture.md")
-    for first, modules in re.findall(r"(?m)^\| (engine|store|) ?\| [^|]+ \| ([a-z_, ]+) \|$", table):
+    for first, modules in re.findall(
+        r"(?m)^\| (engine|store|convert|fetch|discover|) ?\| [^|]+ \| ([a-z_, ]+) \|$", table
+    ):
         package = first or package
         named |= {ROOT / "src" / "sitemirror" / package / f"{module}.py" for module in modules.split(", ")}
-    assert len(named) > 50
+    assert len(named) > 150
     assert [path for path in named if not path.is_file()] == []
 
 
@@ -70,12 +73,21 @@ def test_the_table_of_paths_is_the_map() -> None:
 
 
 def test_defaults_in_prose_are_the_defaults() -> None:
-    """Numbers that the guide gives as defaults are those of the settings."""
+    """Numbers that the guide and the README give as defaults are those of the settings."""
     guide = prose(ROOT / "docs" / "guide.md")
     assert f"`--max-pages` is {Settings().max_pages:,} unless" in guide
     assert f"`--min-free-mb` ({Settings().min_free_mb})" in guide
     assert Settings().rate_limit == Settings().concurrency == 1
-    assert "One request a second to a host" in (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = prose(ROOT / "README.md")
+    assert "One request a second to a host" in readme
+    assert f"stops after {Settings().max_pages:,} new pages (`--max-pages`)" in readme
+    assert f"larger than {Settings().max_file_size:g} MB (`--max-file-size`)" in readme
+
+
+def test_how_old_the_progress_can_be_is_said() -> None:
+    """Whoever watches a run can tell from docs/files.md how often the file is rewritten."""
+    assert rounds.NOTES == 10
+    assert "every ten seconds" in prose(ROOT / "docs" / "files.md")
 
 
 def test_the_tree_of_errors_is_the_tree() -> None:

@@ -24,7 +24,18 @@ from tests.site import Site, faults
     [
         ("https://elsewhere.example/{}", {}, "domain lock", "--no-domain-lock"),
         ("/page/{}", {"exclude_path": ["*"]}, "matched by --exclude-path", "--exclude-path"),
-        ("/page/{}", {"include_path": ["/docs/*"]}, "not matched by --include-path", "--include-path"),
+        (
+            "/page/{}",
+            {"include_path": ["/docs/*"]},
+            "not matched by --include-path",
+            "list` without --include-path",
+        ),
+        (
+            "/page/{}",
+            {"include_path": ["page/*"]},
+            "not matched by --include-path",
+            "the whole path, as in /docs/*",
+        ),
         ("/page/{}", {"start": "/docs/"}, "outside the start path /docs/", "--whole-site"),
     ],
 )

@@ -21,7 +21,9 @@ from sitemirror.cli.wording import (
     HELP,
     INTRODUCTION,
     MIRROR_SITE_HELP,
+    MORE_ARGUMENTS,
     SITEMAP_TO_MARKDOWN_HELP,
+    SITES,
 )
 
 WIDEST: Final = 100
@@ -31,9 +33,6 @@ _MARGIN: Final = 30
 """Columns for names; longer ones have a line of their own."""
 
 _CONFIG: Final = ("--config FILE", "Settings, named like the options, in TOML.")
-_SITES: Final = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
-_BASE: Final = ("--url URL", "The URL of a page in a file: what its relative links count from.")
-_EXPLAIN: Final = ("--explain", "Show what is kept of the page and what is cut, and why, in place of it.")
 _VERSION: Final = ("--version", "Print the version.")
 _HELP: Final = ("-h, --help", "Show this message.")
 
@@ -64,15 +63,14 @@ def help_of(path: str, stream: TextIO) -> str:
 def _page(path: str) -> Page:
     program, _, command = path.partition(" ")
     if command:
-        more = [_BASE, _EXPLAIN] if command == Command.CONVERT else []
-        return _with_argument(path, HELP[Command(command)], Command(command), more)
+        return _with_argument(path, HELP[Command(command)], Command(command), [])
     if program == MIRROR_SITE:
         return _with_argument(path, MIRROR_SITE_HELP, Command.CRAWL, [_VERSION])
     if program == SITEMAP_TO_MARKDOWN:
         url, meaning = ARGUMENTS[Command.MIRROR]
         either = ("--mirror / --list-only", "Save the pages, or only write the outline. [default: --list-only]")
         options = options_of(Command.LIST, Command.MIRROR)
-        file, many = _SITES
+        file, many = SITES
         what = [(f"--url {url}", meaning), (file, f"With --mirror: {many[0].lower()}{many[1:]}"), either]
         usage = f"{path} --url {url} | {file} [OPTIONS]"
         sections = [("What to do", what), *_sections(options, [_VERSION])]
@@ -85,9 +83,10 @@ def _page(path: str) -> Page:
 def _with_argument(path: str, text: str, command: Command, more: Sequence[Row]) -> Page:
     argument = ARGUMENTS[command]
     key = path if path in EXAMPLES else command
-    rows, usage = [argument], f"{path} [OPTIONS] {argument[0]}"
-    if command in (Command.MIRROR, Command.CRAWL):
-        rows, usage = [argument, _SITES], f"{path} [OPTIONS] {argument[0]} | --sites FILE"
+    rows = [argument, *MORE_ARGUMENTS.get(command, ())]
+    usage = f"{path} [OPTIONS] {argument[0]}"
+    if SITES in rows:
+        usage += f" | {SITES[0]}"
     sections = [("Arguments", rows), *_sections(options_of(command), more)]
     return Page(usage, text, sections, EXAMPLES[key])
 

@@ -1,6 +1,7 @@
 """How each setting is spelled on the command line, and which command it belongs to.
 
-Defaults, bounds and help texts are not here: they stand once, in `settings.py`, and are read from there.
+Defaults, bounds and help texts are not here: they stand once, in `settings.py`, and are read from there. Only where a
+setting means less to one command than to the others does that command have its own words.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Option:
     """As typer declares them; empty for plain `--field-name`."""
     choices: tuple[str, ...] = ()
     """The values this command takes, where the setting as such has more."""
+    says: str = ""
+    """What it means to this command, where the setting's own text speaks of more."""
 
     @property
     def kind(self) -> Kind:
@@ -60,7 +63,7 @@ class Option:
 
     @property
     def help(self) -> str:
-        return meanings().get(self.field, "")
+        return self.says or meanings().get(self.field, "")
 
     @property
     def placeholder(self) -> str:
@@ -75,12 +78,11 @@ _RUNS: Final = _SITEMAPS | _PAGES
 _MIRROR: Final = frozenset({Command.MIRROR})
 _CRAWL: Final = frozenset({Command.CRAWL})
 _LIST: Final = frozenset({Command.LIST})
-_WRITING: Final = _RUNS | {Command.WHERE}  # or saying where it is written
-_TALKING: Final = _RUNS | {Command.CONVERT, Command.VERIFY}
 _CONVERT: Final = frozenset({Command.CONVERT})
+_VERIFY: Final = frozenset({Command.VERIFY})
+_WHERE: Final = frozenset({Command.WHERE})
 _CONVERTING: Final = _PAGES | _CONVERT
 _FETCHING: Final = _RUNS | _CONVERT
-_ALL: Final = frozenset(Command)
 
 OPTIONS: Final = (
     Option("discover", Panel.TAKE, _PAGES),
@@ -94,7 +96,8 @@ OPTIONS: Final = (
     Option("update", Panel.TAKE, _PAGES, spellings=("--update",)),
     Option("re_download_all", Panel.TAKE, _PAGES, spellings=("--re-download-all",)),
     Option("content", Panel.TAKE, _CONVERTING),
-    Option("rate_limit", Panel.POLITENESS, _RUNS, "R"),
+    Option("rate_limit", Panel.POLITENESS, _LIST, "R", says="Requests per second. 0 = no limit."),
+    Option("rate_limit", Panel.POLITENESS, _PAGES, "R"),
     Option("content_rate_limit", Panel.POLITENESS, _PAGES, "R"),
     Option("delay_seconds", Panel.POLITENESS, _PAGES, "S"),
     Option("concurrency", Panel.POLITENESS, _PAGES, "N"),
@@ -102,22 +105,91 @@ OPTIONS: Final = (
     Option("max_connections", Panel.LIMITS, _PAGES, "N"),
     Option("respect_robots", Panel.POLITENESS, _PAGES, spellings=("--respect-robots/--ignore-robots",)),
     Option("max_pages", Panel.LIMITS, _PAGES, "N"),
-    Option("max_file_size", Panel.LIMITS, _CONVERTING, "MB"),
+    Option(
+        "max_file_size",
+        Panel.LIMITS,
+        _CONVERT,
+        "MB",
+        says="Largest page in MB that is fetched, as sent and after decompression.",
+    ),
+    Option("max_file_size", Panel.LIMITS, _PAGES, "MB"),
     Option("max_sitemap_size", Panel.LIMITS, _RUNS, "MB"),
     Option("min_free_mb", Panel.LIMITS, _RUNS, "N"),
     Option("timeout", Panel.LIMITS, _FETCHING, "S"),
     Option("on_error", Panel.ERRORS, _PAGES),
-    Option("max_retries", Panel.ERRORS, _FETCHING, "N"),
-    Option("output", Panel.OUTPUT, _WRITING, "DIR", spellings=("--output", "-o")),
-    Option("format", Panel.OUTPUT, _LIST, choices=("json", "md")),
-    Option("format", Panel.OUTPUT, _PAGES, choices=("markdown", "html", "both")),
+    Option(
+        "max_retries",
+        Panel.ERRORS,
+        _LIST,
+        "N",
+        says="Further tries per sitemap, after 429, 503 and every other transient failure. 0 = none.",
+    ),
+    Option(
+        "max_retries",
+        Panel.ERRORS,
+        _CONVERT,
+        "N",
+        says="Further tries after 429, or 503 with Retry-After. 0 = none.",
+    ),
+    Option("max_retries", Panel.ERRORS, _PAGES, "N"),
+    Option("output", Panel.OUTPUT, _RUNS, "DIR", spellings=("--output", "-o")),
+    Option(
+        "output",
+        Panel.OUTPUT,
+        _WHERE,
+        "DIR",
+        spellings=("--output", "-o"),
+        says="Where the mirrors are: what mirror or crawl was given as --output.",
+    ),
+    Option(
+        "format",
+        Panel.OUTPUT,
+        _LIST,
+        choices=("json", "md"),
+        says="What is printed: json = the report; md = the outline itself. Left out: json.",
+    ),
+    Option(
+        "format",
+        Panel.OUTPUT,
+        _MIRROR,
+        choices=("markdown", "html", "both"),
+        says="What is saved of a page. Left out: markdown.",
+    ),
+    Option(
+        "format",
+        Panel.OUTPUT,
+        _CRAWL,
+        choices=("markdown", "html", "both"),
+        says="What is saved of a page. Left out: html.",
+    ),
     Option("links", Panel.OUTPUT, _PAGES),
     Option("post_process", Panel.OUTPUT, _PAGES, spellings=("--post-process/--no-post-process",)),
     Option("front_matter", Panel.OUTPUT, _CONVERTING, spellings=("--front-matter/--no-front-matter",)),
     Option("index", Panel.OUTPUT, _MIRROR, spellings=("--index",)),
     Option("hash", Panel.OUTPUT, _PAGES, spellings=("--hash/--no-hash",)),
-    Option("quiet", Panel.OUTPUT, _TALKING, spellings=("--quiet", "-q")),
-    Option("verbose", Panel.OUTPUT, _ALL, spellings=("--verbose", "-v")),
+    Option("quiet", Panel.OUTPUT, _PAGES, spellings=("--quiet", "-q")),
+    Option(
+        "quiet",
+        Panel.OUTPUT,
+        _LIST | _CONVERT,
+        spellings=("--quiet", "-q"),
+        says="Only errors on stderr.",
+    ),
+    Option(
+        "quiet",
+        Panel.OUTPUT,
+        _VERIFY,
+        spellings=("--quiet", "-q"),
+        says="Only how many problems there are on stderr, not each of them.",
+    ),
+    Option("verbose", Panel.OUTPUT, _RUNS, spellings=("--verbose", "-v")),
+    Option(
+        "verbose",
+        Panel.OUTPUT,
+        _CONVERT | _VERIFY | _WHERE,
+        spellings=("--verbose", "-v"),
+        says="In case of a bug: say where in the code it is.",
+    ),
     Option("profile", Panel.OUTPUT, _PAGES, spellings=("--profile",)),
     Option("user_agent", Panel.CONNECTION, _FETCHING, "S"),
     Option("header", Panel.CONNECTION, _FETCHING, "'K: V'"),
@@ -129,13 +201,16 @@ OPTIONS: Final = (
 
 
 def options_of(*commands: Command) -> tuple[Option, ...]:
-    """The options that any of `commands` takes, in the order of the help text, with the choices of all of them."""
+    """The options that any of `commands` takes, in the order of the help text, with the choices of all of them.
+
+    An option that they explain differently is explained in the setting's own words.
+    """
     found: dict[str, Option] = {}
     for option in OPTIONS:
         if option.commands.intersection(commands):
             first = found.setdefault(option.field, option)
             if first is not option:
-                found[option.field] = replace(first, choices=first.choices + option.choices)
+                found[option.field] = replace(first, choices=first.choices + option.choices, says="")
     return tuple(found.values())
 
 

@@ -287,6 +287,8 @@ class Live:
         from rich.text import Text
 
         page, progress = self._page, self._progress
+        if page is None and not self._sitemaps:  # which a crawl never reads
+            return _one_line("Looking at the site")
         if page is None:
             return _one_line(f"Reading sitemaps: {self._sitemaps:,} read, {counted(self._urls, 'URL')}")
         total = progress.total if progress else page.total

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from sitemirror import __version__
 from sitemirror.cli.commands import SITEMAP_TO_MARKDOWN
 from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, is_repeatable, options_of
-from sitemirror.cli.wording import EXAMPLES, HELP, SITEMAP_TO_MARKDOWN_HELP
+from sitemirror.cli.wording import ARGUMENTS, EXAMPLES, HELP, MORE_ARGUMENTS, SITEMAP_TO_MARKDOWN_HELP
 
 _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",
@@ -74,6 +74,7 @@ def _command(command: Command) -> str:
                 HELP[command],
                 f"```\n{_USAGE[command]}\n```",
                 _examples(EXAMPLES[command]),
+                _arguments(command),
                 *tables,
             ]
         )
@@ -83,6 +84,12 @@ def _command(command: Command) -> str:
 
 def _examples(text: str) -> str:
     return "```sh\n" + text + "\n```"
+
+
+def _arguments(command: Command) -> str:
+    rows = [ARGUMENTS[command], *MORE_ARGUMENTS.get(command, ())]
+    lines = (f"| {_cell(f'`{name}`')} | {_cell(meaning)} |" for name, meaning in rows)
+    return "\n".join(["| argument | meaning |", "| --- | --- |", *lines])
 
 
 def _panel(panel: Panel, options: Sequence[Option]) -> str:

@@ -92,7 +92,9 @@ def _next_step(report: MirrorReport | SitesReport, command_line: str) -> list[st
     if report.status is RunStatus.INTERRUPTED:
         lines.append(f"to resume, run the same command: {command_line}")
     elif report.not_reached:
-        lines.append(f"to go on with the rest, run the same command: {command_line}")
+        # The limit has a default, so whoever never gave it has to be told what it was that ended the run.
+        why = "stopped by --max-pages (0 = no limit); " if report.status is RunStatus.PARTIAL else ""
+        lines.append(f"{why}to go on with the rest, run the same command: {command_line}")
     elif report.failed > ((report.failed_elsewhere or 0) if isinstance(report, MirrorReport) else 0):
         lines.append(f"to try the failed pages again, run the same command: {command_line}")
     return lines

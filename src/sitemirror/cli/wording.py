@@ -6,6 +6,7 @@ from typing import Final
 
 from sitemirror.cli.commands import MIRROR_SITE, SITEMAP_TO_MARKDOWN, SITEMIRROR
 from sitemirror.cli.options import Command
+from sitemirror.settings import PROJECT_URL
 
 ARGUMENTS: Final = {
     Command.LIST: ("URL", "A site, a part of a site, or a sitemap."),
@@ -16,11 +17,24 @@ ARGUMENTS: Final = {
     Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
 }
 
+SITES: Final = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
+
+MORE_ARGUMENTS: Final = {
+    Command.MIRROR: (SITES,),
+    Command.CRAWL: (SITES,),
+    Command.CONVERT: (
+        ("--url URL", "The URL of a page in a file: what its relative links count from."),
+        ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+    ),
+}
+"""What else a command is about, and what stands on its command line alone."""
+
 INTRODUCTION: Final = (
     "Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, "
     "incrementally.\n\n"
     "One JSON object goes to stdout when a run ends, everything else to stderr. "
-    "A run that was stopped goes on where it was when the same command is given again."
+    "A run that was stopped goes on where it was when the same command is given again.\n\n"
+    f"Documentation: {PROJECT_URL}"
 )
 
 HELP: Final = {

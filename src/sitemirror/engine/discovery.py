@@ -49,8 +49,8 @@ _NAMED_PROBLEMS: Final = 3
 _SCOPE_HINTS: Final = {
     DOMAIN_LOCK: "start from the address that the sitemap names, or use --no-domain-lock",
     OUTSIDE_START: "--whole-site lifts the start path",
-    NOT_INCLUDED: "check --include-path",
-    EXCLUDED: "check --exclude-path",
+    NOT_INCLUDED: "a glob is for the whole path, as in /docs/*; `sitemirror list` without --include-path shows all",
+    EXCLUDED: "a glob is for the whole path, as in /docs/*; `sitemirror list` without --exclude-path shows all",
 }
 
 

@@ -28,6 +28,7 @@ from sitemirror.store.placement import Placement, fold_key
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import ASSET, PAGE, Row
 from sitemirror.store.streams import Draft
+from sitemirror.text import counted
 
 
 class Kept(NamedTuple):
@@ -100,12 +101,15 @@ class Keeper:
         self._home = space.home
         self._vacancies = Vacancies(space.tree, ledger, plan)
         self._absences = Absences(space.tree, space.home)
+        self._blanks, self._first_blank = 0, ""
 
     def keep(self, known: Known, taken: Taken, names: Iterable[str] = ()) -> Kept:
         """Saves what was taken of a URL, to which `names` lead. Equal bytes are left alone, but count as seen today."""
         reading = taken.reading
         if not self._plan.one_folder:
             self._space.lock(paths.host_folder(known.url))
+        if reading.is_blank:
+            self._blanks, self._first_blank = self._blanks + 1, self._first_blank or known.url
         if taken.asset is not None:
             file = self._asset(known, taken.asset)
         elif reading.markdown is not None:
@@ -127,6 +131,13 @@ class Keeper:
             self._ledger.commit()
             self.finish_removal()
         return Kept(file.path, file.size, file.changed)
+
+    def tell_blanks(self) -> None:
+        """Warns, once for the run, of pages that came out empty: nothing else tells them from the others."""
+        if self._blanks:
+            pages = counted(self._blanks, "page")
+            why = "JavaScript is not run, and what it would write is missing"
+            self._session.warn(f"{pages} without text, such as {self._first_blank}: {why}")
 
     def _row(self, known: Known, file: _OnDisk, taken: Taken) -> SavedPage:
         reading, headers = taken.reading, taken.headers

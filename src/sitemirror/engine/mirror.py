@@ -104,7 +104,7 @@ class Mirror:
         self._tally = Tally()
         self._notes = Notes(session, space, self._run, self._listing, self._tally)
         self._book = LinkBook(space.state, self._run)
-        keeper = Keeper(session, space, self._ledger, plan)
+        keeper = self._keeper = Keeper(session, space, self._ledger, plan)
         taker = Taker(session, plan, keeper)
         taker.first = arrival.page
         taker.start = arrival.url if plan.follows_links else ""
@@ -272,6 +272,7 @@ class Mirror:
 
         self._session.watch.begin(Phase.PUBLISHING)
         self._ledger.commit()
+        self._keeper.tell_blanks()
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
         try:

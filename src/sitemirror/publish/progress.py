@@ -1,8 +1,8 @@
 """`_progress.json` and `_checkpoint.json`: where a run stands, for whoever looks at the folder while it runs.
 
-Both are rewritten every hundred URLs, so neither may grow with the site. A checkpoint names the sitemaps being read and
-the newest `COMPLETED_SHOWN` that are done; the ones before those are a number. (What a resumed run goes by is the
-state; the checkpoint says the same to people and to tools that know the older format.)
+Both are rewritten every hundred URLs and every ten seconds, so neither may grow with the site. A checkpoint names the
+sitemaps being read and the newest `COMPLETED_SHOWN` that are done; the ones before those are a number. (What a resumed
+run goes by is the state; the checkpoint says the same to people and to tools that know the older format.)
 """
 
 from __future__ import annotations

@@ -208,12 +208,17 @@ class Survey:
         yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
 
     def reasons(self) -> list[str]:
-        """Why URLs have no page: the two reasons that most of them have."""
-        query = f"""
-            SELECT reason FROM url WHERE status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) AND reason != ''
+        """Why URLs have no page: the two reasons that most of them have.
+
+        Who leaves out most of a site wants to know why nothing came of the rest, so what is out of scope counts only
+        where there is nothing else.
+        """
+        query = """
+            SELECT reason FROM url WHERE status IN ({}) AND reason != ''
             GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 2
         """
-        return [row[0] for row in self._db.execute(query)]
+        asked = self._db.execute(query.format(f"{Row.FAILED}, {Row.SKIPPED}")).fetchall()
+        return [row[0] for row in asked or self._db.execute(query.format(int(Row.OUTSIDE)))]
 
     def without_page(self) -> Iterator[tuple[Any, ...]]:
         """(id, url, status, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,9 @@ from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
 from sitemirror.store.files import Tree
+
+NOTHING: Final = blake2b(digest_size=16).digest()
+"""The digest of a page without text."""
 
 Message = tuple[bytes, bytes]
 """JSON, and the bytes that go with it."""
@@ -71,6 +74,11 @@ class Reading:
     meta: str | None = None  # JSON
     anchors: str | None = None  # which heading of the Markdown each id of the page leads to, packed
     hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether its Markdown has no text, front matter aside."""
+        return self.markdown is not None and self.digest == NOTHING
 
 
 @dataclass(frozen=True, slots=True)
