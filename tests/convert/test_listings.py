@@ -220,3 +220,9 @@ def test_the_numbers_of_mysts_code_stand_in_a_code_of_their_own() -> None:
         '</span></code><code class="language-python">a = 1\nb = 2</code></pre></div></div></article>'
     )
     assert markdown(html, content="auto") == "```python\na = 1\nb = 2\n```\n"
+
+
+def test_an_empty_line_of_a_numbered_list_is_a_line() -> None:
+    """Code with an item for each line has its blank ones, too."""
+    html = "<pre><code><ol><li><span>a</span></li><li><span></span></li><li></li><li>  b</li></ol></code></pre>"
+    assert markdown(html) == "```\na\n\n\n  b\n```\n"
