@@ -344,3 +344,21 @@ def test_a_heading_for_the_ear_is_a_heading() -> None:
     )
     folded = '<div role="heading" aria-level="3"><button aria-controls="x">T</button></div><div id="x" hidden>x</div>'
     assert markdown(folded) == "### T\n\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("button", "heading"),
+    [
+        ('<button class="copy-link">Copy</button>', "## Oars"),
+        ('<button aria-label="Share this section">#</button>', "## Oars"),
+        ("<button>Copy link</button>", "## Oars"),
+        ("<button> and Rowlocks</button>", "## Oars and Rowlocks"),
+        ('<button class="btn btn-link"> and Rowlocks</button>', "## Oars and Rowlocks"),
+        ('<button class="copy" data-target="#x"> and Rowlocks</button>', "## Oars and Rowlocks"),
+        ('<button class="copy" aria-expanded="false"> and Rowlocks</button>', "## Oars and Rowlocks"),
+    ],
+)
+def test_a_button_that_copies_a_heading_is_no_word_of_it(button: str, heading: str) -> None:
+    """One that says what the heading is about, or is all of it, stays."""
+    assert markdown(f"<h2>Oars{button}</h2><p>Two of them.</p>") == f"{heading}\n\nTwo of them.\n"
+    assert markdown('<h2><button class="copy-link">Oars</button></h2>') == "## Oars\n"

@@ -186,10 +186,11 @@ def _struck(element: Element, _: _Page) -> bool:
     return True
 
 
-def _lines(element: Element, _: _Page) -> bool:
+def _lines(element: Element, page: _Page) -> bool:
     if element.tag == "pre":
         return False
     shape_lines(element)
+    _code_block(element, page)
     return True
 
 
