@@ -80,7 +80,7 @@ NOTES = {
     "with an operator": (
         '<div class="admonition note"><p class="admonition-title"><code>&amp;&amp;</code> or <kbd>↑</kbd></p><p>B</p>'
         "</div>",
-        "> [!NOTE]\n> **`&&` or ↑**\n>\n> B\n",
+        "> [!NOTE]\n> **`&&` or <kbd>↑</kbd>**\n>\n> B\n",
     ),
     "GitLab": (
         '<div class="gl-alert gl-alert-danger"><div class="gl-alert-content"><h2 class="gl-alert-title">T</h2>'

@@ -98,3 +98,17 @@ def test_code_that_is_a_link_is_a_link_with_code() -> None:
     assert markdown('<pre><code><a href="/m">x = 1</a></code></pre>') == "```\nx = 1\n```\n"
     keys = '<p><kbd><a href="/k">k</a></kbd> <kbd><img src="/i" alt="Ctrl"></kbd></p>'
     assert markdown(keys) == "[k](https://example.com/k) ![Ctrl](https://example.com/i)\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<samp>$ <kbd>ls</kbd></samp>", "`$ ls`"),
+        ("<samp>x<sub>2</sub></samp>", "`x2`"),
+        ("<kbd>a long text to be typed with <sup>2</sup></kbd>", "`a long text to be typed with 2`"),
+        ("<kbd>F<sub>1</sub></kbd>", "<kbd>F<sub>1</sub></kbd>"),
+    ],
+)
+def test_code_by_another_name_has_no_markup_either(html: str, text: str) -> None:
+    """Keys and what is raised in a program's output, or in what is typed, are no tags in code."""
+    assert markdown(f"<p>{html}</p>") == f"{text}\n"

@@ -167,20 +167,30 @@ def test_more_ways_to_name_a_language(attributes: str, language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "html",
+    ("html", "language"),
     [
-        '<div class="syntaxhighlighter php"><table><tr><td class="gutter"><div>1</div><div>2</div>'
-        '</td><td class="code"><div class="container"><div class="line"><code>a</code></div><div class="line">'
-        "<code>&nbsp;&nbsp;</code><code>b</code></div></div></td></tr></table></div>",
-        '<div class="enlighter"><div class=""><div><span>a</span></div></div><div class=""><div>  b</div></div></div>',
-        '<table class="crayon-table"><tr><td><div class="crayon-pre"><div class="crayon-line">a</div>'
-        '<div class="crayon-line">  b</div></div></td></tr></table>',
+        (
+            '<div class="syntaxhighlighter php"><table><tr><td class="gutter"><div>1</div><div>2</div>'
+            '</td><td class="code"><div class="container"><div class="line"><code>a</code></div><div class="line">'
+            "<code>&nbsp;&nbsp;</code><code>b</code></div></div></td></tr></table></div>",
+            "php",
+        ),
+        (
+            '<div class="enlighter"><div class=""><div><span>a</span></div></div><div class=""><div>  b</div></div>'
+            "</div>",
+            "",
+        ),
+        (
+            '<table class="crayon-table"><tr><td><div class="crayon-pre"><div class="crayon-line">a</div>'
+            '<div class="crayon-line">  b</div></div></td></tr></table>',
+            "",
+        ),
     ],
     ids=["SyntaxHighlighter", "Enlighter", "Crayon"],
 )
-def test_code_that_plug_ins_have_drawn_is_code(html: str) -> None:
-    """A box for each line, with or without its number, is one block of code."""
-    assert markdown(html) == "```\na\n  b\n```\n"
+def test_code_that_plug_ins_have_drawn_is_code(html: str, language: str) -> None:
+    """A box for each line, with or without its number, is one block of code, in the language that it names."""
+    assert markdown(html) == f"```{language}\na\n  b\n```\n"
 
 
 def test_the_blank_beside_the_numbers_of_lines_goes_with_them() -> None:
@@ -220,3 +230,9 @@ def test_the_numbers_of_mysts_code_stand_in_a_code_of_their_own() -> None:
         '</span></code><code class="language-python">a = 1\nb = 2</code></pre></div></div></article>'
     )
     assert markdown(html, content="auto") == "```python\na = 1\nb = 2\n```\n"
+
+
+def test_an_empty_line_of_a_numbered_list_is_a_line() -> None:
+    """Code with an item for each line has its blank ones, too."""
+    html = "<pre><code><ol><li><span>a</span></li><li><span></span></li><li></li><li>  b</li></ol></code></pre>"
+    assert markdown(html) == "```\na\n\n\n  b\n```\n"

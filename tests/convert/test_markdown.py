@@ -179,3 +179,17 @@ def test_formulas_are_said_once() -> None:
 def test_old_block_elements_do_not_run_together() -> None:
     """`center` and `legend` are blocks."""
     assert markdown("<center>a</center>b<fieldset><legend>c</legend>d</fieldset>") == "a\n\nb\n\nc\n\nd\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<b>W<strong>EIGHT</strong> of it</b>", "**W<strong>EIGHT</strong> of it**"),
+        ("<em>a<i>b</i> c</em>", "*a<em>b</em> c*"),
+        ("<b>粗<b>体</b>字</b>文<b>粗</b>文", "**粗<strong>体</strong>字**文**粗**文"),
+        ("un<b>be</b>liev<b>able</b>", "un**be**liev**able**"),
+    ],
+)
+def test_emphasis_within_a_word_ends_none_around_it(html: str, text: str) -> None:
+    """Signs within a word end emphasis of their kind before they begin any: there, tags are written."""
+    assert markdown(f"<p>{html}</p>") == f"{text}\n"

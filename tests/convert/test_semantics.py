@@ -292,3 +292,73 @@ def test_small_print_of_several_lines_is_text(tag: str) -> None:
     """Nothing that holds paragraphs or lists stands above or below a line."""
     html = f"<div><{tag}><p><b>Notes<br></b>Fir<br>Oud</p><ul><li>Warm</li></ul></{tag}></div>"
     assert markdown(html) == "**Notes**\\\nFir\\\nOud\n\n- Warm\n"
+
+
+_DRAWN = (
+    '<span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>y</mi></mrow><annotation encoding='
+    '"application/x-tex">y_1 &lt; 2</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">'
+    "y1&lt;2</span></span>"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (f"Proof of {_DRAWN}", "Proof of $y_1 < 2$"),
+        ("With <script type='math/tex'>x^2</script>", "With $x^2$"),
+        ("10<sup>5</sup> of H<sub>2</sub>O", "10<sup>5</sup> of H<sub>2</sub>O"),
+        ("Press <kbd>F1</kbd>", "Press <kbd>F1</kbd>"),
+        ("What <q>it</q> is", 'What "it" is'),
+    ],
+)
+def test_a_title_is_more_than_its_words(said: str, told: str) -> None:
+    """A formula is said once, a power is no digit, and keys and quotations are told as elsewhere: in notes, folded
+    sections and tabs."""
+    note = f'<div class="admonition tip"><p class="admonition-title">{said}</p><p>x</p></div>'
+    assert markdown(note) == f"> [!TIP]\n> **{told}**\n>\n> x\n"
+    summary = told.replace(" < ", " &lt; ")
+    assert markdown(f"<details><summary>{said}</summary><p>x</p></details>") == (
+        f"<details><summary>{summary}</summary>\n\nx\n\n</details>\n"
+    )
+    tabs = (
+        f'<div class="tabbed-set"><div class="tabbed-labels"><label>{said}</label><label>B</label></div>'
+        '<div class="tabbed-content"><div class="tabbed-block"><p>a</p></div><div class="tabbed-block"><p>b</p></div>'
+        "</div></div>"
+    )
+    assert markdown(tabs) == f"- **{told}**\n\n  a\n\n- **B**\n\n  b\n"
+
+
+def test_what_is_raised_in_a_link_stays_raised() -> None:
+    """A power in the words of a link is no digit; the mark of a footnote is a link as it is."""
+    assert markdown('<p><a href="/x">10<sup>5</sup> m</a></p>') == "[10<sup>5</sup> m](https://example.com/x)\n"
+    assert markdown('<p><a href="/x"><sup>1</sup></a></p>') == "[1](https://example.com/x)\n"
+    assert markdown('<p><a href="#x">a<sup>1</sup></a></p>') == "[a1](#x)\n"
+
+
+def test_a_heading_for_the_ear_is_a_heading() -> None:
+    """A box that a screen reader calls one, of the level that it names; what holds more than a line is none."""
+    html = '<div role="heading" aria-level="3">A <em>b</em></div><p>x</p><div role="heading"><div>C</div></div><p>y</p>'
+    assert markdown(html) == "### A *b*\n\nx\n\n## C\n\ny\n"
+    assert markdown('<div role="heading" aria-level="9">A</div><div role="heading"><ul><li>x</ul></div>') == (
+        "A\n\n- x\n"
+    )
+    folded = '<div role="heading" aria-level="3"><button aria-controls="x">T</button></div><div id="x" hidden>x</div>'
+    assert markdown(folded) == "### T\n\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("button", "heading"),
+    [
+        ('<button class="copy-link">Copy</button>', "## Oars"),
+        ('<button aria-label="Share this section">#</button>', "## Oars"),
+        ("<button>Copy link</button>", "## Oars"),
+        ("<button> and Rowlocks</button>", "## Oars and Rowlocks"),
+        ('<button class="btn btn-link"> and Rowlocks</button>', "## Oars and Rowlocks"),
+        ('<button class="copy" data-target="#x"> and Rowlocks</button>', "## Oars and Rowlocks"),
+        ('<button class="copy" aria-expanded="false"> and Rowlocks</button>', "## Oars and Rowlocks"),
+    ],
+)
+def test_a_button_that_copies_a_heading_is_no_word_of_it(button: str, heading: str) -> None:
+    """One that says what the heading is about, or is all of it, stays."""
+    assert markdown(f"<h2>Oars{button}</h2><p>Two of them.</p>") == f"{heading}\n\nTwo of them.\n"
+    assert markdown('<h2><button class="copy-link">Oars</button></h2>') == "## Oars\n"

@@ -330,3 +330,9 @@ def test_emphasis_in_emphasis_of_a_cell_is_the_same_when_it_is_converted_again(i
 def test_a_box_around_a_picture_or_nothing_is_no_table(cell: str, text: str) -> None:
     """One cell is beside nothing, whatever it holds."""
     assert markdown(f"<table><tr><td>{cell}</td></tr></table><p>b</p>") == text
+
+
+def test_blanks_of_code_in_a_cell_stay() -> None:
+    """Code that is set in columns has them in a cell as well; in text, several blanks are one."""
+    html = "<table><tr><th>a<tr><td><pre>x  = 1\n  long  = 2</pre><tr><td><code>x  y</code></table>"
+    assert markdown(html).replace("\xa0", " ") == ("| a |\n| --- |\n| `x  = 1`<br>`  long  = 2` |\n| `x y` |\n")

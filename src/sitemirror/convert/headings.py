@@ -1,4 +1,4 @@
-"""Headings: one that shows nothing goes, and one in a link takes the link into itself."""
+"""Headings: one that shows nothing goes, one in a link takes the link into itself, one for the ear is one for all."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from turbohtml import Element, Node, Text
 from sitemirror.convert.generators import Vocabulary
 
 HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS: Final = (*HEADINGS, "ul", "ol", "dl", "pre", "table", "blockquote")
+_LONGEST: Final = 200  # characters of a box that is a heading
 _IN_NOTES: Final = HEADINGS[2:]  # A box with a larger one is more than a note.
 
 
@@ -25,6 +27,16 @@ def _heads_note(heading: Element, names: Vocabulary) -> bool:
     if not any(names.told[one.attr("class") or ""] == "admonition" for one in around):
         return False
     return heading.matches(names.titles) or heading.text.strip().casefold() in names.alerts
+
+
+def shape_spoken_heading(box: Element) -> None:
+    """Makes a heading of a box that is one to a screen reader, of the second level where it names none."""
+    level = box.attr("aria-level") or "2"
+    if len(box.text) > _LONGEST or next(box.iter_elements(_BLOCKS), None) is not None:
+        return
+    if (tag := f"h{level}") in HEADINGS:
+        box.tag = tag
+        shape_heading(box)
 
 
 def shape_heading(heading: Element) -> None:

@@ -10,6 +10,7 @@ from sitemirror.convert.marks import LINE_BREAK, MARKS
 
 _OWN_LINES: Final = ("p", "div", "ul", "ol", "dl", "pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_KEY: Final = 20  # characters
+_NO_MARKS: Final = "code, samp, pre, kbd :is(sub, sup)"  # Code has no markup, nor has a text to be typed.
 
 
 def shape_raised(element: Element) -> None:
@@ -24,14 +25,25 @@ def shape_raised(element: Element) -> None:
     if element.tag != "kbd" and next(element.iter_elements(_OWN_LINES), None) is not None:
         element.tag = "div"  # What holds paragraphs is in small print.
         return
-    # A footnote's link is its own mark, and code has no markup.
-    if element.text.strip() and element.find("a") is None and element.closest("a, code, pre") is None:
+    if element.text.strip() and not _is_reference(element) and element.closest(_NO_MARKS) is None:
         for br in element.find_all("br"):
             br.replace_with(Text(LINE_BREAK))
         opening, closing = MARKS[element.tag]
         element.insert(0, Text(opening))
         element.append(Text(closing))
         element.tag = "span"
+
+
+def _is_reference(element: Element) -> bool:
+    """Whether it is a footnote's link, which is its own mark; a power in the words of a link is none."""
+    if element.find("a") is not None:
+        return True
+    link = element.closest("a")
+    if link is None:
+        return False
+    return (
+        element.tag == "kbd" or (link.attr("href") or "#").startswith("#") or link.text.strip() == element.text.strip()
+    )
 
 
 def _is_key(kbd: Element) -> bool:

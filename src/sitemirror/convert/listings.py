@@ -69,9 +69,12 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             _drop_numbers(pre)
         if "\n" not in text:
             part_lines(pre)
-        for part in list(pre.iter_elements((*_BUTTONS, "details"))):
+        for part in list(pre.iter_elements((*_BUTTONS, "details", "li"))):
             if part.tag == "details":
                 _unfold(part)
+            elif part.tag == "li":
+                if not part.text:
+                    part.append(Text("\n"))  # It has a number beside it, and so is a line.
             else:
                 part.decompose()
     language = language_of(code, names) if code is not None else None

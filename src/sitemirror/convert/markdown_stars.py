@@ -14,6 +14,7 @@ from sitemirror.convert.markdown_code import CodeSpans, outside_code
 from sitemirror.convert.marks import is_mark
 
 _STARS: Final = {"em": "*", "strong": "**", "s": "~~", "del": "~~", "strike": "~~"}
+_SIGNS: Final = ("*", "**", "~~")
 _OPENING: Final = re.compile(r"<(?:em|strong|s|del|strike)>").search
 # An escape, backticks, a tag: nothing else can be one of these or hide one. Every one begins with a character of its
 # own: so they are found ten times faster.
@@ -46,7 +47,9 @@ def _starred_line(text: str) -> str:
     if "`" not in text and "\\" not in text and (found := list(_PAIR(text))) and 2 * len(found) == text.count("<"):
         return _starred_pairs(text, found)
     code = CodeSpans(text)
-    open_tags: list[tuple[str, int, int]] = []  # name, where it begins and ends
+    open_tags: list[tuple[str, int, int, frozenset[str]]] = []  # name, where it begins and ends, the signs open there
+    open_signs: frozenset[str] = frozenset()
+    told = 0  # how far they are known
     edits: list[tuple[int, int, str]] = []
     begun: dict[int, str] = {}  # the signs that stand for opening tags, by where those begin
     ended: dict[int, str] = {}  # and for closing ones, by where those end
@@ -58,9 +61,12 @@ def _starred_line(text: str) -> str:
             if text[start] == "`":
                 here = code.end(start, here)
         elif not is_closing:
-            open_tags.append((name, start, here))
+            open_signs = _open_signs(open_signs, text, told, start)
+            told = start
+            open_tags.append((name, start, here, open_signs))
         elif open_tags and open_tags[-1][0] == name:
-            _, opening, inside = open_tags.pop()
+            _, opening, inside, around = open_tags.pop()
+            around = around.union([_STARS[outer] for outer, *_ in open_tags])
             sign = _STARS[name]
             # Right behind others stars would mingle with them; underscores do not.
             beside = ended.get(opening, "")
@@ -69,7 +75,7 @@ def _starred_line(text: str) -> str:
                 sign = sign.replace("*", "_")
             within = (begun.get(inside, ""), ended.get(start, ""))
             before = beside[-1:] or text[max(opening - 1, 0) : opening]
-            if _can_mark(text, sign, before, inside, start, here, within):
+            if _can_mark(text, sign, before, inside, start, here, within, around):
                 edits += ((opening, inside, sign), (start, here, sign))
                 begun[opening], ended[here] = sign + within[0], within[1] + sign
     pieces: list[str] = []
@@ -83,33 +89,51 @@ def _starred_line(text: str) -> str:
 def _starred_pairs(text: str, found: Iterable[re.Match[str]]) -> str:
     """The same for a line with nothing in it but words and tags around some of them, which is most lines."""
     pieces: list[str] = []
-    done = starred_up_to = 0
+    done = starred_up_to = told = 0
+    open_signs: frozenset[str] = frozenset()
     for pair in found:
         opening, end = pair.span()
+        open_signs = _open_signs(open_signs, text, told, opening)
+        told = end
         inside, closing = pair.span(2)
         stars = _STARS[pair[1]]
         before = text[max(opening - 1, 0) : opening]
         if opening == starred_up_to and opening:
             before = pieces[-1][-1]
             stars = stars.replace("*", "_") if before == "*" else stars
-        if _can_mark(text, stars, before, inside, closing, end):
+        if _can_mark(text, stars, before, inside, closing, end, around=open_signs):
             pieces += (text[done:opening], stars, pair[2], stars)
             done = starred_up_to = end
     pieces.append(text[done:])
     return "".join(pieces)
 
 
+def _open_signs(known: frozenset[str], text: str, start: int, end: int) -> frozenset[str]:
+    """The signs of the emphasis that the renderer has begun and not ended by `end`, as far as counting them tells."""
+    return known.symmetric_difference([sign for sign in _SIGNS if text.count(sign, start, end) % 2])
+
+
 def _can_mark(
-    text: str, sign: str, before: str, inside: int, closing: int, end: int, within: tuple[str, str] = ("", "")
+    text: str,
+    sign: str,
+    before: str,
+    inside: int,
+    closing: int,
+    end: int,
+    within: tuple[str, str] = ("", ""),
+    around: frozenset[str] = frozenset(),
 ) -> bool:
     """Whether signs in place of two tags would open and close, with no other so near that they would mingle.
 
-    `within` are the signs of emphasis that begins or ends with it.
+    `within` are the signs of emphasis that begins or ends with it, `around` those of emphasis that it stands in: within
+    a word, a sign ends emphasis of its kind before it begins any.
     """
     mark = sign[0]
     first, last = within[0][:1] or text[inside : inside + 1], within[1][-1:] or text[closing - 1 : closing]
     after = text[end : end + 1]
     if inside >= closing or mark in (before, after) or first == "<":
+        return False
+    if sign in around and _flanks(first, before):
         return False
     if mark == "_" and (before.isalnum() or after.isalnum()):
         return False

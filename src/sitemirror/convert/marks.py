@@ -92,6 +92,11 @@ def formula(tex: str) -> Element:
     return Element("code", None, [Text(f"{_FORMULA}{' '.join(tex.split())}{_FORMULA}")])
 
 
+def tex_of(code: str) -> str | None:
+    """The TeX of a formula within a line, by the text of its code; `None` if that is any other code."""
+    return code[1:-1] if code[:1] == _FORMULA == code[-1:] else None
+
+
 def display(tex: str) -> Element:
     """A formula on lines of its own."""
     lines = "\n".join(line.rstrip() for line in tex.strip().split("\n") if line.strip())

@@ -44,7 +44,7 @@ from sitemirror.convert.formulas import (
     shape_text,
 )
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.headings import HEADINGS, shape_heading
+from sitemirror.convert.headings import HEADINGS, shape_heading, shape_spoken_heading
 from sitemirror.convert.keys import (
     leave_out,
     set_apart,
@@ -186,10 +186,11 @@ def _struck(element: Element, _: _Page) -> bool:
     return True
 
 
-def _lines(element: Element, _: _Page) -> bool:
+def _lines(element: Element, page: _Page) -> bool:
     if element.tag == "pre":
         return False
     shape_lines(element)
+    _code_block(element, page)
     return True
 
 
@@ -348,6 +349,7 @@ _RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
 _SPOKEN: Final[dict[str, Callable[[Element, _Page], object]]] = {
     "tablist": _tab_list,
     "table": _alone(shape_spoken_table),
+    "heading": _alone(shape_spoken_heading),
 }
 _BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else
 _TAGS: Final = (*_RULES, *_BOXES)

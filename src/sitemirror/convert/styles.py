@@ -35,6 +35,7 @@ _CHANGED: Final = {
     "translate": re.compile(_AFAR).match,
     "filter": re.compile(rf"opacity\(\s*{_NIL}%?\s*\)").search,
 }
+_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 _CLIPS: Final = ("background-clip", "-webkit-background-clip")
 _TEXT: Final = re.compile(r"\btext\b")
 _MOTIONS: Final = ("transition", "animation", "will-change")
@@ -59,11 +60,20 @@ _SIZE: Final = re.compile(
 
 
 def declarations(style: str) -> dict[str, str]:
-    """What a style declares, by name; the last of a name counts."""
+    """What a style declares, by name; the last of a name counts, or the last that is said to be important."""
     declared: dict[str, str] = {}
+    important: set[str] = set()
+    if "/*" in style:
+        style = _COMMENT.sub(" ", style)
     for declaration in style.lower().split(";"):
         name, _, value = declaration.partition(":")
-        declared[name.strip()] = value.partition("!")[0].strip()
+        name = name.strip()
+        value, mark, _ = value.partition("!")
+        if mark:
+            important.add(name)
+        elif name in important:
+            continue
+        declared[name] = value.strip()
     declared.pop("", None)
     return declared
 

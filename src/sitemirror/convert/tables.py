@@ -43,6 +43,7 @@ _ALIGNED_BY_CLASS: Final = re.compile(
 )
 _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
 _IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
+_BLANKS: Final = re.compile(r"\A\s+|\s{2,}")
 _DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
@@ -249,10 +250,10 @@ def _split_code(pre: Element) -> None:
     for number, line in enumerate(lines):
         if number:
             pre.append(Text(LINE_BREAK))
-        if code := line.strip():
-            # A blank would be one of many that a renderer makes one of.
-            blanks = "\xa0" * (len(line) - len(line.lstrip()))
-            pre.append(Element("code", None, [Text(blanks + code)]))
+        if line.strip():
+            # A renderer would make one blank of several, and none of those in front.
+            code = _BLANKS.sub(lambda blanks: "\xa0" * len(blanks[0]), line.rstrip())
+            pre.append(Element("code", None, [Text(code)]))
 
 
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:

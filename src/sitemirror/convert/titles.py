@@ -1,4 +1,4 @@
-"""The titles of notes, tabs and folded sections: words on one line, with their code.
+"""The titles of notes, tabs and folded sections: words on one line, with their code, formulas, keys and quotations.
 
 Those of notes have their links as well, and those of folded sections their emphasis.
 """
@@ -6,24 +6,34 @@ Those of notes have their links as well, and those of folded sections their emph
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.marks import MARKS
+from sitemirror.convert.formulas import shape_math, shape_script
+from sitemirror.convert.keys import shape_quotation, shape_raised
+from sitemirror.convert.marks import MARKS, tex_of
 
 _BLANKS: Final = re.compile(r"\s+")
 _EMPHASIS: Final = {"em": "em", "i": "em", "strong": "strong", "b": "strong"}
+# What says something else, or the same several times, once nothing but its words is left.
+_MORE_THAN_WORDS: Final[dict[str, Callable[[Element], None]]] = {
+    "math": shape_math, "script": shape_script, "sub": shape_raised, "sup": shape_raised, "kbd": shape_raised,
+    "q": shape_quotation,
+}  # fmt: skip
+_SHAPED: Final = tuple(_MORE_THAN_WORDS)
 
 
 def words_of(title: Element) -> list[Node]:
     """What a title says, to be put in another element."""
+    _shape_words(title)
     return [Text(text) if holder is None else Element("code", None, [Text(text)]) for text, holder in _pieces(title)]
 
 
 def linked_words_of(title: Element) -> list[Node]:
     """What a title says, with the links in it. One that is all of a title and leads nowhere else opens the box."""
+    _shape_words(title)
     kept: list[Node] = []
     said = title.text.strip()
     for text, holder in _pieces(title, ("code", "a")):
@@ -41,14 +51,28 @@ def linked_words_of(title: Element) -> list[Node]:
 
 def line_of(title: Element) -> str:
     """What a title says, with marks around its code and its emphasis, unless that is all of it."""
+    _shape_words(title)
     said = " ".join(title.text.split())
     emphasis = [one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", said)]
     for one in emphasis:
         opening, closing = MARKS[_EMPHASIS[one.tag]]
         one.insert(0, Text(opening))
         one.append(Text(closing))
+    return "".join(text if holder is None else _code_in_line(text) for text, holder in _pieces(title))
+
+
+def _code_in_line(text: str) -> str:
+    if (tex := tex_of(text)) is not None:
+        return f"${tex}$"
     opening, closing = MARKS["code"]
-    return "".join(text if holder is None else f"{opening}{text}{closing}" for text, holder in _pieces(title))
+    return f"{opening}{text}{closing}"
+
+
+def _shape_words(title: Element) -> None:
+    """Shapes what is in a title before its turn comes: by then the title has been taken apart."""
+    for part in list(title.iter_elements(_SHAPED)):
+        if part.parent is not None:
+            _MORE_THAN_WORDS[part.tag](part)
 
 
 def _pieces(title: Element, holders: Sequence[str] = ("code",)) -> list[tuple[str, Element | None]]:
