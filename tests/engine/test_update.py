@@ -65,6 +65,18 @@ async def test_a_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, c
     assert (again.successful, again.new, again.changed) == (4, 0, 0)
 
 
+async def test_a_change_within_the_second_of_the_last_fetch_is_not_missed(site: Site, run: Mirror, copy: Copy) -> None:
+    """The date of a fetch is that of its second, and a sitemap's date that is a part of a second later is newer."""
+    site.html_page("/a", "a", "<p>old</p>")
+    site.sitemap(urls=[("/a", "2020-01-01")])
+    await run()
+    second = copy.manifest["pages"][0]["fetched_at"].removesuffix("Z")
+    site.html_page("/a", "a", "<p>new</p>")
+    site.sitemap(urls=[("/a", f"{second}.999Z")])
+    await run(update=True)
+    assert "new" in copy.text("a/index.md")
+
+
 async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(site: Site, run: Mirror, copy: Copy) -> None:
     """The older of mtime and recorded fetch counts."""
     site.html_page("/a", "a", "<p>old</p>")
