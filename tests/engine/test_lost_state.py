@@ -116,6 +116,20 @@ async def test_an_index_can_be_made_of_a_mirror_of_both(
     assert verify(copy.folder).status is RunStatus.OK
 
 
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_a_page_without_local_links_that_is_sent_again_has_not_changed(
+    site: Site, run: Mirror, copy: Copy, format: str
+) -> None:
+    """Its files are as they were received, and so tell by themselves that it is the same."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.sitemap(urls=[("/a", "2999-01-01")])
+    await run(format=format)
+    (copy.folder / "_state.sqlite3").unlink()
+    again = await run(format=format, update=True)
+    assert (again.successful, again.changed, site.count("/a")) == (1, 0, 2)
+    assert verify(copy.folder).status is RunStatus.OK
+
+
 @pytest.mark.parametrize("format", ["markdown", "both"])
 async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy: Copy, format: str) -> None:
     """Which page a link between files meant is known by the file, also when that page is only a name by now."""
