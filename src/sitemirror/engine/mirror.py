@@ -38,7 +38,7 @@ from sitemirror.store.paths import host_folder
 from sitemirror.store.reopening import reopen_names
 from sitemirror.store.replaced import UNSURE_SINCE, replaced
 from sitemirror.store.restore import TO_RECALL
-from sitemirror.store.state import RunInfo, peek
+from sitemirror.store.state import FORMAT, RunInfo, peek
 from sitemirror.store.survey import NOTHING, Survey
 from sitemirror.text import counted, printable
 
@@ -146,9 +146,9 @@ class Mirror:
     def _check_format(self) -> None:
         """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""
         state, format = self._space.state, self._plan.format
-        before = state.get("format")
+        before = state.get(FORMAT)
         if before is None:
-            state.put("format", format)
+            state.put(FORMAT, format)
         elif before != format:
             raise OutputError(
                 f"{self._space.folder} holds a mirror in another format ({before}, not {format})",
