@@ -141,7 +141,7 @@ class Mirror:
         state = self._space.state
         last = state.last_run()
         if self._space.broke_off and last is not None and not last.finished and not state.get(UNSURE_SINCE):
-            state.put(UNSURE_SINCE, last.started_at)
+            state.put(UNSURE_SINCE, [last.number, last.started_at])
 
     def _check_format(self) -> None:
         """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""
@@ -245,11 +245,11 @@ class Mirror:
 
         If links were being made local, all pages had been written down, and what the links were is known as well.
         """
-        since = self._space.state.get(UNSURE_SINCE)
-        moment = unstamp(since)
-        if since is None or moment is None or is_unfinished(self._space.state):
+        run, started_at = self._space.state.get(UNSURE_SINCE) or (0, None)
+        began = unstamp(started_at)
+        if began is None or is_unfinished(self._space.state):
             return
-        others = replaced(self._space.state, self._space.tree, since, moment.timestamp())
+        others = replaced(self._space.state, self._space.tree, run, began.timestamp())
         for id in others:
             self._ledger.fetch_whole(id)
         self._ledger.commit()

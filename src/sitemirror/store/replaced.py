@@ -14,22 +14,22 @@ from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
 UNSURE_SINCE: Final = "unsure_since"
-"""When the first run began that was killed, of those since the last that came to its end."""
+"""The number of the first run that was killed since the last that came to its end, and when it began."""
 
-# What is newer was written down by the run itself. Times are of whole seconds: those of its first are looked at, too.
+# What that run, or a later one, has looked at is written down.
 _OLDER: Final = f"""
 SELECT page.id, path, sha256, html_path, html_sha256 FROM page CROSS JOIN url ON url.id = page.id
-WHERE url.status = {Row.SAVED} AND page.fetched_at BETWEEN '1' AND ?
+WHERE url.status = {Row.SAVED} AND url.seen < ? AND page.fetched_at != ''
 """
 _COARSE: Final = 2.0  # seconds: FAT tells the time of a file no better
 
 
-def replaced(state: State, tree: Tree, since: str, timestamp: float) -> list[int]:
-    """The ids of pages of which a file was written after that moment, and is not what its row says."""
+def replaced(state: State, tree: Tree, run: int, began: float) -> list[int]:
+    """The ids of pages of which a file was written after that run began, and is not what its row says."""
     found: list[int] = []
-    for id, path, digest, html_path, html_digest in state.db.execute(_OLDER, (since,)):
+    for id, path, digest, html_path, html_digest in state.db.execute(_OLDER, (run,)):
         files = [(path, digest)] if html_path in (None, path) else [(path, digest), (html_path, html_digest)]
-        if any(_is_another(tree, *file, timestamp - _COARSE) for file in files):
+        if any(_is_another(tree, *file, began - _COARSE) for file in files):
             found.append(id)
     return found
 
