@@ -44,6 +44,8 @@ WRONG = [
     (["mirror", URL, "--timeout"], "option '--timeout' requires an argument"),
     (["mirror", URL, "--output", ""], "--output is empty"),
     (["crawl", URL, "--cookie-file="], "--cookie-file is empty"),
+    (["mirror", URL, "--config", ""], "--config is empty"),
+    (["mirror", "--sites="], "--sites is empty"),
     (["mirror", URL, "--on-error", "a\nb"], "--on-error must be one of skip, retry, abort, got a\\x0ab"),
     (["mirror", URL, "--config", "a\nb"], "a\\x0ab: cannot be read: No such file or directory"),
     (["convert", "a\nb"], "no such file: a\\x0ab"),

@@ -6,8 +6,11 @@ import itertools
 
 import pytest
 
-from tests.engine.conftest import Copy, Mirror
+from sitemirror import verify
+from sitemirror.publish.report import RunStatus
+from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
+from tests.site.faults import status
 
 
 async def test_a_redirect_makes_the_listed_url_an_alias_of_its_target(site: Site, run: Mirror, copy: Copy) -> None:
@@ -84,6 +87,30 @@ async def test_a_redirect_to_a_failing_page_fails_under_the_listed_name(site: Si
         "HTTP 404",
         f"{site.url}/missing",
     )
+
+
+@pytest.mark.parametrize("on_error", ["skip", "retry"])
+@pytest.mark.parametrize("update", [False, True])
+async def test_a_redirect_to_a_page_that_has_just_failed_does_not_ask_for_it_again(
+    site: Site, run: Mirror, copy: Copy, on_error: str, update: bool
+) -> None:
+    """It fails under each of its names; when it is tried again, it is for all of them, and they are its names then."""
+    site.html_page("/", "Home", "<p>home</p>")
+    site.fault("/a", status(500))
+    for name in ("/b", "/c"):
+        site.redirect(name, "/a")
+    site.sitemap(urls=["/", "/a", "/b", "/c"])
+    for tries in range(2):
+        site.clear_log()
+        report = await run(on_error=on_error, max_retries=1 if on_error == "retry" else 0, update=update and tries > 0)
+        assert (report.successful, report.failed) == (1, 3)
+        assert [path_of(row["url"]) for row in copy.manifest["failures"]] == ["/a", "/b", "/c"]
+        assert site.count("/a") == (2 if on_error == "retry" else 1)
+    site.heal("/a")
+    site.html_page("/a", "A", "<p>a</p>")
+    assert (await run()).status == "ok"
+    assert [path_of(alias) for alias in copy.pages["/a"]["aliases"]] == ["/b", "/c"]
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_an_immediate_meta_refresh_is_a_redirect(site: Site, run: Mirror, copy: Copy) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sitemirror import crawl, mirror, verify
+from sitemirror.errors import OutputError
 from sitemirror.publish.report import MirrorReport, RunStatus
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
@@ -113,6 +114,38 @@ async def test_an_index_can_be_made_of_a_mirror_of_both(
     for file in lost:
         (copy.folder / file).unlink()
     assert (await run(format="both", index=True)).status == "ok"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_another_format_is_refused_as_before(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """Its pages would be written into files of the other format, and links made between them."""
+    site.html_page("/a", "A", '<p>a</p><img src="/i.png">', etag="1")
+    site.page("/i.png", b"picture", type="image/png")
+    site.page("/text", "text", type="text/plain")
+    site.sitemap(urls=["/a", "/text"])
+    await run(format=format)
+    before = {path: path.read_bytes() for path in copy.folder.rglob("index.*")}
+    (copy.folder / "_state.sqlite3").unlink()
+    for other in {"markdown", "html", "both"} - {format}:
+        with pytest.raises(OutputError, match=rf"another format \({format}, not {other}\)"):
+            await run(format=other, update=True)
+    assert (await run(format=format, update=True)).status == "ok"
+    assert {path: path.read_bytes() for path in copy.folder.rglob("index.*")} == before
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_a_page_without_local_links_that_is_sent_again_has_not_changed(
+    site: Site, run: Mirror, copy: Copy, format: str
+) -> None:
+    """Its files are as they were received, and so tell by themselves that it is the same."""
+    site.html_page("/a", "A", "<p>a</p>")
+    site.sitemap(urls=[("/a", "2999-01-01")])
+    await run(format=format)
+    (copy.folder / "_state.sqlite3").unlink()
+    again = await run(format=format, update=True)
+    assert (again.successful, again.changed, site.count("/a")) == (1, 0, 2)
     assert verify(copy.folder).status is RunStatus.OK
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sitemirror import verify
 from sitemirror.errors import Aborted
-from sitemirror.publish.report import MirrorReport
+from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.settings import OnError
 from tests.engine.conftest import Copy, Mirror, path_of
 from tests.site import Site
@@ -63,6 +63,35 @@ async def test_a_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, c
     assert (report.successful, report.new, report.changed) == (4, 1, 1)
     again = await run(update=True)
     assert (again.successful, again.new, again.changed) == (4, 0, 0)
+
+
+async def test_a_change_within_the_second_of_the_last_fetch_is_not_missed(site: Site, run: Mirror, copy: Copy) -> None:
+    """The date of a fetch is that of its second, and a sitemap's date that is a part of a second later is newer."""
+    site.html_page("/a", "a", "<p>old</p>")
+    site.sitemap(urls=[("/a", "2020-01-01")])
+    await run()
+    second = copy.manifest["pages"][0]["fetched_at"].removesuffix("Z")
+    site.html_page("/a", "a", "<p>new</p>")
+    site.sitemap(urls=[("/a", f"{second}.999Z")])
+    await run(update=True)
+    assert "new" in copy.text("a/index.md")
+
+
+@pytest.mark.parametrize("format", ["markdown", "html", "both"])
+async def test_a_twin_whose_page_has_changed_is_asked_for_once(
+    site: Site, run: Mirror, copy: Copy, format: str
+) -> None:
+    """There is no file of its own that a 304 could keep, and whose content it had is known before its turn comes."""
+    for path in ("/a", "/a/", "/b"):
+        site.html_page(path, path.strip("/"), f"<p>{path.strip('/')}</p>", etag="old")
+    site.sitemap(urls=["/a", "/a/", "/b"])
+    await run(format=format)
+    assert copy.pages.keys() == {"/a", "/b"}
+    site.html_page("/a", "a", "<p>something else</p>", etag="new")
+    site.clear_log()
+    report = await run(format=format, update=True)
+    assert (report.successful, site.count("/a"), site.count("/a/")) == (3, 1, 1)
+    assert verify(copy.folder).status is RunStatus.OK
 
 
 async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(site: Site, run: Mirror, copy: Copy) -> None:

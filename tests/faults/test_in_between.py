@@ -74,6 +74,55 @@ def test_links_that_were_being_made_local_follow_pages_that_move_later(
     assert timeless(copies["killed"].manifest) == timeless(copies["whole"].manifest)
 
 
+@pytest.mark.parametrize("options", [(), ("--format", "html"), ("--format", "both", "--links", "local")])
+@pytest.mark.parametrize("command", ["mirror", "crawl"])
+def test_what_a_killed_update_has_replaced_is_what_another_command_publishes(
+    site: Site, run_here: RunHere, out: Path, command: str, options: tuple[str, ...]
+) -> None:
+    """Pages and assets were there anew, and their rows still told of the old ones; the next run is no update."""
+    changing, kept = ["/", "/a", "/s.css", "/i.png"], "/b"
+
+    def publish(version: str) -> None:
+        needs = '<link rel="stylesheet" href="/s.css"><img src="/i.png">'
+        site.html_page("/", "Home", f"<p>{version}</p>{needs}{link('/a', '/b')}", etag=version)
+        site.html_page("/a", "A", f"<p>{version}</p>{link('/')}", etag=version)
+        site.page("/s.css", f"/* {version} */", type="text/css", etag=version)
+        site.page("/i.png", version, type="image/png", etag=version)
+
+    publish("old")
+    site.html_page(kept, "B", link("/a"), etag="same")
+    site.sitemap(urls=["/", "/a", kept])
+    _run(run_here, site, out, command, *options)
+    publish("newer")
+    _run(run_here, site, out, command, *options, "--update", die_at="rows-written:2")
+    site.clear_log()
+    _run(run_here, site, out, command, *options)
+    _sound(run_here, out)
+    assert [path for path in changing if site.count(path)]
+    assert site.count(kept) == 0
+    copy = Copy(out / f"127.0.0.1_{site.port}")
+    assert any(b"newer" in text for text in copy.files.values())
+    site.clear_log()
+    _run(run_here, site, out, command, *options)
+    assert not [path for path in changing if site.count(path) and path != "/"]  # from where the site is found
+
+
+@pytest.mark.parametrize("step", ["rows-written:2", "rows-written:1"])
+def test_what_an_update_has_replaced_is_not_forgotten_over_a_second_kill(
+    site: Site, run_here: RunHere, out: Path, step: str
+) -> None:
+    """The run after the kill is killed as well, before it has fetched anything."""
+    site.sitemap(urls=site.fill(3, etag="old"))
+    _run(run_here, site, out, "mirror")
+    paths = site.fill(3, etag="new")
+    for path in paths:
+        site.html_page(path, path, "<p>something else</p>", etag="new")
+    _run(run_here, site, out, "mirror", "--update", die_at="rows-written:2")
+    _run(run_here, site, out, "mirror", die_at=step)
+    _run(run_here, site, out, "mirror")
+    _sound(run_here, out)
+
+
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
 def test_a_state_lost_while_files_stand_aside_loses_no_page(
     site: Site, run_here: RunHere, out: Path, command: str

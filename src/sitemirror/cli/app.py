@@ -18,6 +18,7 @@ from sitemirror.cli.commands import MIRROR_SITE, SITEMAP_TO_MARKDOWN, SITEMIRROR
 from sitemirror.cli.complaints import complain
 from sitemirror.cli.help import help_of
 from sitemirror.cli.options import OPTIONS, Command, Option, default_text, is_flag, is_repeatable, options_of
+from sitemirror.errors import UsageError
 from sitemirror.settings import kinds
 
 CarryOut = Callable[[Command, CommandLine], int]
@@ -32,6 +33,18 @@ _TAKES_SITES: Final = frozenset((f"{SITEMIRROR} mirror", f"{SITEMIRROR} crawl", 
 _LIKE: Final = 0.7  # a letter or two in ten may be wrong, or in the wrong place
 _WEB_ADDRESS: Final = ("http://", "https://", "www.")
 
+
+def _file(option: str) -> Any:
+    """An option that names a file. An empty name would be read as that of the working folder."""
+
+    def named(name: str | None) -> Path | None:
+        if name == "":
+            raise UsageError(f"{option} is empty", hint="give a path, or leave it out")
+        return Path(name) if name else None
+
+    return typer.Option(option, parser=str, callback=named)
+
+
 _Url = Annotated[str, typer.Argument(metavar="URL")]
 _UrlOption = Annotated[str, typer.Option("--url")]
 _Folder = Annotated[str, typer.Argument(metavar="DIR")]
@@ -39,9 +52,9 @@ _Page = Annotated[str, typer.Argument(metavar="FILE|URL|-")]
 _Base = Annotated[str | None, typer.Option("--url")]
 _Explain = Annotated[bool, typer.Option("--explain")]
 _UrlOrFile = Annotated[str, typer.Argument(metavar="URL|FILE")]
-_Sites = Annotated[Path | None, typer.Option("--sites")]
+_Sites = Annotated[Path | None, _file("--sites")]
 _Mirror = Annotated[bool, typer.Option("--mirror/--list-only")]
-_Config = Annotated[Path | None, typer.Option("--config")]
+_Config = Annotated[Path | None, _file("--config")]
 _Version = Annotated[
     bool,
     typer.Option("--version", is_eager=True, callback=lambda wanted: _print_version() if wanted else None),

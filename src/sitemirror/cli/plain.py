@@ -48,6 +48,8 @@ def read_plain(
             found.setdefault(field, []).append(value)
         else:
             found[field] = value
+    if "" in (found.get(name) for name in _FILES):
+        return None
     config, sites = (Path(found.pop(name)) if name in found else None for name in _FILES)
     if len(targets) != (sites is None) or "" in targets:
         return None

@@ -11,8 +11,9 @@ from sitemirror.convert.generators import Tabs, Vocabulary
 from sitemirror.convert.headings import HEADINGS, has_heading
 from sitemirror.convert.titles import words_of
 
-Crowds = dict[Node, int]
-"""What holds more panels than a list of tabs has names for, and how many: thousands of lists would each look at all."""
+Crowds = dict[tuple[Node, str], int]
+"""How many panels something holds that has none, or more than a list of tabs has names for: thousands of lists would
+each look at all of it. By what the panels are found with."""
 SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
 """A set of tabs made of elements of its own, whose names are no classes."""
 _LEVELS: Final = 4  # how far above its tabs a set may hold its panels
@@ -67,12 +68,14 @@ def _group_of(row: Element, labels: Sequence[Element], panes: str, names: Vocabu
         if not isinstance(holder.parent, Element):
             break
         holder = holder.parent
-        if crowds.get(holder, 0) > most:
+        known = crowds.get((holder, panes), most)
+        if known > most:
             return False
-        if panels := holder.select(panes):
+        if panels := holder.select(panes) if known else []:
             break
+        crowds[holder, panes] = 0
     if len(panels) > most:
-        crowds[holder] = len(panels)
+        crowds[holder, panes] = len(panels)
         return False
     around = holder.closest(panes)
     panels = [panel for panel in panels if _is_of(panel, around, panes)]

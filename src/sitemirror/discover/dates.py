@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 _MAX_LENGTH: Final = 100
-_CLOCK: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d{1,12})?)?"
+_CLOCK: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,12}))?)?"
 _ZONE: Final = r"(?P<zone>[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]{1,5})?"
 _MONTH: Final = r"(?P<name>[A-Za-z]{3})[a-z]{0,6}\.?"
 _FORMS: Final = tuple(
@@ -65,7 +65,9 @@ def _moment(said: dict[str, str | None]) -> datetime:
     # 24:00 is the end of a day, and a leap second runs into the next minute.
     if clock > timedelta(days=1) or int(said.get("minute") or 0) > 59 or int(said.get("second") or 0) > 60:
         raise ValueError("no such time of day")
-    return start + clock - _offset(said.get("zone") or "")
+    # A copy's own date is that of the second it was made in, and a change may come later in the same second.
+    fraction = timedelta(microseconds=int((said.get("fraction") or "")[:6].ljust(6, "0")))
+    return start + clock + fraction - _offset(said.get("zone") or "")
 
 
 def _year(digits: str) -> int:

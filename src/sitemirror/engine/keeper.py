@@ -247,6 +247,9 @@ class Keeper:
         received = sha256(html).hexdigest()
         received_before = (known.received or "").rpartition(_AND)[2]
         before = known.html_sha256 if received == received_before and known.html_path == path else None
+        # A lost state knew how it was received. A file with no link to lead to another file is still as it was then.
+        if received_before in ("", RESCUED) and known.html_path == path and self._is_intact(path, received):
+            received_before = before = received
         same = before is not None and not self._was_rewritten(known) and self._is_intact(path, before)
         if not same:
             with self._session.watch.working(Stage.SAVING):

@@ -16,7 +16,7 @@ from sitemirror.engine.plan import Plan, plan_for
 from sitemirror.engine.profile import profile
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.rounds import TICK, Rounds
-from sitemirror.engine.session import Session, Stopped
+from sitemirror.engine.session import Session, Stopped, unstamp
 from sitemirror.engine.taker import Taker
 from sitemirror.engine.tally import Tally
 from sitemirror.engine.visit import Visitor
@@ -32,11 +32,13 @@ from sitemirror.store.gone import deleted, forget_deleted
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook
 from sitemirror.store.listing import Listing
+from sitemirror.store.localities import is_unfinished
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.paths import host_folder
 from sitemirror.store.reopening import reopen_names
+from sitemirror.store.replaced import UNSURE_SINCE, replaced
 from sitemirror.store.restore import TO_RECALL
-from sitemirror.store.state import RunInfo, peek
+from sitemirror.store.state import FORMAT, RunInfo, peek
 from sitemirror.store.survey import NOTHING, Survey
 from sitemirror.text import counted, printable
 
@@ -93,6 +95,7 @@ class Mirror:
             self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url, asked=arrival.asked)
         else:
             self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
+        self._note_kill()
         self._run, self._resumed = self._begin()
         if space.stayed_up:
             session.pool.be_careful()
@@ -133,12 +136,19 @@ class Mirror:
         started_at = self._session.now()
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
 
+    def _note_kill(self) -> None:
+        """Notes since when files may be others than rows say, until a run comes to its end that has looked at them."""
+        state = self._space.state
+        last = state.last_run()
+        if self._space.broke_off and last is not None and not last.finished and not state.get(UNSURE_SINCE):
+            state.put(UNSURE_SINCE, [last.number, last.started_at])
+
     def _check_format(self) -> None:
         """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""
         state, format = self._space.state, self._plan.format
-        before = state.get("format")
+        before = state.get(FORMAT)
         if before is None:
-            state.put("format", format)
+            state.put(FORMAT, format)
         elif before != format:
             raise OutputError(
                 f"{self._space.folder} holds a mirror in another format ({before}, not {format})",
@@ -218,6 +228,7 @@ class Mirror:
             self._warn_again()
         self._follow.judge_again()
         if not self._is_first:
+            self._fetch_replaced()
             if self._resumed or not self._settings.renews:  # which look at every file themselves, but at none twice
                 self._fetch_deleted()
             reopen_names(self._space.state, self._run)
@@ -228,6 +239,21 @@ class Mirror:
         self._notes.write()  # Until now, `_progress.json` told of the run before.
         repeats, outside = (0, 0) if self._plan.follows_links else (self._listing.repeats, self._listing.outside)
         self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed, repeats, outside))
+
+    def _fetch_replaced(self) -> None:
+        """Has pages fetched again whose files a run had replaced when it was killed.
+
+        If links were being made local, all pages had been written down, and what the links were is known as well.
+        """
+        run, started_at = self._space.state.get(UNSURE_SINCE) or (0, None)
+        began = unstamp(started_at)
+        if began is None or is_unfinished(self._space.state):
+            return
+        others = replaced(self._space.state, self._space.tree, run, began.timestamp())
+        for id in others:
+            self._ledger.fetch_whole(id)
+        self._ledger.commit()
+        self._visitor.to_compare += len(others)
 
     def _fetch_deleted(self) -> None:
         """Queues saved pages whose files were deleted: no page counts that is not there."""

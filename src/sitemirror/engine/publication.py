@@ -32,6 +32,7 @@ from sitemirror.store.moves import MOVED, finish_moves, start_moves
 from sitemirror.store.pages_by_url import PagesByUrl
 from sitemirror.store.placement import Placement
 from sitemirror.store.reach import drop_unreached
+from sitemirror.store.replaced import UNSURE_SINCE
 from sitemirror.store.schema import index_for_settling
 from sitemirror.store.state import CUT_OFF, RunInfo, State
 from sitemirror.store.survey import Counts, Survey
@@ -100,6 +101,8 @@ async def publish(
         with space.state.transaction():
             Placement(space.state, tree).mark_published()
             space.state.save_run(run)
+            if space.state.get(UNSURE_SINCE):
+                space.state.put(UNSURE_SINCE, None)
         failpoint.reached("run-finished")
     whole = complete and not listing.failed_sitemaps
     writer = _Writer(session, space, tree, run, listing, survey, counts, whole)

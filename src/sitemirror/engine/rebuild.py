@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Final
@@ -17,6 +17,7 @@ from sitemirror.engine.session import Session, stamp
 from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
+from sitemirror.settings import Format
 from sitemirror.store import paths
 from sitemirror.store.browse import Browser
 from sitemirror.store.files import Tree
@@ -25,7 +26,7 @@ from sitemirror.store.moves import ASIDE, html_beside
 from sitemirror.store.processed import ProcessedLog
 from sitemirror.store.restore import RESCUED, TO_RECALL, TO_SETTLE, Remembered, Restorer
 from sitemirror.store.schema import ASSET, PAGE
-from sitemirror.store.state import State
+from sitemirror.store.state import FORMAT, State
 from sitemirror.text import counted
 
 _WITH_LINKS: Final = (".html", ".css", ".svg")
@@ -51,6 +52,8 @@ def rebuild(session: Session, state: State, tree: Tree, home: str) -> bool:
         lost = _refetch_strays(restorer, tree)
         state.put(TO_RECALL, True)
         state.put(TO_SETTLE, True)
+        if len(told.formats) == 1:  # Another would be neither refused nor understood.
+            state.put(FORMAT, *told.formats)
     failpoint.reached("rebuilt")
     settle_links(state)
     if lost:
@@ -151,6 +154,7 @@ class _Told:
     by_links: bool = False
     html: bool = False
     deepest: int = 0
+    formats: set[Format] = field(default_factory=set)
 
 
 def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) -> _Told:
@@ -175,6 +179,7 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                     for alias in item.aliases:
                         restorer.alias(alias, page.url)
                     told.pages += 1
+                    told.formats.update(_format(page))
                     told.html = told.html or page.html_path is not None
                     told.deepest = max(told.deepest, page.depth or 0)
                 case FailureRow():
@@ -277,6 +282,13 @@ def _inside(home: str, path: str) -> str | None:
     """A path of the manifest as seen from the output folder. It is only a file: it cannot send us outside."""
     found = posixpath.normpath(posixpath.join(home, path))
     return None if found.startswith(("/", "../")) or found in (".", "..") else found
+
+
+def _format(page: Remembered) -> Iterator[Format]:
+    """What a page of a site tells of its mirror. What was no HTML is kept as it was sent, whatever the format."""
+    if page.content_type is not None and page_kind(page.content_type) is PageKind.HTML:
+        is_markdown = page.path.endswith(".md")
+        yield (Format.BOTH if page.html_path else Format.MARKDOWN) if is_markdown else Format.HTML
 
 
 def _has_links(content_type: str | None) -> bool:

@@ -251,6 +251,8 @@ class Rounds:
             self._leave_out(known, reason)
             return Result()
         check_reachable(self._session)
+        if known.status is Row.TWIN:  # Its page may have changed since it was read: it is to be fetched whole then.
+            known = self._ledger.find(known.url) or known
         freshness = self._visitor.due.freshness(known)
         if freshness is Freshness.FRESH:
             self._ledger.checked(known.id)

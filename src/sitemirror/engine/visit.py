@@ -219,11 +219,10 @@ class Visitor:
             # Under repair, or logged out: the page is where it was, says the server, and its copy is all we have.
             self._keep_copy(known, FOR_NOW + location, transient=False)
             chain.clear()
-        waiting = {Row.QUEUED, Row.FAILED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
+        waiting = {Row.QUEUED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
         if not self._ledger.is_settled(target):
-            if settings.renews:
-                waiting |= {Row.SAVED, Row.REDIRECT, Row.TWIN}
-            elif target.status is Row.REDIRECT and self._ledger.end_of(target).status is not Row.SAVED:
+            waiting |= {Row.FAILED, Row.SAVED, Row.REDIRECT, Row.TWIN} if settings.renews else {Row.FAILED}
+            if target.status is Row.REDIRECT and self._ledger.end_of(target).status is not Row.SAVED:
                 waiting.add(Row.REDIRECT)  # Nobody lists it, so nobody has asked where it leads by now.
         names = self._awaiting.pop(known.id, [])
         asked = self._in_flight, self._led_to, self._leads

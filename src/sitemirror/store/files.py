@@ -30,23 +30,15 @@ from sitemirror.store.disk import (
     sync_file_system,
     syncs_begun,
 )
-from sitemirror.store.folders import Folders, Place, folders_of, is_link, symlink_refused
+from sitemirror.store.folders import Folders, Place, folders_of, is_link
 from sitemirror.store.landing import NEW, discard, put_beside, replace
+from sitemirror.store.openings import APPEND, READ, SYNC, names_of, open_regular
 from sitemirror.store.streams import Draft, LineLog, write_all
 from sitemirror.text import printable
 
 # No URL's path can hold a space, so these names are ours alone.
 TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")
 
-_ELSEWHERE: Final = frozenset(("", ".", ".."))
-_NOT_ON_WINDOWS: Final = re.compile(r'[\\:*?"<>|]')
-# Not to wait for the other end of a pipe that somebody put there.
-_CAREFUL: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_READ: Final = os.O_RDONLY | _CAREFUL
-_CHANGE: Final = os.O_RDWR | _CAREFUL
-_APPEND: Final = _CHANGE | os.O_APPEND | os.O_CREAT
-# Windows syncs only what is open for writing.
-_SYNC: Final = _CHANGE if os.name == "nt" else _READ
 _FEW: Final = 16  # files that are synced one by one: cheaper than asking for everything that others have written
 _UTIME_NO_FOLLOW: Final = os.utime in os.supports_follow_symlinks
 
@@ -105,7 +97,7 @@ class Tree:
 
     def write(self, rel: str, data: bytes) -> None:
         """Puts `data` at `rel`, replacing what file or symlink is there; its folders are made."""
-        *above, name = _names(rel)
+        *above, name = names_of(rel)
         try:
             with self._folders.make(above) as place:
                 self._guard.check(place.handle)
@@ -134,7 +126,7 @@ class Tree:
 
     @contextmanager
     def _draft(self, rel: str, put: Callable[[Place, str, str], str]) -> Iterator[Draft]:
-        *above, name = _names(rel)
+        *above, name = names_of(rel)
         with refusals_of(self._below + rel), self._folders.make(above) as place:
             self._guard.check(place.handle)
             fd, temporary = self._new(place)
@@ -155,11 +147,11 @@ class Tree:
 
     def log(self, rel: str) -> LineLog:
         """The log at `rel`, opened for appending; a torn last line is cut off."""
-        names = _names(rel)
+        names = names_of(rel)
         with refusals_of(self._below + rel):
             place = self._folders.make(names[:-1])
             try:
-                fd = _open_regular(place, names, _APPEND)
+                fd = open_regular(place, names, APPEND)
                 try:
                     return LineLog(fd, self._below + rel, place, self._guard)
                 except BaseException:
@@ -176,7 +168,7 @@ class Tree:
 
     def stat(self, rel: str) -> os.stat_result | None:
         """What is known of the file or folder `rel`; `None` where neither stands."""
-        *above, name = _names(rel)
+        *above, name = names_of(rel)
         try:
             with self._folders.find(above) as place:
                 found = os.stat(place.at(name), dir_fd=place.fd, follow_symlinks=False)
@@ -210,7 +202,7 @@ class Tree:
         return 0 if found is None else found.st_mode
 
     def _look(self, rel: str) -> os.stat_result | None:
-        _names(rel)
+        names_of(rel)
         try:
             return os.lstat(self._below + rel)
         except (FileNotFoundError, NotADirectoryError):
@@ -230,11 +222,11 @@ class Tree:
 
     def read(self, rel: str) -> bytes:
         """The file's bytes."""
-        names = _names(rel)
+        names = names_of(rel)
         try:
             with (
                 self._folders.find(names[:-1]) as place,
-                open(_open_regular(place, names, _READ), "rb") as file,
+                os.fdopen(open_regular(place, names, READ), "rb") as file,
             ):
                 return file.read()
         except OSError as error:
@@ -244,7 +236,7 @@ class Tree:
 
     def touch(self, rel: str, timestamp: float) -> None:
         """Sets the file's times (seconds since 1970)."""
-        *above, name = _names(rel)
+        *above, name = names_of(rel)
         with refusals_of(self._below + rel), self._folders.find(above) as place:
             if _UTIME_NO_FOLLOW:
                 os.utime(place.at(name), (timestamp, timestamp), dir_fd=place.fd, follow_symlinks=False)
@@ -253,8 +245,8 @@ class Tree:
 
     def rename(self, old: str, new: str) -> None:
         """Moves a file within the tree, where nothing may stand yet, and removes the folders this empties."""
-        *old_above, old_name = _names(old)
-        *new_above, new_name = _names(new)
+        *old_above, old_name = names_of(old)
+        *new_above, new_name = names_of(new)
         with (
             refusals_of(self._below + new),
             self._folders.find(old_above) as source,
@@ -277,7 +269,7 @@ class Tree:
 
     def remove(self, rel: str) -> None:
         """Removes the file, if it is there, and the folders this empties; never the root."""
-        *above, name = _names(rel)
+        *above, name = names_of(rel)
         try:
             with self._folders.find(above) as place:
                 discard(place, name)
@@ -303,10 +295,10 @@ class Tree:
         rels = [rel for rel in rels if rel not in found]
         folders: set[tuple[str, ...]] = set()
         for rel in rels:
-            names = _names(rel)
+            names = names_of(rel)
             folders.update(tuple(names[:depth]) for depth in range(len(names)))
             with refusals_of(self._below + rel), suppress(FileNotFoundError), self._folders.find(names[:-1]) as place:
-                fd = _open_regular(place, names, _SYNC)
+                fd = open_regular(place, names, SYNC)
                 try:
                     os.fsync(fd)
                     found.add(rel)
@@ -332,7 +324,7 @@ class Tree:
             found = set()
             for rel in rels:
                 with suppress(OSError):
-                    info = os.stat("/".join(_names(rel)), dir_fd=root.fd, follow_symlinks=False)
+                    info = os.stat("/".join(names_of(rel)), dir_fd=root.fd, follow_symlinks=False)
                     if info.st_dev == disk:
                         found.add(rel)
             return found
@@ -340,7 +332,7 @@ class Tree:
     def sweep_temporary(self, under: str = "") -> int:
         """Removes what killed runs left unfinished below the folder `under`, and nothing else. Gives their number."""
         removed = 0
-        waiting = [_names(under) if under else []]
+        waiting = [names_of(under) if under else []]
         while waiting:
             names = waiting.pop()
             try:
@@ -370,33 +362,3 @@ class Tree:
                     os.rmdir(place.at(names[depth - 1]), dir_fd=place.fd)
             except (OSError, OutputError):
                 return
-
-
-def _open_regular(place: Place, names: list[str], flags: int) -> int:
-    """Opens the file that `names` ends with in `place`, unless it is a symlink or no file at all."""
-    target = place.at(names[-1])
-    try:
-        # Before opening, for platforms that cannot refuse to follow a link.
-        if is_link(os.stat(target, dir_fd=place.fd, follow_symlinks=False)):
-            raise symlink_refused(names)
-    except FileNotFoundError:
-        pass
-    fd = os.open(target, flags, 0o666, dir_fd=place.fd)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OutputError(
-            f"{printable('/'.join(names), limit=300)} in the output folder is not a file",
-            hint="move it away or choose another --output",
-        )
-    return fd
-
-
-def _names(rel: str) -> list[str]:
-    """The names in a path of the tree; anything that could lead elsewhere is refused."""
-    names = rel.split("/")
-    if not _ELSEWHERE.isdisjoint(names) or "\0" in rel or (os.name == "nt" and _NOT_ON_WINDOWS.search(rel)):
-        raise OutputError(
-            f"{printable(rel, limit=300)!r} is not a path inside the output folder",
-            hint="the mirror's state may be damaged; report it if you did not change it",
-        )
-    return names

@@ -65,6 +65,9 @@ def peek(path: Path, name: str) -> Any:
         return None
 
 
+FORMAT: Final = "format"
+"""In what format pages are saved here. All commands of a folder have the same."""
+
 CUT_OFF: Final = "cut_off"
 """Set when the machine may have gone down under a run, until links are made anew: no row may tell of some in files."""
 
