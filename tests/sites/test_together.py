@@ -202,6 +202,19 @@ async def test_a_family_of_sites_that_all_list_each_other(site: Site, out: Path)
     assert all(isinstance(entry, MirrorReport) and entry.successful == 18 for entry in report.sites)
 
 
+async def test_sites_that_all_redirect_to_one_place_take_turns(site: Site, out: Path) -> None:
+    """Eight names of a site, which is listed, too: each is begun when another has ended, and none fails for it."""
+    (home,) = settle(site, "home", pages=2)
+    names = [f"name{number}.localhost" for number in range(8)]
+    for name in names:
+        site.fault("*", faults.redirect_to(home), host=name)
+
+    report = await mirror_sites([home, *map(site.url_of, names)], output=out, rate_limit=0)
+
+    assert [(entry.status, entry.error) for entry in report.sites] == [("ok", None)] * 9
+    assert (report.total_pages, report.new) == (2, 2)
+
+
 async def test_one_host_with_two_outputs_is_asked_as_if_it_had_one(site: Site, out: Path) -> None:
     """Each of the two has its own pace, so they go one after the other."""
     site.sitemap(urls=site.fill(4))

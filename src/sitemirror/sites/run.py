@@ -59,10 +59,17 @@ class _Visit:
     after: set[_Visit] = field(default_factory=set)
     """Those that have to end first."""
     report: SiteReport | None = None
+    led_to: Path | None = None
+    """The folder that its redirects led to, which was another site's just then."""
+
+    @property
+    def homes(self) -> set[Path]:
+        """The folders that are its own: by its URL, and by where it was led."""
+        said = Path(self.voice.folder).absolute() if self.voice.folder else None
+        return {home for home in (self._home, said, self.led_to) if home is not None}
 
     @cached_property
-    def home(self) -> Path:
-        """The folder it locks, unless it redirects."""
+    def _home(self) -> Path:
         return self.site.settings.output.absolute() / host_folder(self.site.url)
 
     @cached_property
@@ -159,7 +166,7 @@ class SitesRun(Run[SitesReport]):
 
     def _places(self, visit: _Visit) -> tuple[object, ...]:
         """What no two sites may have at once."""
-        return visit.home, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
+        return *visit.homes, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
 
     async def _mirror(self, visit: _Visit, wait: float, pool: Pool, resolver: Lent | None) -> SiteReport | None:
         """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
@@ -176,7 +183,7 @@ class SitesRun(Run[SitesReport]):
             self._runs.add(run)
             return await run
         except SitemirrorError as error:
-            if isinstance(error, FolderLocked) and error.pid == os.getpid() and self._put_off(visit):
+            if isinstance(error, FolderLocked) and error.pid == os.getpid() and self._put_off(visit, error.folder):
                 return None
             if isinstance(error.report, MirrorReport):
                 return error.report
@@ -196,9 +203,14 @@ class SitesRun(Run[SitesReport]):
             self._trusted[ca_file] = Trust(ca_file)
         return self._trusted[ca_file]
 
-    def _put_off(self, visit: _Visit) -> bool:
+    def _put_off(self, visit: _Visit, folder: Path) -> bool:
         """Whether the site may try again when those have ended that may hold its folders."""
         others = {other for other in self._going.values() if other is not visit}
+        folder = folder.absolute()
+        is_home = not visit.voice.folder or folder in visit.homes  # else it has that, and lists another's pages
+        if is_home and any(folder in other.homes for other in others):
+            visit.led_to = folder  # From now on these two are kept apart, and it waits for nobody else.
+            return visit.tries < TRIES
         visit.after = {other for other in others if other.domain == visit.domain} or others
         self._entangled.add(visit.domain)
         return visit.tries < TRIES  # Whoever was in its way may have ended since.
