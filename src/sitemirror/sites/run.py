@@ -16,7 +16,7 @@ from sitemirror.api import Job, Parts, Run, SiteRun
 from sitemirror.errors import FolderLocked, SitemirrorError, confess
 from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
 from sitemirror.fetch.lookup import Lent
-from sitemirror.fetch.pace import SystemClock
+from sitemirror.fetch.pace import LastAskedByHost, SystemClock
 from sitemirror.fetch.trust import Trust
 from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
@@ -102,6 +102,7 @@ class SitesRun(Run[SitesReport]):
         self._clock = parts.clock or SystemClock()
         self._resolver = parts.resolver
         self._room = asyncio.Semaphore(settings.max_connections)
+        self._asked = LastAskedByHost()
         self._capacity = Capacity(settings.max_connections, open_files())
         self._voices = Voices(self._emit, len(sites))
         self._visits = [_Visit(site, Voice(self._voices, site.url)) for site in sites]
@@ -178,7 +179,7 @@ class SitesRun(Run[SitesReport]):
         run = None
         try:
             trust = self._trust(site.settings.ca_file)
-            parts = Parts(self._clock, resolver, pool=pool, room=self._room, trust=trust)
+            parts = Parts(self._clock, resolver, pool=pool, room=self._room, asked=self._asked, trust=trust)
             run = SiteRun(self._job, site.url, site.settings, visit.voice, parts)
             self._runs.add(run)
             return await run
