@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 import sitemirror
 from sitemirror.events import Event, Waiting
-from sitemirror.fetch.pace import LONGEST_CRAWL_DELAY, LONGEST_PAUSE, RATE_AFTER_COMPLAINT, LastAskedByHost, Pace
+from sitemirror.fetch.pace import (
+    LONGEST_CRAWL_DELAY,
+    LONGEST_PAUSE,
+    MANY_HOSTS,
+    RATE_AFTER_COMPLAINT,
+    LastAskedByHost,
+    Pace,
+)
 from sitemirror.model import Lane
 from sitemirror.settings import Settings
 from tests.fetch.clocks import DrivenClock
@@ -113,14 +120,24 @@ async def test_runs_that_go_at_once_ask_a_host_as_fast_as_the_fastest_may(
     assert max(gaps(starts[1])) <= 1.5
 
 
-async def test_what_no_pacer_remembers_is_not_kept_for_all_of_them() -> None:
+async def test_a_run_leaves_the_gap_after_the_one_before_it() -> None:
+    """Parts of one host go one after the other, and where one ends the next does not ask at once."""
+    clock, asked = DrivenClock(), LastAskedByHost()
+    times = []
+    for _ in range(3):
+        pace = Pace(Settings(rate_limit=2), clock=clock, asked=asked)
+        await clock.drive(pace.turn(URL, Lane.CONTENT))
+        times.append(clock.time)
+    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [0.5, 0.5]
+
+
+async def test_hosts_that_are_long_forgotten_cost_nothing() -> None:
     """A crawl that leads to hosts without number costs no more memory beside others than alone."""
     asked = LastAskedByHost()
-    pace = Pace(Settings(), clock=DrivenClock(), asked=asked)
-    await pace.turn(URL, Lane.CONTENT)
-    assert list(asked) == ["example.com"]
-    del pace
-    assert not asked
+    pace = Pace(Settings(rate_limit=0), clock=DrivenClock(), asked=asked)
+    for number in range(3 * MANY_HOSTS):
+        await pace.turn(f"https://host{number}.example/", Lane.CONTENT)
+    assert len(asked) <= 2 * MANY_HOSTS
 
 
 async def test_turns_are_fair() -> None:

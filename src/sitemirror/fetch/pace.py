@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -73,8 +74,22 @@ class LastAsked:
     gap: float = 0.0
 
 
-LastAskedByHost = WeakValueDictionary[str, LastAsked]
-"""Kept while a pacer remembers the host."""
+class LastAskedByHost:
+    """Kept while a pacer remembers the host; the latest also for the run that comes after its own."""
+
+    def __init__(self) -> None:
+        self._all: WeakValueDictionary[str, LastAsked] = WeakValueDictionary()
+        self._latest: deque[LastAsked] = deque(maxlen=MANY_HOSTS)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def of(self, host: str) -> LastAsked:
+        asked = self._all.get(host)
+        if asked is None:
+            asked = self._all[host] = LastAsked()
+            self._latest.append(asked)
+        return asked
 
 
 @dataclass(slots=True)
@@ -326,7 +341,7 @@ class Pace:
         return host
 
     def _new(self, name: str) -> _Host:
-        return _Host(by_any=None if self._asked is None else self._asked.setdefault(name, LastAsked()))
+        return _Host(by_any=None if self._asked is None else self._asked.of(name))
 
     def _forget_idle(self) -> None:
         now = self._clock.monotonic()
