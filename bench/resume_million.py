@@ -26,6 +26,7 @@ from bench.listed_million import REPEAT_EVERY, repeats_among
 from bench.program import DidNotWork, Ended, Running, expect, sitemirror
 
 _PATIENCE: Final = 600.0  # seconds
+_LOOK: Final = 0.5  # seconds between two looks whether the run is still there
 
 
 class TellingSite:
@@ -57,14 +58,17 @@ class TellingSite:
         while not self._heard.empty():
             self._heard.get()
 
-    def first(self, wanted: Callable[[str], bool]) -> float:
-        """When a path like this was asked for, since the last call or `forget`; waits for it."""
+    def first(self, wanted: Callable[[str], bool], running: Running) -> float:
+        """When a path like this was asked for, since the last call or `forget`; waits while the run can yet do so."""
         deadline = time.time() + _PATIENCE
         while True:
+            is_over = not running.alive or time.time() > deadline
             try:
-                moment, path = self._heard.get(timeout=max(0.1, deadline - time.time()))
+                moment, path = self._heard.get(timeout=_LOOK)
             except Empty:
-                raise DidNotWork("the server was never asked for what it should have been") from None
+                if is_over:
+                    raise DidNotWork("the server was never asked for what it should have been") from None
+                continue
             if wanted(path):
                 return moment
 
@@ -83,7 +87,7 @@ def killed(site: TellingSite, command: list[str], wanted: Callable[[str], bool])
     """Starts a run, and ends it as a power cut would once something has been asked for."""
     site.forget()
     with Running(command) as running:
-        site.first(wanted)
+        site.first(wanted, running)
         running.kill()
 
 
@@ -93,7 +97,7 @@ def resumed(
     """Starts the run again: seconds until something is asked for, then its end and its report."""
     site.forget()
     with Running(command) as running:
-        moment = site.first(wanted)
+        moment = site.first(wanted, running)
         ended = running.wait(timeout=_PATIENCE)
     return moment - ended.began, ended, json.loads(ended.stdout)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sitemirror.engine.session import Session
     from sitemirror.engine.single import Source
-    from sitemirror.fetch.pace import Clock
+    from sitemirror.fetch.pace import Clock, LastAskedByHost
     from sitemirror.fetch.trust import Trust
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
@@ -133,7 +133,14 @@ class SiteRun(Run[R]):
 
             clock = self._parts.clock or SystemClock()
             watch = start_watch(self._settings)
-            pace = Pace(self._settings, clock=clock, on_event=self._emit, room=self._parts.room, watch=watch)
+            pace = Pace(
+                self._settings,
+                clock=clock,
+                on_event=self._emit,
+                room=self._parts.room,
+                asked=self._parts.asked,
+                watch=watch,
+            )
             async with Fetcher(
                 self._settings,
                 start_url=self._url,
@@ -169,6 +176,7 @@ class Parts:
     resolver: AbstractResolver | None
     pool: Pool | None = None  # Closed by whoever made it.
     room: asyncio.Semaphore | None = None
+    asked: LastAskedByHost | None = None
     trust: Trust | None = None
     load: Callable[[], None] = lambda: None  # Called before anything loads the HTTP client.
 

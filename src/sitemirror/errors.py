@@ -20,6 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sitemirror.publish.report import Report
 
 
@@ -89,10 +91,11 @@ class OutputError(SitemirrorError):
 
 
 class FolderLocked(OutputError):
-    """Another run is writing to the same mirror. `pid` is its process, where that is known."""
+    """Another run is writing to the same `folder`. `pid` is its process, where that is known."""
 
-    def __init__(self, message: str, *, hint: str = "", pid: int | None = None) -> None:
+    def __init__(self, message: str, *, hint: str = "", folder: Path, pid: int | None = None) -> None:
         super().__init__(message, hint=hint)
+        self.folder = folder
         self.pid = pid
 
 

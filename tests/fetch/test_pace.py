@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 from pathlib import Path
@@ -13,7 +14,14 @@ from hypothesis import strategies as st
 
 import sitemirror
 from sitemirror.events import Event, Waiting
-from sitemirror.fetch.pace import LONGEST_CRAWL_DELAY, LONGEST_PAUSE, RATE_AFTER_COMPLAINT, Pace
+from sitemirror.fetch.pace import (
+    LONGEST_CRAWL_DELAY,
+    LONGEST_PAUSE,
+    MANY_HOSTS,
+    RATE_AFTER_COMPLAINT,
+    LastAskedByHost,
+    Pace,
+)
 from sitemirror.model import Lane
 from sitemirror.settings import Settings
 from tests.fetch.clocks import DrivenClock
@@ -84,6 +92,52 @@ async def test_lanes_share_the_host() -> None:
         starts.take(Lane.SITEMAP), starts.take(Lane.CONTENT), starts.take(Lane.SITEMAP), starts.take(Lane.CONTENT)
     )
     assert starts.times == [0, 4, 5, 9]
+
+
+@pytest.mark.parametrize(("first", "second", "gap"), [(2, 2, 0.5), (4, 1, 0.25), (1, 0, 0)])
+async def test_runs_that_go_at_once_ask_a_host_as_fast_as_the_fastest_may(
+    first: float, second: float, gap: float
+) -> None:
+    """Both together leave the smaller of their gaps, each its own, and the slower one has its turns all the same."""
+    clock, asked = DrivenClock(), LastAskedByHost()
+    starts: tuple[list[float], list[float]] = ([], [])
+
+    async def ask(pace: Pace, which: int) -> None:
+        for _ in range(8):
+            await pace.turn(URL, Lane.CONTENT)
+            starts[which].append(clock.time)
+
+    paces = [Pace(Settings(rate_limit=rate), clock=clock, asked=asked) for rate in (first, second)]
+    await clock.drive(*(ask(pace, which) for which, pace in enumerate(paces)))
+
+    def gaps(times: list[float]) -> list[float]:
+        return [later - earlier for earlier, later in itertools.pairwise(sorted(times))]
+
+    assert min(gaps(starts[0] + starts[1])) >= gap - 1e-9
+    for which, rate in enumerate((first, second)):
+        assert min(gaps(starts[which])) >= (1 / rate if rate else 0) - 1e-9
+    assert max(gaps(starts[0] + starts[1])) <= 1.0
+    assert max(gaps(starts[1])) <= 1.5
+
+
+async def test_a_run_leaves_the_gap_after_the_one_before_it() -> None:
+    """Parts of one host go one after the other, and where one ends the next does not ask at once."""
+    clock, asked = DrivenClock(), LastAskedByHost()
+    times = []
+    for _ in range(3):
+        pace = Pace(Settings(rate_limit=2), clock=clock, asked=asked)
+        await clock.drive(pace.turn(URL, Lane.CONTENT))
+        times.append(clock.time)
+    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [0.5, 0.5]
+
+
+async def test_hosts_that_are_long_forgotten_cost_nothing() -> None:
+    """A crawl that leads to hosts without number costs no more memory beside others than alone."""
+    asked = LastAskedByHost()
+    pace = Pace(Settings(rate_limit=0), clock=DrivenClock(), asked=asked)
+    for number in range(3 * MANY_HOSTS):
+        await pace.turn(f"https://host{number}.example/", Lane.CONTENT)
+    assert len(asked) <= 2 * MANY_HOSTS
 
 
 async def test_turns_are_fair() -> None:

@@ -105,6 +105,8 @@ def test_a_failed_site_is_named(site: Site, out: Path, run_here: RunHere, tmp_pa
     bad = site.url_of("empty.localhost") + "/"
     done = run_here("mirror", "--sites", listed(tmp_path, [bad, good]), *FAST, "--output", out, "--quiet")
     assert done.returncode == 1
+    assert f": error: {bad} (no sitemap found for {bad} (" in done.stderr
+    assert good not in done.stderr
     assert f"1 of 2 sites failed: {bad}" in done.stderr
     assert [entry["status"] for entry in done.json["sites"]] == ["error", "ok"]
     assert "no sitemap found" in done.json["sites"][0]["error"]

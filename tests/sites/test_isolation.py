@@ -83,6 +83,23 @@ async def test_a_site_that_dies_on_the_way_holds_up_nobody(site: Site, out: Path
     assert (report.status, report.successful) == ("ok", 30)
 
 
+async def test_a_site_that_redirects_to_another_waits_for_that_one_alone(site: Site, out: Path) -> None:
+    """While a third site hangs, two of which one leads to the other end one after the other."""
+    gate = threading.Event()
+    hanging, new = settle(site, "hanging", "new", pages=2)
+    old = f"{site.url_of('old.localhost')}/"
+    site.fault("*", faults.redirect_to(new), host="old.localhost")
+    site.fault("/page/0002", faults.slow(0.3), host="new.localhost")
+    site.fault("/page/0002", faults.held(gate), host="hanging.localhost")
+    heard = UntilDone(gate, 2)
+
+    async with asyncio.timeout(30):
+        report = await mirror_sites([hanging, new, old], output=out, rate_limit=0, timeout=25, on_event=heard)
+
+    assert [end.url for end in heard.finished] == [new, old, hanging]
+    assert report.status == "ok"
+
+
 async def test_names_that_nobody_answers_for_hold_up_nobody(
     site: Site, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,23 @@ async def test_every_site_keeps_its_own_pace(site: Site, out: Path) -> None:
     assert took < len(site.requests) * 0.1  # one after the other
 
 
+async def test_a_host_that_several_sites_lead_to_is_asked_as_by_one(site: Site, out: Path) -> None:
+    """Three crawls that may leave their hosts all need files of a fourth: together they keep to the pace of each."""
+    shared = site.url_of("shared.localhost")
+    names = [f"{name}.localhost" for name in "abc"]
+    for number in range(4):
+        site.page(f"/{number}.css", "p {}", host="shared.localhost")
+    needs = "".join(f'<link rel="stylesheet" href="{shared}/{number}.css">' for number in range(4))
+    for name in names:
+        site.html_page("/", "Home", needs, host=name)
+
+    report = await crawl_sites(map(site.url_of, names), output=out, rate_limit=10, same_domain=False)
+
+    assert (report.status, report.successful) == ("ok", 15)
+    times = [seen.time for seen in site.requests if seen.host == "shared.localhost"]
+    assert times[-1] - times[0] >= (len(times) - 1) * 0.1 - 0.1
+
+
 async def test_parts_of_one_host_go_one_after_the_other(site: Site, out: Path) -> None:
     """Two start URLs on one host share a folder, so the second begins when the first has ended; the rest goes on."""
     (other,) = settle(site, "other", pages=2)
@@ -200,6 +217,19 @@ async def test_a_family_of_sites_that_all_list_each_other(site: Site, out: Path)
 
     assert [(entry.status, entry.error) for entry in report.sites] == [("ok", None)] * 6
     assert all(isinstance(entry, MirrorReport) and entry.successful == 18 for entry in report.sites)
+
+
+async def test_sites_that_all_redirect_to_one_place_take_turns(site: Site, out: Path) -> None:
+    """Eight names of a site, which is listed, too: each is begun when another has ended, and none fails for it."""
+    (home,) = settle(site, "home", pages=2)
+    names = [f"name{number}.localhost" for number in range(8)]
+    for name in names:
+        site.fault("*", faults.redirect_to(home), host=name)
+
+    report = await mirror_sites([home, *map(site.url_of, names)], output=out, rate_limit=0)
+
+    assert [(entry.status, entry.error) for entry in report.sites] == [("ok", None)] * 9
+    assert (report.total_pages, report.new) == (2, 2)
 
 
 async def test_one_host_with_two_outputs_is_asked_as_if_it_had_one(site: Site, out: Path) -> None:

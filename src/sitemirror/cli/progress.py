@@ -103,6 +103,8 @@ def line_for(event: Event, level: Level) -> str:
             if will_retry:
                 return _from(Level.NORMAL, level, f"failed: {url} ({reason}); will be tried again")
             return printable(f"failed: {url} ({reason})")
+        case SiteFinished(error=error) if error:
+            return _rarer(event, level)
         case _:
             return "" if level is Level.QUIET else _rarer(event, level)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Protocol
+from weakref import WeakValueDictionary
 
 from sitemirror.events import Listener, Waiting, Warned, nobody
 from sitemirror.fetch.outage import PATIENCE, PATIENCE_ELSEWHERE, PROBES_APART, Outage
@@ -64,6 +66,32 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+@dataclass(slots=True, weakref_slot=True)
+class LastAsked:
+    """When any of the runs that go at once has asked a host, and how long that one leaves until its next."""
+
+    at: float = -math.inf
+    gap: float = 0.0
+
+
+class LastAskedByHost:
+    """Kept while a pacer remembers the host; the latest also for the run that comes after its own."""
+
+    def __init__(self) -> None:
+        self._all: WeakValueDictionary[str, LastAsked] = WeakValueDictionary()
+        self._latest: deque[LastAsked] = deque(maxlen=MANY_HOSTS)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def of(self, host: str) -> LastAsked:
+        asked = self._all.get(host)
+        if asked is None:
+            asked = self._all[host] = LastAsked()
+            self._latest.append(asked)
+        return asked
+
+
 @dataclass(slots=True)
 class _Host:
     """What is remembered of one host."""
@@ -71,6 +99,7 @@ class _Host:
     # asyncio.Lock wakes its waiters in the order they came, which makes turns fair.
     queue: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_start: float = -math.inf
+    by_any: LastAsked | None = None  # where other runs go beside this one
     paused_until: float = -math.inf
     is_sat_out: bool = False  # somebody who waits for the end of the pause is counted
     share: float = 1.0  # of the configured rate; under 1 after a 429
@@ -88,11 +117,22 @@ class _Host:
             return (base or 1.0 / RATE_AFTER_COMPLAINT) / self.share
         return base
 
+    def free_at(self, interval: float) -> float:
+        """When a request may start. Between two runs the smaller gap counts, or the slower would never have a turn."""
+        own, any_ = self.last_start + interval, self.by_any
+        return own if any_ is None else max(own, any_.at + min(interval, any_.gap))
+
+    def started(self, now: float, interval: float) -> None:
+        self.last_start = now
+        if self.by_any is not None:
+            self.by_any.at, self.by_any.gap = now, interval
+
 
 class Pace:
     """Says when a request may start. One for the whole run.
 
-    Runs that go at once share a `room`: each request has a place in it from its turn until `ended`.
+    Runs that go at once share a `room`: each request has a place in it from its turn until `ended`. They also share
+    when each host was `asked` last: one that several of them lead to is asked as fast as by the fastest, not by all.
     """
 
     def __init__(
@@ -102,6 +142,7 @@ class Pace:
         clock: Clock,
         on_event: Listener = nobody,
         room: asyncio.Semaphore | None = None,
+        asked: LastAskedByHost | None = None,
         watch: Stopwatch = IDLE,
     ) -> None:
         self._watch = watch
@@ -109,6 +150,7 @@ class Pace:
         self._clock = clock
         self._tell = on_event
         self._room = room
+        self._asked = asked
         self._hosts: dict[str, _Host] = {}
         self._site = ""
 
@@ -125,10 +167,10 @@ class Pace:
         room = self._room
         if not host.queue.locked() and self._ready_at(host, lane) <= (now := self._clock.monotonic()):
             if room is None:
-                host.last_start = now
+                self._start(host, lane, now)
                 return True
             if not room.locked():
-                host.last_start = now
+                self._start(host, lane, now)
                 await room.acquire()  # which is had at once
                 return True
         async with host.queue:
@@ -146,8 +188,11 @@ class Pace:
                 if self._ready_at(host, lane) <= self._clock.monotonic():
                     break
                 room.release()
-            host.last_start = self._clock.monotonic()
+            self._start(host, lane, self._clock.monotonic())
         return True
+
+    def _start(self, host: _Host, lane: Lane, now: float) -> None:
+        host.started(now, host.interval(lane, self._rates[lane]) if host.by_any is not None else 0.0)
 
     def is_paused(self, url: str) -> bool:
         """Whether the host has asked for time, or is given some, and it is not over."""
@@ -186,12 +231,12 @@ class Pace:
             self._room.release()
 
     def _ready_at(self, host: _Host, lane: Lane) -> float:
-        return max(host.last_start + host.interval(lane, self._rates[lane]), host.paused_until)
+        return max(host.free_at(host.interval(lane, self._rates[lane])), host.paused_until)
 
     def _reason(self, host: _Host, lane: Lane) -> Stage:
         """Whether the wait is our own wish or the host's."""
         rate = self._rates[lane]
-        own = host.last_start + (1.0 / rate if rate else 0.0)
+        own = host.free_at(1.0 / rate if rate else 0.0)
         return Stage.RATE_LIMIT if own >= self._ready_at(host, lane) else Stage.ASKED_TO_WAIT
 
     def pause(self, url: str, seconds: float, reason: str) -> None:
@@ -276,7 +321,7 @@ class Pace:
         for name, kept in data.items():
             if not isinstance(name, str) or not isinstance(kept, Mapping):
                 continue
-            host = self._hosts.setdefault(name, _Host())
+            host = self._hosts.setdefault(name, self._new(name))
             share, until = _number(kept.get("share")), _number(kept.get("paused_until"))
             if share is not None and 0 < share < 1:
                 host.share = max(share, SLOWEST)
@@ -292,8 +337,11 @@ class Pace:
         if host is None:
             if len(self._hosts) >= MANY_HOSTS:
                 self._forget_idle()
-            host = self._hosts[name] = _Host()
+            host = self._hosts[name] = self._new(name)
         return host
+
+    def _new(self, name: str) -> _Host:
+        return _Host(by_any=None if self._asked is None else self._asked.of(name))
 
     def _forget_idle(self) -> None:
         now = self._clock.monotonic()

@@ -16,7 +16,7 @@ from sitemirror.api import Job, Parts, Run, SiteRun
 from sitemirror.errors import FolderLocked, SitemirrorError, confess
 from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
 from sitemirror.fetch.lookup import Lent
-from sitemirror.fetch.pace import SystemClock
+from sitemirror.fetch.pace import LastAskedByHost, SystemClock
 from sitemirror.fetch.trust import Trust
 from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
@@ -59,10 +59,17 @@ class _Visit:
     after: set[_Visit] = field(default_factory=set)
     """Those that have to end first."""
     report: SiteReport | None = None
+    led_to: Path | None = None
+    """The folder that its redirects led to, which was another site's just then."""
+
+    @property
+    def homes(self) -> set[Path]:
+        """The folders that are its own: by its URL, and by where it was led."""
+        said = Path(self.voice.folder).absolute() if self.voice.folder else None
+        return {home for home in (self._home, said, self.led_to) if home is not None}
 
     @cached_property
-    def home(self) -> Path:
-        """The folder it locks, unless it redirects."""
+    def _home(self) -> Path:
         return self.site.settings.output.absolute() / host_folder(self.site.url)
 
     @cached_property
@@ -95,6 +102,7 @@ class SitesRun(Run[SitesReport]):
         self._clock = parts.clock or SystemClock()
         self._resolver = parts.resolver
         self._room = asyncio.Semaphore(settings.max_connections)
+        self._asked = LastAskedByHost()
         self._capacity = Capacity(settings.max_connections, open_files())
         self._voices = Voices(self._emit, len(sites))
         self._visits = [_Visit(site, Voice(self._voices, site.url)) for site in sites]
@@ -159,7 +167,7 @@ class SitesRun(Run[SitesReport]):
 
     def _places(self, visit: _Visit) -> tuple[object, ...]:
         """What no two sites may have at once."""
-        return visit.home, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
+        return *visit.homes, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
 
     async def _mirror(self, visit: _Visit, wait: float, pool: Pool, resolver: Lent | None) -> SiteReport | None:
         """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
@@ -171,12 +179,12 @@ class SitesRun(Run[SitesReport]):
         run = None
         try:
             trust = self._trust(site.settings.ca_file)
-            parts = Parts(self._clock, resolver, pool=pool, room=self._room, trust=trust)
+            parts = Parts(self._clock, resolver, pool=pool, room=self._room, asked=self._asked, trust=trust)
             run = SiteRun(self._job, site.url, site.settings, visit.voice, parts)
             self._runs.add(run)
             return await run
         except SitemirrorError as error:
-            if isinstance(error, FolderLocked) and error.pid == os.getpid() and self._put_off(visit):
+            if isinstance(error, FolderLocked) and error.pid == os.getpid() and self._put_off(visit, error.folder):
                 return None
             if isinstance(error.report, MirrorReport):
                 return error.report
@@ -196,9 +204,14 @@ class SitesRun(Run[SitesReport]):
             self._trusted[ca_file] = Trust(ca_file)
         return self._trusted[ca_file]
 
-    def _put_off(self, visit: _Visit) -> bool:
+    def _put_off(self, visit: _Visit, folder: Path) -> bool:
         """Whether the site may try again when those have ended that may hold its folders."""
         others = {other for other in self._going.values() if other is not visit}
+        folder = folder.absolute()
+        is_home = not visit.voice.folder or folder in visit.homes  # else it has that, and lists another's pages
+        if is_home and any(folder in other.homes for other in others):
+            visit.led_to = folder  # From now on these two are kept apart, and it waits for nobody else.
+            return visit.tries < TRIES
         visit.after = {other for other in others if other.domain == visit.domain} or others
         self._entangled.add(visit.domain)
         return visit.tries < TRIES  # Whoever was in its way may have ended since.

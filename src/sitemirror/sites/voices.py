@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sitemirror.events import DiscoveryFinished, Event, Listener, PageStarted, Progress, RunFinished, Warned
+from sitemirror.events import DiscoveryFinished, Event, Listener, PageStarted, Progress, RunFinished, RunStarted, Warned
 
 _NOTHING: Final = Progress(processed=0, total=0, saved=0, failed=0, skipped=0, rate=0.0, eta_sec=None)
 
@@ -58,6 +58,8 @@ class Voice:
         self._started = 0
         self._last = _NOTHING
         self._is_known = False
+        self.folder = ""
+        """What it writes to, by its own word: redirects may lead to another host's."""
 
     def __call__(self, event: Event) -> None:
         voices = self._voices
@@ -76,6 +78,9 @@ class Voice:
                 voices.tell(DiscoveryFinished(voices.sum.total, voices.before))
             case Warned(message):
                 voices.tell(Warned(f"{self._url}: {message}"))
+            case RunStarted(folder=folder):
+                self.folder = folder
+                voices.tell(event)
             case RunFinished():
                 pass  # Said once, of all of them.
             case _:

@@ -137,6 +137,7 @@ class FolderLock:
         return FolderLocked(
             f"another run{process} is writing to {_shown(self.folder)}",
             hint="wait for it to end or stop it, then run the same command; or choose another --output",
+            folder=self.folder,
             pid=pid,
         )
 
