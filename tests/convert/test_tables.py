@@ -336,3 +336,16 @@ def test_blanks_of_code_in_a_cell_stay() -> None:
     """Code that is set in columns has them in a cell as well; in text, several blanks are one."""
     html = "<table><tr><th>a<tr><td><pre>x  = 1\n  long  = 2</pre><tr><td><code>x  y</code></table>"
     assert markdown(html).replace("\xa0", " ") == ("| a |\n| --- |\n| `x  = 1`<br>`  long  = 2` |\n| `x y` |\n")
+
+
+@pytest.mark.parametrize("width", [1, 63, 64, 120, 250])
+def test_emphasis_in_a_cell_keeps_its_last_letters(width: int) -> None:
+    """Below a line break the renderer may cut two of them off and write a backslash. Then the words count for more."""
+    html = (  # as a page of chance had it: of others that look the same, few are cut
+        "lt1&Topw1 w2 snake_case_w w4 w5 w6 w7<p>w8 ( <del>w10</del><br><del>x"
+        '<h2><strong>mg src="http://127.0.0.1/x/i%2017.png8%20w19"></strong></h2>'
+        '<strong>src="i 19.png" alt="w20 w21t;</strong>'
+        f"<table><tr><th>{'y' * width}<td><code>w99</code> [x] _ w102\n<em>w103 + w105 w106 w107 w108 w109\n`w110</em>"
+        "<strong>\\"
+    )
+    assert "w110" in markdown(html)

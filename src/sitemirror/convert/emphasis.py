@@ -93,6 +93,11 @@ def untangle(element: Element) -> int:
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and not _is_twice(part)])
 
 
+def mark_none_in_cells(element: Element) -> int:
+    """Takes the emphasis out of tables, and leaves its words. How much there was."""
+    return _unwrap([part for part in element.iter_elements(_SPLIT) if part.closest("table") is not None])
+
+
 def _unwrap(parts: list[Element]) -> int:
     for part in parts:
         part.unwrap()

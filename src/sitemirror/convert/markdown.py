@@ -11,7 +11,15 @@ from turbohtml import Element, Markdown, Text
 from sitemirror.convert.apart import drop_spacing, set_apart
 from sitemirror.convert.bare import drop_bare, drop_first_breaks, drop_last_breaks
 from sitemirror.convert.characters import has_controls, has_smuggled, without_unseen
-from sitemirror.convert.emphasis import end_lines, join_code, mend_emphasis, spell_out_code, unnest, untangle
+from sitemirror.convert.emphasis import (
+    end_lines,
+    join_code,
+    mark_none_in_cells,
+    mend_emphasis,
+    spell_out_code,
+    unnest,
+    untangle,
+)
 from sitemirror.convert.links import drop_empty_links, strip_targets
 from sitemirror.convert.markdown_code import outside_code, with_plain_spaces, without_blank_lines
 from sitemirror.convert.markdown_escapes import unescaped
@@ -47,6 +55,8 @@ _DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
 _ODD_LINK: Final = re.compile(rf"\[(?={_NO_TEXT}|`++[^`\[\]\n]*+\]:)").search  # either of them
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
 _MINGLED, _MINGLED_TAGS = (re.compile(rf"{mark}\*\*?(?=[^\w\s*])").search for mark in (r"\*__?", "<(?:em|strong)>"))
+# Emphasis in a cell that the renderer has cut short, for it took a line break of the text above for one of the cell's.
+_CUT_SHORT: Final = re.compile(r"^[ >]*\|.*</(?:em|strong|del)>\\ ", re.M).search
 # A quote, a table or a rule in an item.
 _BLOCK_IN_ITEM: Final = r"[ >]* (?:> |\| --- |---(?:\n|\Z))"
 _IN_ITEM: Final = re.compile(rf"\n{_BLOCK_IN_ITEM}").search
@@ -154,7 +164,10 @@ def _raw(elements: Sequence[Element]) -> str:
     """What the renderer makes of them."""
     # What has left the page, taken out by its own rule, says nothing; and the renderer would look for its parent.
     parts = [element.to_markdown(_OPTIONS) for element in elements if element.parent is not None]
-    return parts[0] if len(parts) == 1 else "\n\n".join(filter(None, parts))
+    raw = parts[0] if len(parts) == 1 else "\n\n".join(filter(None, parts))
+    if ">\\ " in raw and _CUT_SHORT(raw) and _mended(elements, [mark_none_in_cells]):
+        return _raw(elements)
+    return raw
 
 
 def _clean(elements: Sequence[Element]) -> int:
