@@ -42,6 +42,8 @@ MONSTERS: Final = {
     "sets of tabs": "<div role=tablist><b role=tab>x</b></div><div role=tabpanel>y</div>" * 12_000 + "end",
     "lists of tabs without panels": "<ul role=tablist><li><b role=tab>x</b></ul>" * 12_000 + "end",
     "toggles without panels": "<ul role=tablist><li><a href='#x'>x</a></ul>" * 12_000 + "end",
+    "buttons in a heading": "<h2>x" + "<button>Copy</button> w " * 20_000 + "</h2>end",
+    "powers in a link": "<a href=/x>" + "w<sup>1</sup> " * 20_000 + "</a>end",
     "bold words far within": "<div>" * 400 + "<span style='font-weight:bold'>x</span> y " * 60_000 + "end",
     "blocks of code": "<pre><code>x</code></pre>" * 20_000 + "end",
     "nested tabs": "<div role=tablist><div role=tab>x</div><div role=tabpanel>y" * 3_000 + "end",

@@ -140,3 +140,19 @@ def test_the_title_of_a_note_is_no_heading_in_a_list(note: str, text: str) -> No
     """A list with a note in it stays one; with headings of the page it would not."""
     assert markdown(f"<dl><dt>A</dt><dd><p>a</p>{note}</dd></dl>") == f"- **A**\n\n  a\n\n  {text}"
     assert markdown("<dl><dt>A</dt><dd><h3>Note</h3><p>a</p></dd></dl>") == "**A**\n\n### Note\n\na\n"
+
+
+@pytest.mark.parametrize("content", ["full", "auto"])
+@pytest.mark.parametrize(
+    "term",
+    [
+        "<button>What floats?</button>",
+        '<button aria-expanded="false" aria-controls="x"><span>What</span> floats?</button>',
+        "What <button>floats?</button>",
+        "What floats? <button>Copy link</button>",
+    ],
+)
+def test_a_question_that_unfolds_its_answer_is_a_term(term: str, content: str) -> None:
+    """Pages of questions have a button in each `dt`; its words went with it."""
+    html = f'<dl><dt>{term}</dt><dd id="x">Oak does.</dd><dt>And?</dt><dd>Ash.</dd></dl>'
+    assert markdown(html, content=content) == "- **What floats?**\n\n  Oak does.\n\n- **And?**\n\n  Ash.\n"

@@ -236,3 +236,4 @@ def test_an_empty_line_of_a_numbered_list_is_a_line() -> None:
     """Code with an item for each line has its blank ones, too."""
     html = "<pre><code><ol><li><span>a</span></li><li><span></span></li><li></li><li>  b</li></ol></code></pre>"
     assert markdown(html) == "```\na\n\n\n  b\n```\n"
+    assert markdown("<pre><ul><li>a</li>\n<li></li>\n<li>b</li></ul></pre>") == "```\na\n\n\nb\n```\n"

@@ -306,6 +306,8 @@ _DRAWN = (
     [
         (f"Proof of {_DRAWN}", "Proof of $y_1 < 2$"),
         ("With <script type='math/tex'>x^2</script>", "With $x^2$"),
+        ("With <script type='math/tex; mode=display'>x^2</script>", "With $x^2$"),
+        ("With <math display='block'><mi>x</mi></math>", "With $x$"),
         ("10<sup>5</sup> of H<sub>2</sub>O", "10<sup>5</sup> of H<sub>2</sub>O"),
         ("Press <kbd>F1</kbd>", "Press <kbd>F1</kbd>"),
         ("What <q>it</q> is", 'What "it" is'),
@@ -353,6 +355,9 @@ def test_a_heading_for_the_ear_is_a_heading() -> None:
         ('<button aria-label="Share this section">#</button>', "## Oars"),
         ("<button>Copy link</button>", "## Oars"),
         ("<button> and Rowlocks</button>", "## Oars and Rowlocks"),
+        ("<button> for sharing, to copy and to edit</button>", "## Oars for sharing, to copy and to edit"),
+        (" and a <button>Copy</button> button", "## Oars and a Copy button"),
+        ('<button class="faq-anchor copyright"> and Rowlocks</button>', "## Oars and Rowlocks"),
         ('<button class="btn btn-link"> and Rowlocks</button>', "## Oars and Rowlocks"),
         ('<button class="copy" data-target="#x"> and Rowlocks</button>', "## Oars and Rowlocks"),
         ('<button class="copy" aria-expanded="false"> and Rowlocks</button>', "## Oars and Rowlocks"),

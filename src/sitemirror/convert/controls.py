@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
-from turbohtml import Element, Text
+from turbohtml import Element, Node, Text
 
 from sitemirror.convert.headings import HEADINGS
 
@@ -15,9 +15,11 @@ FIELDS: Final = ("input", "select", "datalist", "textarea", "canvas", "dialog")
 _TICKED: Final = ("checkbox", "switch")
 _IN_NO_BUTTON: Final = (*HEADINGS, "pre", "table", "ul", "ol", "blockquote")
 _MADE_OF_BUTTONS: Final = (*HEADINGS, "summary", "dt")
-# What a button says, or is called, that copies the heading in which it stands, or its address.
-_TOOL: Final = re.compile(r"\b(?:copy|copied|link|permalink|anchor|share|edit)\b", re.I)
-_TOOL_CLASS: Final = re.compile(r"copy|permalink|anchor", re.I)
+# What a button says that copies the heading in which it stands, or its address.
+_TOOL: Final = re.compile(
+    r"\s*+(?:[#¶§🔗]|copy|copied!?|permalink)(?:\s++(?:the|this|to|link|url|address|section|heading|clipboard))*+\s*+",
+    re.I,
+)
 _OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordion-target", "data-collapse-toggle")
 _OPENING: Final = re.compile("accordion|collaps|disclosure|spoiler", re.I)
 # What a call of an API is named by, in references that unfold it.
@@ -53,11 +55,8 @@ def shape_label(label: Element) -> None:
 
 def shape_button(button: Element, named: Callable[[str], Element | None]) -> None:
     """Buttons are controls, except those that carry a heading or name what they open; `named` finds that by its id."""
-    if (parent := _title_around(button)) is not None:
-        if _is_tool(button, parent):
-            button.decompose()
-        else:
-            button.unwrap()
+    if _title_around(button) is not None:
+        _settle(button)
     elif (role := button.attr("role")) == "tab":
         button.tag = "p"
     elif role in _TICKED and (item := button.closest("li")) is not None:
@@ -99,8 +98,8 @@ def is_listing(area: Element) -> bool:
 
 def _is_wrapper(button: Element) -> bool:
     """Whether there is more in it, or it in more, than a button has."""
-    if (parent := _title_around(button)) is not None:
-        return not _is_tool(button, parent)
+    if _title_around(button) is not None:
+        return not _is_tool(button)
     if button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         return True
     if _is_in_sentence(button) or _holds_link(button):
@@ -108,19 +107,37 @@ def _is_wrapper(button: Element) -> bool:
     return _holds_prose(button) or _CALL.match(button.text.strip()) is not None
 
 
+def settle_buttons(title: Element) -> None:
+    """The same for the buttons of a title that is about to be taken apart."""
+    if title.find("button") is not None:
+        for child in list(title):
+            if isinstance(child, Element) and child.tag == "button":
+                _settle(child)
+
+
+def _settle(button: Element) -> None:
+    if _is_tool(button):
+        button.decompose()
+    else:
+        button.unwrap()
+
+
 def _title_around(button: Element) -> Element | None:
     parent = button.parent
     return parent if isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS else None
 
 
-def _is_tool(button: Element, title: Element) -> bool:
-    """Whether it is there to copy a title or its address, and no part of what the title says."""
+def _is_tool(button: Element) -> bool:
+    """Whether it is there to copy a title or its address: it says so, and ends what the title says."""
+    if _TOOL.fullmatch(button.text) is None:
+        return False
     if button.attr("aria-expanded") is not None or any(button.attr(name) for name in _OPENS):
         return False  # It is the title of what it opens, whatever stands beside it.
-    if len("".join(title.text.split())) == len("".join(button.text.split())):
-        return False  # It is all of it.
-    said = f"{button.text} {button.attr('aria-label') or ''} {button.attr('title') or ''}"
-    return _TOOL.search(said) is not None or _TOOL_CLASS.search(button.attr("class") or "") is not None
+    return not any(map(_text_of, button.next_siblings)) and any(map(_text_of, button.previous_siblings))
+
+
+def _text_of(node: Node) -> str:
+    return node.text.strip() if isinstance(node, Element | Text) else ""
 
 
 def _is_in_sentence(button: Element) -> bool:

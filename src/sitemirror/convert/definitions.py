@@ -7,6 +7,7 @@ from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
 
+from sitemirror.convert.controls import settle_buttons
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.convert.headings import HEADINGS, has_heading
 from sitemirror.convert.marks import pins
@@ -252,6 +253,7 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         if term.text.strip():
             term.wrap_children(Element("strong"))
         return
+    settle_buttons(term)
     if term.select_one(_NAME) is not None:
         shape_signature(term)
         return

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
-from turbohtml import Element, Text
+from turbohtml import Element, Node, Text
 
 from sitemirror.convert.marks import LINE_BREAK, MARKS
 
@@ -41,9 +42,18 @@ def _is_reference(element: Element) -> bool:
     link = element.closest("a")
     if link is None:
         return False
-    return (
-        element.tag == "kbd" or (link.attr("href") or "#").startswith("#") or link.text.strip() == element.text.strip()
-    )
+    return element.tag == "kbd" or (link.attr("href") or "#").startswith("#") or _is_all_of(element, link)
+
+
+def _is_all_of(element: Element, link: Element) -> bool:
+    """Whether nothing is said in the link but by the element. Not by its whole text: it may hold thousands of them."""
+    here: Node | None = element
+    while isinstance(here, Element) and here is not link:
+        for beside in chain(here.previous_siblings, here.next_siblings):
+            if isinstance(beside, Element | Text) and beside.text.strip():
+                return False
+        here = here.parent
+    return True
 
 
 def _is_key(kbd: Element) -> bool:

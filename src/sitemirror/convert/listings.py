@@ -73,7 +73,8 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
             if part.tag == "details":
                 _unfold(part)
             elif part.tag == "li":
-                if not part.text:
+                beside = part.next_sibling
+                if not part.text and not (isinstance(beside, Text) and "\n" in beside.data):
                     part.append(Text("\n"))  # It has a number beside it, and so is a line.
             else:
                 part.decompose()

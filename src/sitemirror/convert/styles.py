@@ -35,7 +35,8 @@ _CHANGED: Final = {
     "translate": re.compile(_AFAR).match,
     "filter": re.compile(rf"opacity\(\s*{_NIL}%?\s*\)").search,
 }
-_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
+# Nor does what looks like one begin a comment in a text or an address.
+_COMMENT: Final = re.compile(r"(\"[^\"]*+\"|'[^']*+'|url\([^)]*+\))|/\*.*?(?:\*/|\Z)", re.I | re.S)
 _CLIPS: Final = ("background-clip", "-webkit-background-clip")
 _TEXT: Final = re.compile(r"\btext\b")
 _MOTIONS: Final = ("transition", "animation", "will-change")
@@ -64,7 +65,7 @@ def declarations(style: str) -> dict[str, str]:
     declared: dict[str, str] = {}
     important: set[str] = set()
     if "/*" in style:
-        style = _COMMENT.sub(" ", style)
+        style = _COMMENT.sub(lambda found: found[1] or " ", style)
     for declaration in style.lower().split(";"):
         name, _, value = declaration.partition(":")
         name = name.strip()

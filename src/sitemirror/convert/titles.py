@@ -22,6 +22,7 @@ _MORE_THAN_WORDS: Final[dict[str, Callable[[Element], None]]] = {
     "math": shape_math, "script": shape_script, "sub": shape_raised, "sup": shape_raised, "kbd": shape_raised,
     "q": shape_quotation,
 }  # fmt: skip
+_ONE_LINE: Final = re.compile(r";\s*mode\s*=\s*display", re.I)
 _SHAPED: Final = tuple(_MORE_THAN_WORDS)
 
 
@@ -72,6 +73,10 @@ def _shape_words(title: Element) -> None:
     """Shapes what is in a title before its turn comes: by then the title has been taken apart."""
     for part in list(title.iter_elements(_SHAPED)):
         if part.parent is not None:
+            if part.tag == "math":
+                part.attrs.pop("display", None)  # There is one line.
+            elif part.tag == "script":
+                part.attrs["type"] = _ONE_LINE.sub("", part.attr("type") or "")
             _MORE_THAN_WORDS[part.tag](part)
 
 

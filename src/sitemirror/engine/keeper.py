@@ -136,7 +136,7 @@ class Keeper:
         """Warns, once for the run, of pages that came out empty: nothing else tells them from the others."""
         if self._blanks:
             pages = counted(self._blanks, "page")
-            why = "JavaScript is not run, and what it would write is missing"
+            why = "it may be JavaScript that writes it, which is not run"
             self._session.warn(f"{pages} without text, such as {self._first_blank}: {why}")
 
     def _row(self, known: Known, file: _OnDisk, taken: Taken) -> SavedPage:
