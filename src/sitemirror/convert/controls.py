@@ -55,7 +55,7 @@ def shape_label(label: Element) -> None:
 
 def shape_button(button: Element, named: Callable[[str], Element | None]) -> None:
     """Buttons are controls, except those that carry a heading or name what they open; `named` finds that by its id."""
-    if _title_around(button) is not None:
+    if _is_in_title(button):
         _settle(button)
     elif (role := button.attr("role")) == "tab":
         button.tag = "p"
@@ -98,7 +98,7 @@ def is_listing(area: Element) -> bool:
 
 def _is_wrapper(button: Element) -> bool:
     """Whether there is more in it, or it in more, than a button has."""
-    if _title_around(button) is not None:
+    if _is_in_title(button):
         return not _is_tool(button)
     if button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         return True
@@ -108,7 +108,7 @@ def _is_wrapper(button: Element) -> bool:
 
 
 def settle_buttons(title: Element) -> None:
-    """The same for the buttons of a title that is about to be taken apart."""
+    """Leaves the words of a title's buttons before it is taken apart: by their own turn they would stand in none."""
     if title.find("button") is not None:
         for child in list(title):
             if isinstance(child, Element) and child.tag == "button":
@@ -122,9 +122,9 @@ def _settle(button: Element) -> None:
         button.unwrap()
 
 
-def _title_around(button: Element) -> Element | None:
+def _is_in_title(button: Element) -> bool:
     parent = button.parent
-    return parent if isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS else None
+    return isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS
 
 
 def _is_tool(button: Element) -> bool:

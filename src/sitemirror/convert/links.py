@@ -48,7 +48,7 @@ _ODD: Final = (
     r':is(a:is([href*="#"], [href=""], [href^=" "], [href^="\a "], :empty, [href*=":"]:not([href^="http"])), area)'
 )
 _LINK: Final = partial(tuple.__new__, Link)  # of an address and a text; in half the time
-_SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
+SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
 
 
 class Resolver(dict[str, str | None]):
@@ -204,11 +204,11 @@ def drop_empty_links(element: turbohtml.Element) -> int:
         for anchor in element.iter_elements("a")
         if anchor.attr("href") is not None
         and not anchor.text.replace(LINE_BREAK, "").strip()
-        and next(anchor.iter_elements(_SHOWN), None) is None
+        and next(anchor.iter_elements(SHOWN), None) is None
     ]
     for anchor in empty:
         item = anchor.closest("li")
-        is_all = item is not None and not item.text.strip() and next(item.iter_elements(_SHOWN), None) is None
+        is_all = item is not None and not item.text.strip() and next(item.iter_elements(SHOWN), None) is None
         if item is not None and is_all:
             item.decompose()
         elif anchor.text or anchor.find("br") is not None:
@@ -272,7 +272,7 @@ def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
     if shown in _PERMALINK_SIGNS:
         return True
     if not shown:
-        picture = next(anchor.iter_elements(_SHOWN), None)
+        picture = next(anchor.iter_elements(SHOWN), None)
         return picture is None or (picture.tag == "svg" and (anchor.attr("href") or "").startswith("#"))
     if len(shown) <= _MAX_SIGN and any(map(str.isalnum, shown)):
         return False

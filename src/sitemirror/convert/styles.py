@@ -35,7 +35,7 @@ _CHANGED: Final = {
     "translate": re.compile(_AFAR).match,
     "filter": re.compile(rf"opacity\(\s*{_NIL}%?\s*\)").search,
 }
-# Nor does what looks like one begin a comment in a text or an address.
+# Comments. In a text or an address, what looks like one begins none.
 _COMMENT: Final = re.compile(r"(\"[^\"]*+\"|'[^']*+'|url\([^)]*+\))|/\*.*?(?:\*/|\Z)", re.I | re.S)
 _CLIPS: Final = ("background-clip", "-webkit-background-clip")
 _TEXT: Final = re.compile(r"\btext\b")

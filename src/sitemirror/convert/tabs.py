@@ -9,6 +9,7 @@ from turbohtml import Comment, Element, Node, Text
 
 from sitemirror.convert.generators import Tabs, Vocabulary
 from sitemirror.convert.headings import HEADINGS, has_heading
+from sitemirror.convert.links import SHOWN
 from sitemirror.convert.titles import words_of
 
 Crowds = dict[tuple[Node, str], int]
@@ -23,7 +24,6 @@ _TOGGLES: Final = "a:is([data-toggle=tab], [data-toggle=pill], [data-bs-toggle=t
 _LEADING: Final = "a[href^='#'], button.tab"  # Hexo's themes, which call the rest as Bootstrap does
 _PANES: Final = ".tab-pane, .tab-item-content"
 _TARGETS: Final = ("href", "data-target", "data-bs-target")
-_SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
 _MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
 
 
@@ -161,7 +161,7 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
 
 def _is_left_over(box: Element, in_cell: bool) -> bool:
     """Whether a box without text would show where a label stood in it; in a cell any box is a line."""
-    if box.text.strip() or next(box.iter_elements(_SHOWN), None) is not None:
+    if box.text.strip() or next(box.iter_elements(SHOWN), None) is not None:
         return False
     return box.tag not in ("td", "th") if in_cell else box.tag == "li"
 
