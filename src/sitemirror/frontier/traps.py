@@ -70,6 +70,7 @@ class Limits:
     leads elsewhere too counts as a tenth: 1,500 pages of an archive, one behind the other, are allowed."""
 
 
+DEFAULT_LIMITS: Final = Limits()
 _PER_VALUE: Final = 20
 
 
@@ -79,7 +80,7 @@ class Traps:
     The order of arrival does not matter, and nothing is stored: a resumed run feeds what was accepted to it again.
     """
 
-    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 – frozen
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._queries = Queries()
 
