@@ -42,7 +42,6 @@ PROSE: Final = (
     *RUN,
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
-    *sorted((ROOT / "changelog").glob("*.md")),
     *sorted((ROOT / "skills").glob("*/*.md")),
 )
 EMPTY_HOST: Final = "nothing.example.com"
