@@ -18,9 +18,8 @@ from sitemirror.choices import Content, Format, Links, OnError, Source
 from sitemirror.values import Bounds, Kind, is_text, judged, kind_of
 from sitemirror.version import __version__
 
-__all__ = ["MEGABYTE", "PROJECT_URL", "Content", "Format", "Links", "OnError", "Settings", "Source"]
+__all__ = ["MEGABYTE", "Content", "Format", "Links", "OnError", "Settings", "Source"]
 
-PROJECT_URL: Final = "https://github.com/sitemirror/sitemirror"
 MEGABYTE: Final = 1024 * 1024
 _MOST_BYTES: Final = 2**62  # More than any disk has, and what the state can still hold.
 
@@ -99,7 +98,7 @@ class Settings:
     timeout: Annotated[float, Bounds(gt=0), _finite] = 30.0
     """Seconds a request may take: to connect, between two reads, and in total."""
 
-    user_agent: Annotated[str, _in_one_line] = f"sitemirror/{__version__} (+{PROJECT_URL})"
+    user_agent: Annotated[str, _in_one_line] = f"sitemirror/{__version__}"
     """The User-Agent header. Says who you are; site operators look for it."""
 
     header: Annotated[tuple[str, ...], _with_names] = ()

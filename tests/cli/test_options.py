@@ -14,7 +14,7 @@ from sitemirror.cli.options import OPTIONS, Command, options_of
 from sitemirror.cli.programs import run_sitemap_to_markdown, run_sitemirror
 from sitemirror.cli.reference import reference
 from sitemirror.cli.wording import ARGUMENTS, MORE_ARGUMENTS
-from sitemirror.settings import PROJECT_URL, kinds
+from sitemirror.settings import kinds
 from tests.conftest import RunCli
 
 ROOT = Path(__file__).parents[2]
@@ -66,10 +66,9 @@ def test_a_mirror_says_what_it_saves_if_nothing_is_said() -> None:
 
 
 def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first thing a person sees names the commands, shows how they look and says where there is more."""
+    """The first thing a person sees names the commands and shows how they look."""
     assert run_sitemirror(["--help"]) == 0
     out = capsys.readouterr().out
-    assert f"\nDocumentation: {PROJECT_URL}\n" in out
     for command in Command:
         assert f"\n  {command} " in out
         assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out

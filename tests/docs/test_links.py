@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.settings import PROJECT_URL
 from tests.docs.blocks import PROSE, ROOT, prose
 
 LINKED = (
@@ -46,11 +45,10 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert {path.name for path in (ROOT / "docs").glob("*.md")} <= {path.name for path in linked}
 
 
-def test_the_project_has_one_address() -> None:
-    """Wherever the project's home is named, it is the one that sites see in the User-Agent."""
+def test_no_home_page_is_claimed() -> None:
+    """No page names a public repository: there is none yet."""
     for file in (*PROSE, ROOT / "pyproject.toml", *(ROOT / "skills").rglob("*.py")):
-        named = re.findall(r"https://github\.com/[\w.-]+/[\w.-]*\w", file.read_text(encoding="utf-8"))
-        assert set(named) <= {PROJECT_URL}, file
+        assert not re.search(r"https://github\.com/[\w.-]+/\w", file.read_text(encoding="utf-8")), file
 
 
 def test_nothing_names_a_place_on_somebodys_machine() -> None:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 COMMAND = "sitemap-to-markdown"
-HOW_TO_INSTALL = "python3 -m pip install 'sitemirror @ git+https://github.com/sitemirror/sitemirror'"
+HOW_TO_INSTALL = "python3 -m pip install PATH, with the path of sitemirror's source"
 
 
 def main() -> int:

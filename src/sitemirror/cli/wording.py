@@ -6,7 +6,6 @@ from typing import Final
 
 from sitemirror.cli.commands import MIRROR_SITE, SITEMAP_TO_MARKDOWN, SITEMIRROR
 from sitemirror.cli.options import Command
-from sitemirror.settings import PROJECT_URL
 
 ARGUMENTS: Final = {
     Command.LIST: ("URL", "A site, a part of a site, or a sitemap."),
@@ -33,8 +32,7 @@ INTRODUCTION: Final = (
     "Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, "
     "incrementally.\n\n"
     "One JSON object goes to stdout when a run ends, everything else to stderr. "
-    "A run that was stopped goes on where it was when the same command is given again.\n\n"
-    f"Documentation: {PROJECT_URL}"
+    "A run that was stopped goes on where it was when the same command is given again."
 )
 
 HELP: Final = {
