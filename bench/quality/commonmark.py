@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 import turbohtml
 
 from sitemirror.convert import convert_html
-from sitemirror.convert.links import Resolver
+from sitemirror.links.resolve import Resolver
 from tests.convert.trees import Tree, to_html, tree
 
 URL: Final = "https://example.com/docs/page.html"

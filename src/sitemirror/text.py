@@ -1,7 +1,8 @@
-"""Makes text from the network safe to show. Nothing fetched may reach a terminal, a log or a TSV raw."""
+"""Text from the network: made safe to show, so that nothing fetched reaches a terminal, a log or a TSV raw."""
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Final
 
@@ -11,6 +12,7 @@ UNPRINTABLE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
     "|[\U000e0000-\U000e007f]"
 )
+_TOO_LARGE: Final = re.compile(r"&#[0-9]{1000,}+;?")  # Python reads no number of so many digits.
 
 
 def printable(value: str, *, limit: int = 2000) -> str:
@@ -22,6 +24,11 @@ def printable(value: str, *, limit: int = 2000) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 page`, `1,234 pages`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def unescape(text: str) -> str:
+    """`text` with character references, such as `&amp;`, replaced by what they stand for. Never raises."""
+    return html.unescape(_TOO_LARGE.sub("\ufffd", text)) if "&" in text else text
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -77,7 +77,7 @@ AT_THE_END = {"sitemirror.engine.publication", "sitemirror.publish.manifest", "s
 FOR_OTHERS = {"sitemirror.engine.verify", "sitemirror.engine.where", "sitemirror.engine.outline"}
 FOR_A_LOST_STATE = {"sitemirror.engine.rebuild", "sitemirror.publish.index_reader"}
 FOR_SITEMAPS = {"sitemirror.engine.discovery", "sitemirror.discover.sitemap", "sitemirror.discover.salvage"}
-FOR_STYLE_SHEETS = {"sitemirror.discover.stylesheet", "sitemirror.css_urls"}
+FOR_STYLE_SHEETS = {"sitemirror.links.css"}
 FOR_ODD_INPUT = {"pydantic", "typer", "click", "rich", "tomllib", "difflib"}
 
 

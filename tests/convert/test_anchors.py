@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from sitemirror.convert import convert_html
 from sitemirror.convert.anchors import Slugs, anchors, fragment_map, pack_fragments, unpack_fragments
-from sitemirror.convert.markdown_text import MarkdownText
+from sitemirror.links.markdown_text import MarkdownText
 from tests.convert.pages import URL
 from tests.convert.test_robustness import SOUPS
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.convert.links import Resolver
+from sitemirror.links.resolve import Resolver
 from sitemirror.model import Link
 from sitemirror.urls import normalize
 from tests.convert.pages import URL, markdown, page

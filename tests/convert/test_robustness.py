@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bench.quality.robust import MONSTERS
 from sitemirror.convert import convert_html, convert_text
-from sitemirror.convert.localize import localize_html
+from sitemirror.links.rewrite_html import localize_html
+from sitemirror.links.values import xml_style_sheets
 from sitemirror.settings import Content
-from sitemirror.xml_styles import style_sheets
 from tests.convert.pages import URL, markdown
 from tests.convert.trees import to_html
 
@@ -53,7 +53,7 @@ def test_numbers_without_end_mean_nothing(html: str) -> None:
     page = html.format(*[f"#{'1' * 5_000};"] * 2)
     assert "text" in convert_html(page, url=URL).markdown
     assert localize_html(page.encode(), url=URL, charset=None, target=str).endswith(b"text")
-    assert len(list(style_sheets(page.encode()))) == page.count("xml-stylesheet")
+    assert len(list(xml_style_sheets(page.encode()))) == page.count("xml-stylesheet")
 
 
 def test_bare_text_is_a_page() -> None:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sitemirror.discover.found import Found, LinkKind, PageLinks
 from sitemirror.engine.follow import Follow
 from sitemirror.engine.plan import plan_for
 from sitemirror.engine.queue import Queue
 from sitemirror.frontier.scope import CrawlScope
+from sitemirror.links.attributes import LinkKind
+from sitemirror.links.found import Found, PageLinks
 from sitemirror.settings import Settings
 from sitemirror.store.files import Tree
 from sitemirror.store.ledger import Ledger

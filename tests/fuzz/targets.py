@@ -13,23 +13,22 @@ from datetime import UTC, datetime
 from typing import Final
 
 from sitemirror.convert import convert_html, convert_text, front_matter, read_front_matter_url
-from sitemirror.convert.localize import localize_html
-from sitemirror.convert.localize_css import localize_css
 from sitemirror.discover.dates import parse_lastmod
 from sitemirror.discover.entries import one_by_one
-from sitemirror.discover.links import page_links
 from sitemirror.discover.robots import Robots
 from sitemirror.discover.sitemap import SitemapParser
-from sitemirror.discover.stylesheet import css_links
 from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
 from sitemirror.fetch.media import parse_content_type, sniff
 from sitemirror.fetch.retry import parse_retry_after
+from sitemirror.links.css import css_links, localize_css
+from sitemirror.links.html import page_links
+from sitemirror.links.rewrite_html import localize_html
 from sitemirror.model import Entry, SitemapRef
 from sitemirror.publish.json_text import json_bytes
 from sitemirror.store.paths import asset_path, page_path
 from sitemirror.text import UNPRINTABLE, printable
 from sitemirror.urls import InvalidUrl, normalize, parts
-from tests.convert.localized import localize_markdown
+from tests.links.localized import localize_markdown
 
 URL: Final = "https://example.com/docs/page?x=1"
 NOW: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

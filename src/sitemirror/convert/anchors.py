@@ -19,14 +19,15 @@ from sitemirror.convert import content as parts
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
 from sitemirror.convert.headings import HEADINGS
-from sitemirror.convert.links import Resolver, make_absolute, tidy_links
+from sitemirror.convert.links import make_absolute, tidy_links
 from sitemirror.convert.markdown import render
-from sitemirror.convert.markdown_inline import Inline
-from sitemirror.convert.markdown_text import MarkdownText
 from sitemirror.convert.metadata import read_metadata
 from sitemirror.convert.shape import shape
 from sitemirror.convert.sheets import hiding_rules
 from sitemirror.convert.tables import square
+from sitemirror.links.markdown_inline import Inline
+from sitemirror.links.markdown_text import MarkdownText
+from sitemirror.links.resolve import Resolver
 
 _HEADINGS: Final = frozenset(HEADINGS)
 _HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"

@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from sitemirror.convert.one_line import one_line
-from sitemirror.references import unescape
+from sitemirror.text import unescape
 
 _TIME: Final = r"[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
 # The zone may stand apart, as Ruby and Go write it. What was never set begins with the first day of all.

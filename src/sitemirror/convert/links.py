@@ -7,32 +7,19 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-import ada_url
 import turbohtml
 
 from sitemirror.convert.headings import HEADINGS
 from sitemirror.convert.marks import LINE_BREAK
+from sitemirror.links.resolve import Resolver
 from sitemirror.model import Link
-from sitemirror.urls import MAX_LENGTH, InvalidUrl, normalize, origin, with_encoded_query
-
-# URLs that resolve by joining strings: no scheme, no dot segments, nothing to escape. Most links are of this kind, and
-# joining them is ten times faster than parsing them.
-_SEGMENTS: Final = r"[A-Za-z0-9_~-][A-Za-z0-9_~./!$&'()*+,;=@-]*+"
-_PATH: Final = r"/(?:[A-Za-z0-9_~!$&'()*+,;=@:%-][A-Za-z0-9_~./!$&'()*+,;=@:%-]*+)?+"  # a colon is no scheme's there
-_TAIL: Final = r"(?:\?[A-Za-z0-9_~./!$&()*+,;=@:?%-]*+)?+(?:#[A-Za-z0-9_~./!$&'()*+,;=@:?%\[\]-]*+)?+"
-_RELATIVE: Final = re.compile(rf"((?:\.\./)*+)(?:{_SEGMENTS}{_TAIL})?+").fullmatch
-_ROOTED: Final = re.compile(f"{_PATH}{_TAIL}").fullmatch
-_ABSOLUTE: Final = re.compile(rf"https?://(?:[a-z0-9_-]++\.)+[a-z]++{_PATH}{_TAIL}").fullmatch
-
-# A site's address as people write it. Its one spelling has a slash more, but then it is no longer what the text says.
-_HOST: Final = re.compile(r"https?://(?:[a-z0-9_-]++\.)+[a-z]++").fullmatch
+from sitemirror.urls import MAX_LENGTH, origin
 
 # What a click on these does cannot be kept in a file; `data:` and `blob:` are bodies, not addresses.
 _NOT_ADDRESSES: Final = ("javascript:", "vbscript:", "data:", "blob:")
 
 _WEB: Final = ("https://", "http://")
 _SLASHES_OF_ORIGIN: Final = 2
-_LENGTH_OF_UP: Final = len("../")
 _MAX_PERMALINK: Final = 12  # characters
 _MAX_SIGN: Final = 2  # of one that is no word
 _PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
@@ -49,84 +36,6 @@ _ODD: Final = (
 )
 _LINK: Final = partial(tuple.__new__, Link)  # of an address and a text; in half the time
 SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
-
-
-class Resolver(dict[str, str | None]):
-    """The URLs of one page, by what the page calls them. A page repeats most of its links, so each is resolved once.
-
-    The value is `None` where the URL has to stay as it is: `#fragment`, or no URL at all.
-    """
-
-    def __init__(self, base: str, encoding: str | None = None) -> None:
-        """`encoding` is that of the page, which the queries of its links are sent in."""
-        super().__init__()
-        self._encoding = encoding
-        if "%" in base or not _ABSOLUTE(base):
-            try:
-                base = normalize(base)
-            except InvalidUrl:
-                pass
-        self._base = base
-        self.joins = base.startswith("http")  # else only absolute URLs can be resolved
-        self._origin = origin(base)
-        self._scheme = base[: base.find(":") + 1]
-        # The folder of the page, and those around it, as far as anything leads there.
-        self._folders = [base.partition("?")[0].rpartition("/")[0] + "/"]
-        self.invalid: set[str] = set()  # what looks like a URL and is none
-
-    def __missing__(self, raw: str) -> str | None:
-        found: str | None
-        # Most links of a manual.
-        if (
-            raw[:1] != "/"
-            and raw[:4] != "http"
-            and raw
-            and self.joins
-            and (way := _RELATIVE(raw)) is not None
-            and raw.find("/.", up := way.end(1)) < 0
-        ):
-            folders, levels = self._folders, up // _LENGTH_OF_UP
-            found = (folders[levels] if levels < len(folders) else self._folder_above(levels)) + raw[up:]
-        else:
-            found = self._resolve(raw)
-        self[raw] = found
-        return found
-
-    def _resolve(self, raw: str) -> str | None:
-        first = raw[:1]
-        if first == "#":
-            return None
-        if not raw:
-            return self._base if self.joins else None
-        if "/." not in raw and ("%" not in raw or "%2e" not in raw.lower()):
-            if raw[:4] == "http":
-                if (_ABSOLUTE(raw) or _HOST(raw)) and "xn--" not in raw:
-                    return raw
-            elif self.joins and raw[:2] == "//":
-                if _ABSOLUTE(self._scheme + raw) and "xn--" not in raw:
-                    return self._scheme + raw
-            elif self.joins and first == "/" and _ROOTED(raw):
-                return self._origin + raw
-        return self._parsed(raw)
-
-    def _parsed(self, raw: str) -> str | None:
-        try:
-            href = str((ada_url.URL(raw, self._base) if self.joins else ada_url.URL(raw)).href)
-            if href.startswith(_WEB) and (own := with_encoded_query(raw, self._encoding)) is not raw:
-                href = str((ada_url.URL(own, self._base) if self.joins else ada_url.URL(own)).href)
-            return href
-        except (ValueError, UnicodeEncodeError):
-            if self.joins:
-                self.invalid.add(raw)
-            return None if self.joins else raw
-
-    def _folder_above(self, levels: int) -> str:
-        folders = self._folders
-        while len(folders) <= levels:
-            folder = folders[-1]
-            # Above the root there is only the root.
-            folders.append(folder if len(folder) <= len(self._origin) + 1 else folder[: folder.rindex("/", 0, -1) + 1])
-        return folders[levels]
 
 
 def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:

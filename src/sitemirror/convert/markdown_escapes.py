@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sitemirror.convert.markdown_code import CodeSpans, LineOfCode, fences
-from sitemirror.convert.markdown_spots import TAG
+from sitemirror.links.markdown_spots import TAG
 
 _PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
 # What has to be told from text, each whole: a sign that is escaped, backticks, a bracket with what a link leads to

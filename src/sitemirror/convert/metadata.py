@@ -17,9 +17,9 @@ from sitemirror.convert.breadcrumbs import read_breadcrumbs
 from sitemirror.convert.document import Document
 from sitemirror.convert.generators import Generator
 from sitemirror.convert.linked_data import LinkedData, date_of, names_of, read_linked_data
-from sitemirror.convert.links import Resolver
 from sitemirror.convert.one_line import one_line
-from sitemirror.references import unescape
+from sitemirror.links.resolve import Resolver
+from sitemirror.text import unescape
 
 _DESCRIPTION: Final = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
 _TITLE: Final = ("og:title", "twitter:title", "dc.title", "dcterms.title")

@@ -13,7 +13,7 @@ from sitemirror.convert import content as parts
 from sitemirror.convert.characters import without_unseen
 from sitemirror.convert.document import Document, decode, parse
 from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
-from sitemirror.convert.links import Resolver, make_absolute, read_links, tidy_links
+from sitemirror.convert.links import make_absolute, read_links, tidy_links
 from sitemirror.convert.markdown import render
 from sitemirror.convert.metadata import Metadata, read_metadata, with_neighbours
 from sitemirror.convert.one_line import one_line
@@ -23,6 +23,7 @@ from sitemirror.convert.sheets import Rule, hiding_rules
 from sitemirror.convert.tables import square
 from sitemirror.convert.white_space import STYLED, settle_white_space, thin_breaks
 from sitemirror.errors import UsageError, wrong_type
+from sitemirror.links.resolve import Resolver
 from sitemirror.model import Link, Page
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")

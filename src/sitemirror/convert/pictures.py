@@ -8,8 +8,9 @@ from typing import Final
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.links import Resolver
-from sitemirror.srcset import candidates
+from sitemirror.links.attributes import LAZY_SOURCES, LAZY_SRCSETS
+from sitemirror.links.resolve import Resolver
+from sitemirror.links.values import srcset_candidates
 
 _DRAWINGS: Final = (".svg", ".png", ".gif", ".jpg", ".jpeg", ".webp")
 _NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
@@ -22,8 +23,7 @@ _BESIDE: Final = 10  # pictures that are looked at to find another's twin
 _ON_LINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "kbd", "picture", "small", "span", "strong", "u"))
 _AROUND: Final = 5  # elements around a picture in a line
 _BEFORE, _AFTER = (operator.attrgetter(f"{side}_sibling") for side in ("previous", "next"))
-_LAZY: Final = ("data-src", "data-lazy-src", "data-original")
-_LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
+_LAZY_SETS: Final = (*LAZY_SRCSETS, "srcset")
 
 
 def shape_image(image: Element, urls: Resolver) -> None:
@@ -93,7 +93,7 @@ def _lazy_source(image: Element, urls: Resolver) -> str:
     sets = [image.attr(name) for name in _LAZY_SETS]
     if isinstance(image.parent, Element) and image.parent.tag == "picture":
         sets += [source.attr("srcset") for source in image.parent.find_all("source")]
-    for source in (*map(image.attr, _LAZY), *(_largest(one or "") for one in sets)):
+    for source in (*map(image.attr, LAZY_SOURCES), *(_largest(one or "") for one in sets)):
         if source and source.strip():
             found = urls[source] or source
             if not found.startswith(_NO_PICTURE):
@@ -103,7 +103,7 @@ def _lazy_source(image: Element, urls: Resolver) -> str:
 
 def _largest(srcset: str) -> str:
     """The URL of the largest picture in a srcset; of several, the first."""
-    best = max(candidates(srcset), key=lambda candidate: candidate.size, default=None)
+    best = max(srcset_candidates(srcset), key=lambda candidate: candidate.size, default=None)
     return srcset[best.start : best.end] if best else ""
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import turbohtml
 
-from sitemirror import refresh
 from sitemirror.convert.document import Document
+from sitemirror.links.values import parse_refresh
 from sitemirror.urls import InvalidUrl, normalize
 
 _IMMEDIATE: Final = 1  # seconds; more is time to read
@@ -40,7 +40,7 @@ def declared_refresh(document: Document) -> tuple[int, str] | None:
     for element in document.head:
         if element.tag == "meta" and (element.attr("http-equiv") or "").strip().lower() == "refresh":
             content = element.attr("content") or ""
-            found = refresh.target(content)
+            found = parse_refresh(content)
             if found is not None and element.closest("noscript, template") is None:  # Readers with scripts stay.
                 url = document.absolute(content[found.start : found.end])
                 return None if url is None else (found.seconds, url)

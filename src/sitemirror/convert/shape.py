@@ -58,7 +58,7 @@ from sitemirror.convert.keys import (
     shape_step,
     shape_within,
 )
-from sitemirror.convert.links import Resolver, make_absolute, tidy_links
+from sitemirror.convert.links import make_absolute, tidy_links
 from sitemirror.convert.listings import (
     shape_callouts,
     shape_diagram,
@@ -71,6 +71,7 @@ from sitemirror.convert.tables import flatten, shape_menu, shape_quote, shape_ta
 from sitemirror.convert.tabs import SHOELACE, Crowds, shape_named_tabs, shape_tab_list, shape_tab_set, shape_tabs_in
 from sitemirror.convert.tasks import shape_checklist
 from sitemirror.convert.verse import shape_verse
+from sitemirror.links.resolve import Resolver
 
 T = TypeVar("T")
 

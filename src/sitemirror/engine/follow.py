@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from sitemirror.discover.found import FILE, INVALID, NOT_HTTP, Found, LinkKind, PageLinks
 from sitemirror.engine.plan import Plan
 from sitemirror.frontier.chains import TENTH, WHOLE, WINDOW, Way
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session
+from sitemirror.links.attributes import LinkKind
+from sitemirror.links.found import FILE, INVALID, NOT_HTTP, Found, PageLinks
 from sitemirror.model import TOO_LARGE
 from sitemirror.settings import Settings
 from sitemirror.store.known import Known

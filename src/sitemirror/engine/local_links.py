@@ -21,11 +21,9 @@ import orjson
 
 from sitemirror import failpoint
 from sitemirror.convert.anchors import anchors, unpack_fragments
-from sitemirror.convert.link_values import is_local
-from sitemirror.convert.localize_markdown import as_named, relink_markdown
-from sitemirror.convert.relative import relative_link
-from sitemirror.engine.linkcheck import target_of
 from sitemirror.frontier.traps import without_session
+from sitemirror.links.markdown import as_named, relink_markdown
+from sitemirror.links.resolve import is_local, linked_path, relative_link
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
@@ -135,7 +133,7 @@ class _Linker:
     def has_dead_links(self, page: LinkedPage) -> bool:
         """Whether a link that was led to a file leads to none by now."""
         paths = {now.partition("#")[0] for now, _ in _unpack(page.links)}
-        found = (target_of(page.path, unquote(path)) for path in paths if path)
+        found = (linked_path(page.path, unquote(path)) for path in paths if path)
         return any(path is not None and not self._is_there(path) for path in found)
 
     def find(self, url: str) -> _Target | None:
@@ -227,7 +225,7 @@ class _Relinker:
 
     def _keep(self, path: str, fragment: str) -> str | None:
         """A link to a file leads there still, if only to the file."""
-        there = target_of(self._path, unquote(path))
+        there = linked_path(self._path, unquote(path))
         if not fragment or there is None or not self._linker.exists(there):
             return None
         return None if unquote(fragment) == self._linker.named(there, unquote(fragment)) else path

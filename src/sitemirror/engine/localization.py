@@ -13,9 +13,9 @@ from typing import Final
 
 import orjson
 
-from sitemirror.convert.relative import relative_link
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.frontier.traps import without_session
+from sitemirror.links.resolve import relative_link
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.localities import Localities, Place
@@ -120,8 +120,8 @@ def _relink(tree: Tree, places: Localities, place: Place) -> None:
         # What was not saved is linked as the site wrote it, with the session id that its URL is known without.
         return changes.get(reference) or ("://" in reference and changes.get(without_session(reference))) or None
 
-    from sitemirror.convert.localize import relink_html  # Workers have it, and most runs change nothing of old ones.
-    from sitemirror.convert.localize_css import relink_css
+    from sitemirror.links.css import relink_css
+    from sitemirror.links.rewrite_html import relink_html  # Workers have it, and most runs change nothing of old ones.
 
     if place.is_css:
         changed = relink_css(data, change=change)

@@ -14,12 +14,13 @@ from urllib.parse import quote, unquote
 
 import orjson
 
-from sitemirror.discover.found import Found, LinkKind, PageLinks
-from sitemirror.discover.links import page_links
-from sitemirror.discover.stylesheet import css_links
 from sitemirror.engine.session import Session
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.frontier.traps import without_session
+from sitemirror.links.attributes import LinkKind
+from sitemirror.links.css import css_links
+from sitemirror.links.found import Found, PageLinks
+from sitemirror.links.html import page_links
 from sitemirror.model import PageMeta
 from sitemirror.publish.file_names import MIRROR_INDEX
 from sitemirror.publish.index_reader import Entry, Links, NotAnIndex, OtherLayout, Piece, by_line, whole

@@ -13,8 +13,8 @@ from typing import Final
 from urllib.parse import unquote
 
 from sitemirror import failpoint
-from sitemirror.engine.linkcheck import target_of
 from sitemirror.engine.local_links import pack_links
+from sitemirror.links.resolve import linked_path
 from sitemirror.stopwatch import Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.pages_by_url import LinkedPage, PagesByUrl, Relinked
@@ -60,6 +60,6 @@ async def _destinations(
 def _meant(page: LinkedPage, destination: str, pages: PagesByUrl) -> str | None:
     """The URL that a link to a file stands for."""
     path, mark, fragment = destination.partition("#")
-    there = target_of(page.path, unquote(path))
+    there = linked_path(page.path, unquote(path))
     url = pages.url_at(there) if there else None
     return url and url + mark + fragment

@@ -20,18 +20,18 @@ from sitemirror.engine.filecheck import FileCheck
 from sitemirror.engine.findings import Findings, OnProblem
 from sitemirror.engine.indexcheck import check_index, makes_links_local
 from sitemirror.engine.linkbase import LinkBase
-from sitemirror.engine.linkcheck import (
+from sitemirror.engine.mirrors import mirrors_in, named_by_neighbours
+from sitemirror.engine.workspace import STATE_FILE
+from sitemirror.errors import UsageError
+from sitemirror.links.local import (
     Linked,
     css_links,
     exact_markdown_links,
     html_links,
     is_anywhere,
     markdown_links,
-    target_of,
 )
-from sitemirror.engine.mirrors import mirrors_in, named_by_neighbours
-from sitemirror.engine.workspace import STATE_FILE
-from sitemirror.errors import UsageError
+from sitemirror.links.resolve import linked_path
 from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED
 from sitemirror.publish.manifest import Element, GoneRow, ManifestHeader, PageRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, placeholder_of, read_manifest
@@ -250,7 +250,7 @@ class _Check:
     def _follow(self, source: str, linked: Linked) -> None:
         self._findings.links += len(linked.references)
         for path, fragment in sorted(linked.references):
-            target = target_of(source, path)
+            target = linked_path(source, path)
             if target is None:
                 if self._is_meant(source, target):
                     message = f"links to {path}, which is outside the mirror"
@@ -304,7 +304,7 @@ class _Check:
             data = self._files.body(source, None, None, MANIFEST)
             self._exact = source, exact_markdown_links((data or b"").decode("utf-8", "replace"))
         references = self._exact[1].references
-        return any(target_of(source, path) == target and name in ("", place) for path, place in references)
+        return any(linked_path(source, path) == target and name in ("", place) for path, place in references)
 
     # --- URLs and files that nobody tells of -------------------------------------------------------------------
 

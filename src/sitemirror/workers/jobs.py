@@ -18,11 +18,12 @@ from typing import Final
 import orjson
 
 from sitemirror.choices import Content
-from sitemirror.convert.relative import relative_link
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
-from sitemirror.discover.found import Found, LinkKind, PageLinks, Refused
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
+from sitemirror.links.attributes import LinkKind
+from sitemirror.links.found import Found, PageLinks, Refused
+from sitemirror.links.resolve import relative_link
 from sitemirror.store.files import Tree
 
 NOTHING: Final = blake2b(digest_size=16).digest()
@@ -118,8 +119,8 @@ def _localize(file: Received) -> Rewritten:
             there = file.targets.get(without_session(url))
             return relative_link(file.path, there) if there else url
 
-        from sitemirror.convert.localize import localize_html, localize_svg  # Not before a run's end, only for HTML.
-        from sitemirror.convert.localize_css import localize_css
+        from sitemirror.links.css import localize_css
+        from sitemirror.links.rewrite_html import localize_html, localize_svg  # Not before a run's end, only for HTML.
 
         charset = file.charset
         if file.content_type == XHTML:
@@ -133,8 +134,8 @@ def _localize(file: Received) -> Rewritten:
 
 def links_to_files(root: str, files: Sequence[tuple[str, str | None]]) -> list[tuple[int, list[str]]]:
     """(size, destinations that are files) of Markdown by path and hash; none where it is not as it was."""
-    from sitemirror.convert.link_values import is_local  # After a state was lost.
-    from sitemirror.convert.localize_markdown import relink_markdown
+    from sitemirror.links.markdown import relink_markdown
+    from sitemirror.links.resolve import is_local  # After a state was lost.
 
     told = []
     for path, digest in files:

@@ -89,7 +89,7 @@ from sitemirror.workers.process import main
 main()
 """
 _CONVERSION: Final = "sitemirror.convert.page"
-_REWRITING: Final = "sitemirror.convert.localize"
+_REWRITING: Final = "sitemirror.links.rewrite_html"
 
 
 T = TypeVar("T")

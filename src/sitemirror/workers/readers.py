@@ -11,7 +11,7 @@ import orjson
 from sitemirror.convert.describe import describe
 from sitemirror.convert.document import parse
 from sitemirror.convert.page_meta import read_page_meta
-from sitemirror.discover.links import page_links, tree_links
+from sitemirror.links.html import page_links, tree_links
 from sitemirror.workers.jobs import Reading, Source, Wishes
 
 
@@ -56,7 +56,7 @@ def read_text(source: Source, _: Wishes) -> Reading:
 
 def read_css(source: Source, _: Wishes) -> Reading:
     """What a style sheet needs."""
-    from sitemirror.discover.stylesheet import css_links  # Most pages are read before the first of these.
+    from sitemirror.links.css import css_links  # Most pages are read before the first of these.
 
     return Reading(links=css_links(source.body, url=source.url, charset=source.charset))
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.discover.found import Found, LinkKind, PageLinks
-from sitemirror.discover.links import page_links
-from tests.discover.linked import HERE, URL, names, only, read
+from sitemirror.links.attributes import LinkKind
+from sitemirror.links.found import Found, PageLinks
+from sitemirror.links.html import page_links
+from tests.links.linked import HERE, URL, names, only, read
 
 NAVIGATION = [
     '<a href="x">t</a>',

@@ -1,7 +1,7 @@
-"""Makes the links of an HTML page lead into the mirror, so that the copy opens from disk.
+"""Rewrites the links of an HTML page so that they lead into the mirror, and the copy opens from disk.
 
-Links are edited in place in the bytes as received: the charset, blanks, comments and mistakes of the page stay its own.
-The parser only says where the tags are; a page is never written out from its tree.
+Edits the bytes as received: the charset, blanks, comments and mistakes of the page stay. The parser only says where the
+tags are; a page is never serialised from its tree.
 """
 
 from __future__ import annotations
@@ -9,58 +9,55 @@ from __future__ import annotations
 import html as entities
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import turbohtml
 from turbohtml import Element, Namespace
 
-from sitemirror.convert.link_values import (
+from sitemirror.links.attributes import (
+    ATTRIBUTES,
+    DRAWN_ATTRIBUTES,
+    OTHER_DRAWN_ATTRIBUTES,
+    STYLE,
+    Syntax,
+    is_canonical,
+    is_css,
+    is_refresh,
+)
+from sitemirror.links.css import css_edits, rewrite_style
+from sitemirror.links.resolve import Localizer, Relinker, is_local
+from sitemirror.links.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
+from sitemirror.links.values import (
     Rewrite,
-    is_local,
-    rewrite_loaded,
     rewrite_refresh,
+    rewrite_resource,
     rewrite_srcset,
     rewrite_url,
+    xml_style_sheet_spans,
 )
-from sitemirror.convert.localize_css import css_edits, rewrite_style
-from sitemirror.convert.rewriting import Localizer, Relinker
-from sitemirror.convert.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
-from sitemirror.convert.tags import Attribute, Tag, read_tag
-from sitemirror.references import unescape
-from sitemirror.srcset import LAZY_SOURCES, LAZY_SRCSETS
-from sitemirror.xml_styles import style_sheet_spots
+from sitemirror.text import unescape
 
-_Form = Callable[[str, Coding, Rewrite], str | None]
-"""How a value names its URLs."""
+_Rewriter = Callable[[str, Coding, Rewrite], str | None]
+"""Gives a value its new URLs; `None` if it stays as it is."""
 
-_LOADED: Final[dict[str, tuple[str, ...]]] = {
-    "href": ("link",),
-    "src": ("img", "script", "iframe", "frame", "embed", "video", "audio", "source", "track", "input"),
-    "poster": ("video",),
-    "data": ("object",),
+_REWRITERS: Final[dict[Syntax, _Rewriter]] = {
+    Syntax.LINK: rewrite_url,
+    Syntax.RESOURCE: rewrite_resource,
+    Syntax.SRCSET: rewrite_srcset,
+    Syntax.CSS: rewrite_style,
+    Syntax.REFRESH: rewrite_refresh,
+    Syntax.ACTION: rewrite_url,
 }
-_LATER: Final = ("img", "source", "video", "audio", "track")  # what scripts load when a reader comes near
-_FORMS: Final[dict[tuple[str, str], _Form]] = {
-    **{(tag, name): rewrite_loaded for name, tags in _LOADED.items() for tag in tags},
-    ("a", "href"): rewrite_url,
-    ("area", "href"): rewrite_url,
-    ("img", "srcset"): rewrite_srcset,
-    ("source", "srcset"): rewrite_srcset,
-    ("link", "imagesrcset"): rewrite_srcset,
-    **{(tag, name): rewrite_loaded for tag in _LATER for name in LAZY_SOURCES},
-    **{(tag, name): rewrite_srcset for tag in _LATER for name in LAZY_SRCSETS},
-    ("iframe", "data-src"): rewrite_loaded,
-}
-_FORMS_ANYWHERE: Final[dict[str, _Form]] = {"style": rewrite_style, "background": rewrite_loaded}
-_FORMS_IN_SVG: Final = _FORMS_ANYWHERE | dict.fromkeys(("href", "xlink:href"), rewrite_loaded)
-# Forms talk to a server: theirs are addresses, never files.
-_ACTIONS: Final = frozenset((("form", "action"), ("button", "formaction"), ("input", "formaction")))
+_SYNTAX: Final = {(tag, row.name): row.syntax for tag, rows in ATTRIBUTES.items() for row in rows}
+_DRAWN_SYNTAX: Final = {(tag, row.name): row.syntax for tag, rows in DRAWN_ATTRIBUTES.items() for row in rows}
+_OTHER_DRAWN_SYNTAX: Final = {row.name: row.syntax for row in OTHER_DRAWN_ATTRIBUTES}
+_NAMES: Final = {name for _, name in (*_SYNTAX, *_DRAWN_SYNTAX)} - {"content"}
 # Nearly every `style` is without a function, and nearly every http-equiv says the charset: neither holds a URL.
-_CANDIDATES: Final = (
-    '[href], [src], [srcset], [style*="("], [style*="@"], [background], [poster], [data], [action], [formaction], '
-    r"[imagesrcset], [srcdoc], [xlink\:href], style, "
-    f"{', '.join(f'[{name}]' for name in (*LAZY_SOURCES, *LAZY_SRCSETS))}, "
-    'meta[http-equiv*="refresh" i], meta[http-equiv*="security" i]'
+_CANDIDATES: Final = ",".join(
+    (
+        *(f"[{name}]".replace(":", r"\:") for name in sorted(_NAMES)),
+        '[style*="("],[style*="@"],style,meta[http-equiv*="refresh" i],meta[http-equiv*="security" i]',
+    )
 )
 # The bytes of a local file may have changed, and it has no origin to ask.
 _CHECKS: Final = ("integrity", "crossorigin")
@@ -81,6 +78,16 @@ _PLAIN: Final = re.compile(
 # Of these there is one on a page, with the attributes of all its tags.
 _ROOTS: Final = {tag: re.compile(rf"<{tag}(?=[\t\n\f\r /])", re.I) for tag in ("html", "body")}
 _STYLE_END: Final = re.compile(r"</style(?=[\t\n\f\r />])", re.I)
+# One start tag in the source.
+_BLANK: Final = r"\t\n\f\r "
+_TAG_NAME: Final = re.compile(rf"<[A-Za-z][^{_BLANK}/>]*+")
+_ATTRIBUTE: Final = re.compile(
+    rf"[{_BLANK}/]*+([^{_BLANK}/>][^{_BLANK}/>=]*+)"
+    rf"(?:[{_BLANK}]*+=[{_BLANK}]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^{_BLANK}>\"'][^{_BLANK}>]*+)|(?=>)))?+"
+)
+_TAG_END: Final = re.compile(rf"[{_BLANK}/]*+>")
+_UNQUOTED: Final = re.compile(rf"[^{_BLANK}\"'=<>`]+")
+_QUOTES: Final = ("", "", '"', "'", "")  # by the last group of _ATTRIBUTE that matched
 _MAX_NESTING: Final = 3  # of pages in srcdoc attributes
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
@@ -124,7 +131,7 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
     page = _Page(text, coding, links, nesting)
     for base in bases:
         page.drop(base, "href")  # Links count from the file now.
-    for start, end in style_sheet_spots(text):
+    for start, end in xml_style_sheet_spans(text):
         page.rewrite_style_sheet(start, end)
     for element in tree.select(_CANDIDATES):
         position = element.position
@@ -169,7 +176,7 @@ class _Page:
         self._links = links
         self._nesting = nesting
         self._done: set[int] = set()
-        self._came_home = False  # whether a link of the element at hand leads into the mirror
+        self._is_local = False  # of the element at hand: a link leads into the mirror
 
     def rewrite(self, element: Element, start: int) -> None:
         """Rewrites all links of an element whose tag begins at `start`."""
@@ -177,22 +184,23 @@ class _Page:
             return  # Misnested markup makes several elements of one tag.
         self._done.add(start)
         name = element.tag
-        if name == "meta":
-            self._meta(tag)
-        elif name == "style":
+        if name == "meta" and _is_policy(element):
+            # It names the site's hosts; the files of the mirror are from none of them, and would be refused.
+            self.edits.add((tag.start, tag.end, ""))
+            return
+        if name == "style" and is_css(element):
             self._sheet(tag, element)
-        self._came_home = False
-        forms = _FORMS_ANYWHERE if element.namespace is Namespace.HTML else _FORMS_IN_SVG
+        self._is_local = False
         for attribute in tag.names:
-            form = _FORMS.get((name, attribute)) or forms.get(attribute)
-            if form is not None:
-                canonical = name == "link" and "canonical" in self._says(tag, "rel").lower().split()
-                self._replace(tag[attribute], form, self._links.address if canonical else self._link)
-            elif (name, attribute) in _ACTIONS:
-                self._replace(tag[attribute], rewrite_url, self._links.address)
-            elif name == "iframe" and attribute == "srcdoc" and self._nesting:
-                self._replace(tag[attribute], self._nested, self._link)
-        if self._came_home and name in _CHECKED:
+            syntax = _syntax(element, attribute)
+            if syntax is Syntax.HTML:
+                if self._nesting:
+                    self._replace(tag[attribute], self._nested, self._link)
+            elif syntax is Syntax.ACTION or (syntax is not None and is_canonical(element)):
+                self._replace(tag[attribute], _REWRITERS[syntax], self._links.address)
+            elif syntax is not None and (syntax is not Syntax.REFRESH or is_refresh(element)):
+                self._replace(tag[attribute], _REWRITERS[syntax], self._link)
+        if self._is_local and name in _CHECKED:
             self._unchecked(tag, element)
 
     def rewrite_plain(self, tag: re.Match[str]) -> None:
@@ -207,7 +215,7 @@ class _Page:
     def rewrite_style_sheet(self, start: int, end: int) -> None:
         """Rewrites what an instruction to load a sheet names."""
         text = unescape(self._coding.decode(self._text[start:end]))
-        new = rewrite_loaded(text, PLAIN, self._links.link)
+        new = rewrite_resource(text, PLAIN, self._links.link)
         if new is not None and new != text:
             self.edits.add((start, end, _in_ascii(entities.escape(new))))
 
@@ -220,18 +228,18 @@ class _Page:
     def _link(self, reference: str, fragment: str) -> str | None:
         new = self._links.link(reference, fragment)
         if new is not None and is_local(new):
-            self._came_home = True
+            self._is_local = True
         return new
 
-    def _replace(self, attribute: Attribute, form: _Form, rewrite: Rewrite) -> None:
+    def _replace(self, attribute: Attribute, rewriter: _Rewriter, rewrite: Rewrite) -> None:
         raw = attribute.raw
         if attribute.is_plain:
-            new = form(raw, self._coding, rewrite)
+            new = rewriter(raw, self._coding, rewrite)
             if new is not None and new != raw:
                 self.edits.add(attribute.replaced(new))
             return
         text = attribute.says(self._coding)
-        new = form(text, PLAIN, rewrite)
+        new = rewriter(text, PLAIN, rewrite)
         if new is not None and new != text:
             start, end, written = attribute.replaced(new)
             self.edits.add((start, end, _in_ascii(written)))
@@ -240,17 +248,9 @@ class _Page:
         """The page in a srcdoc attribute."""
         return apply(text, _edits(text, coding, self._links, self._nesting - 1))
 
-    def _meta(self, tag: Tag) -> None:
-        match self._says(tag, "http-equiv").strip().lower():
-            case "refresh" if "content" in tag.names:
-                self._replace(tag["content"], rewrite_refresh, self._link)
-            case "content-security-policy":
-                # It names the site's hosts; the files of the mirror are from none of them, and would be refused.
-                self.edits.add((tag.start, tag.end, ""))
-
     def _sheet(self, tag: Tag, element: Element) -> None:
         """The CSS of a style element."""
-        if self._says(tag, "type").strip().lower() not in ("", "text/css") or self._text[tag.end - 2] == "/":
+        if self._text[tag.end - 2] == "/":
             return
         found = _STYLE_END.search(self._text, tag.end)
         end = len(self._text) if found is None else found.start()
@@ -276,5 +276,91 @@ class _Page:
             if loader is not None:
                 self.drop(loader, "crossorigin")
 
-    def _says(self, tag: Tag, name: str) -> str:
-        return tag[name].says(self._coding) if name in tag.names else ""
+
+def _is_policy(element: Element) -> bool:
+    return (element.attr("http-equiv") or "").strip().lower() == "content-security-policy"
+
+
+def _syntax(element: Element, attribute: str) -> Syntax | None:
+    """How an attribute writes its URLs, if it has any."""
+    if attribute == STYLE.name:
+        return STYLE.syntax
+    if element.namespace is Namespace.HTML:
+        return _SYNTAX.get((element.tag, attribute))
+    return _DRAWN_SYNTAX.get((element.tag, attribute)) or _OTHER_DRAWN_SYNTAX.get(attribute)
+
+
+class Attribute(NamedTuple):
+    """One attribute in the source."""
+
+    raw: str  # the value as written, without its quotes
+    start: int  # of the name
+    value: int  # where the value begins, quotes included
+    end: int
+    quote: str
+    lead: str  # what a value needs before it: `=` after a name that stands alone
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the value, once decoded, is what is written."""
+        return "&" not in self.raw and "\0" not in self.raw
+
+    def says(self, coding: Coding) -> str:
+        """The value, with its character references resolved."""
+        if self.is_plain:
+            return coding.decode(self.raw)
+        # Which references count depends on what follows them, in values only; the tokenizer knows.
+        token = next(iter(turbohtml.tokenize(f"<a b={self.quote}{coding.decode(self.raw)}{self.quote} >")))
+        return (token.attrs or [("", "")])[0][1]
+
+    def replaced(self, text: str) -> Edit:
+        """The edit that gives the attribute another value."""
+        text = text.replace("&", "&amp;")
+        if self.quote or not self.raw or not _UNQUOTED.fullmatch(text):
+            quote = self.quote or '"'
+            text = quote + text.replace(quote, "&quot;" if quote == '"' else "&#39;") + quote
+        return self.value, self.end, self.lead + text
+
+
+class Tag:
+    """One start tag in the source."""
+
+    __slots__ = ("end", "names", "start")
+
+    def __init__(self, start: int, end: int, names: dict[str, re.Match[str]]) -> None:
+        self.start = start
+        self.end = end
+        self.names = names  # lower-cased; of two attributes with the same name the first counts
+
+    def __getitem__(self, name: str) -> Attribute:
+        found = self.names[name]
+        group = found.lastindex or 1
+        end = found.end()
+        if group == 1:
+            return Attribute("", found.start(1), end, end, "", "=" if found.end(1) == end else "")
+        quote = _QUOTES[group]
+        return Attribute(found[group], found.start(1), found.start(group) - len(quote), end, quote, "")
+
+    def without(self, name: str) -> Edit | None:
+        """The edit that takes an attribute out."""
+        found = self.names.get(name)
+        if found is None:
+            return None
+        start, end = found.start(1), found.end()
+        # With the blank before it, unless that is all that keeps its neighbours apart.
+        alone = found.string[end] in "\t\n\f\r >" and found.string[start - 1] in "\t\n\f\r "
+        return start - alone, end, ""
+
+
+def read_tag(text: str, start: int) -> Tag | None:
+    """The start tag at `start`; `None` if there is none."""
+    name = _TAG_NAME.match(text, start)
+    if name is None:
+        return None
+    here = name.end()
+    names: dict[str, re.Match[str]] = {}
+    while (found := _ATTRIBUTE.match(text, here)) is not None:
+        here = found.end()
+        names.setdefault(found[1].lower(), found)
+    end = _TAG_END.match(text, here)
+    return None if end is None else Tag(start, end.end(), names)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.discover.found import Found, LinkKind, Refused
-from sitemirror.discover.stylesheet import css_links, references
+from sitemirror.links.attributes import LinkKind
+from sitemirror.links.css import css_links, css_urls
+from sitemirror.links.found import Found, Refused
 
 URL = "https://example.com/css/site.css"
 
@@ -43,7 +44,7 @@ URL = "https://example.com/css/site.css"
 )
 def test_urls_of_a_style_sheet(css: str, expected: list[str]) -> None:
     """Functions and imports in every spelling."""
-    assert list(references(css)) == expected
+    assert list(css_urls(css)) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_urls_of_a_style_sheet(css: str, expected: list[str]) -> None:
 )
 def test_what_only_looks_like_a_url(css: str) -> None:
     """Comments, strings, other functions, broken URLs and namespaces are passed over."""
-    assert list(references(css)) == []
+    assert list(css_urls(css)) == []
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_what_only_looks_like_a_url(css: str) -> None:
 )
 def test_after_something_broken_the_rest_is_read(css: str) -> None:
     """A mistake costs no more than itself."""
-    assert list(references(css)) == ["x"]
+    assert list(css_urls(css)) == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_after_something_broken_the_rest_is_read(css: str) -> None:
 )
 def test_escapes_are_undone(css: str, expected: str) -> None:
     """A URL, and the word `url` itself, can be spelled with escapes."""
-    assert list(references(css)) == [expected]
+    assert list(css_urls(css)) == [expected]
 
 
 def test_links_are_resolved_against_the_sheet_and_kept_once() -> None:
@@ -185,7 +186,7 @@ def test_a_written_sheet_is_read_back(parts: list[tuple[str, str, str]]) -> None
     forms = {"bare": "url({})", "'": "url('{}')", '"': 'url( "{}" )', "import": "@import '{}';"}
     # Outside the forms stands only what ends by itself, so that nothing runs into the next part.
     css = " ".join(noise + " " + forms[form].format(escaped(text)) for noise, text, form in parts)
-    assert list(references(css)) == [text for _, text, _ in parts]
+    assert list(css_urls(css)) == [text for _, text, _ in parts]
 
 
 @given(st.binary(max_size=300) | st.text("url('\")@import/*\\ \n;{}#x", max_size=200).map(str.encode))
@@ -209,6 +210,6 @@ def test_a_hostile_sheet_is_read_in_linear_time(pieces: list[str], between: str)
     """Anything unfinished, twenty thousand times over, takes a moment, not minutes."""
     started = time.process_time()
     for piece in pieces:
-        for _ in references((piece + between) * 20_000):
+        for _ in css_urls((piece + between) * 20_000):
             pass
     assert time.process_time() - started < 5

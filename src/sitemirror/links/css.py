@@ -1,14 +1,23 @@
-"""Finds the URLs of a style sheet: url() and image-set() in any spelling, and the string of an @import.
+"""Finds and rewrites the URLs of a style sheet: url() and image-set() in any spelling, and the string of an @import.
 
-A scanner of CSS tokens, so that comments, strings and longer names that only look like a URL are passed over. Linear:
-what was passed over is never looked at again.
+A scanner of CSS tokens, so that comments, strings and longer names that only look like a URL are skipped. Linear: what
+was skipped is never looked at again. Rewriting leaves all other bytes as they are.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
+
+import turbohtml.detect  # noqa: F401 – registers the encodings of the web under the names the web has for them
+
+from sitemirror.links.attributes import ASSET
+from sitemirror.links.found import Collector, PageLinks
+from sitemirror.links.resolve import Localizer, Relinker
+from sitemirror.links.source import PLAIN, Coding, Edit, Source, apply, declared_by_css
+from sitemirror.links.values import Rewrite, rewrite_resource
 
 _SPACE: Final = r"(?:\r\n|[ \t\r\n\f])"
 _ESCAPE: Final = rf"\\(?:[0-9a-fA-F]{{1,6}}+{_SPACE}?+|[^\r\n\f0-9a-fA-F])"
@@ -84,12 +93,87 @@ _SPECIAL: Final = {
 }
 
 
+_CHARSET: Final = re.compile(rb'@charset "([^"\r\n]{1,64})";')
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
 class Spot(NamedTuple):
-    """Where a URL stands: inside its quotes, or bare between the parentheses of `url()`."""
+    """Where a URL is: inside its quotes, or bare between the parentheses of `url()`."""
 
     start: int
     end: int
     quote: str  # empty for a bare one
+
+
+def css_links(css: bytes, *, url: str, charset: str | None = None) -> PageLinks:
+    """The requisites of the style sheet at `url`. `charset` is the header's. Never raises."""
+    links = Collector(url=url, base=url)
+    for reference in css_urls(decode_css(css, charset)):
+        links.add_resource(reference, ASSET)
+    return links.links()
+
+
+def css_urls(css: str) -> Iterator[str]:
+    """The URLs of a style sheet or `style` attribute, unescaped, in order."""
+    if "(" in css or "@" in css:
+        for start, end, _ in find_urls(css):
+            yield value(css[start:end])
+
+
+def decode_css(css: bytes, charset: str | None = None) -> str:
+    """The sheet's text as CSS has it: the byte order mark decides, then the header, then `@charset`, then UTF-8."""
+    for mark, encoding in _MARKS:
+        if css.startswith(mark):
+            return css[len(mark) :].decode(encoding, "replace")
+    declared = _CHARSET.match(css)
+    labels = (charset, declared[1].decode("latin-1") if declared is not None else None)
+    for label in labels:
+        codec = _codec(label) if label else None
+        if codec is not None and label is not charset and codec.startswith("whatwg_utf_16"):
+            codec = None  # What can be read as ASCII is not in UTF-16, whatever it says.
+        if codec is not None:
+            return css.decode(codec, "replace")
+    return css.decode("utf-8", "replace")
+
+
+def localize_css(css: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
+    """`css` with every URL replaced by what `target` says of it, absolute, normalised and without its fragment.
+
+    `url` is where the sheet is from, `charset` what its Content-Type header said, which the sheet says itself then.
+    """
+    source = Source(css, charset, declared_by_css)
+    edits = css_edits(source.text, source, Localizer(url, url, target).link)
+    return source.edited(edits + source.redeclared_in_css())
+
+
+def relink_css(css: bytes, *, change: Callable[[str], str | None]) -> bytes:
+    """A localised sheet with its links changed: `change` sees each as it stands, without its fragment."""
+    source = Source(css, None, declared_by_css)
+    return source.edited(css_edits(source.text, source, Relinker(change).link))
+
+
+def rewrite_style(text: str, coding: Coding, rewrite: Rewrite) -> str | None:
+    """Rewrites the URLs of a style attribute."""
+    edits = css_edits(text, coding, rewrite)
+    return apply(text, edits) if edits else None
+
+
+def css_edits(text: str, coding: Coding, rewrite: Rewrite) -> list[Edit]:
+    """The edits that rewrite `text`, which is CSS in a source's own characters."""
+    edits: list[Edit] = []
+    for start, end, quote in find_urls(coding.masked(text)):
+        piece = text[start:end]
+        # An escape says a character, so what has any is rewritten in what it says.
+        says = value(coding.decode(piece)) if "\\" in piece else piece
+        new = rewrite_resource(says, coding if says is piece else PLAIN, rewrite)
+        if new is not None and new != says:
+            spelling = spelled(new, quote)
+            edits.append((start, end, spelling if says is piece else in_ascii(spelling)))
+    return edits
 
 
 def find_urls(css: str) -> Iterator[Spot]:
@@ -107,7 +191,7 @@ def find_urls(css: str) -> Iterator[Spot]:
 
 
 def _last(css: str) -> int:
-    """Behind which place no URL begins, found faster than a scan of what is behind it; -1 if there is none."""
+    """The last place where a URL may begin, which is faster than scanning the rest; -1 if there is none."""
     if "\\" in css and (_ESCAPED_AT(css) or any(word[1] for word in _ESCAPED_WORDS(css))):
         return len(css)
     small = css.lower()
@@ -115,12 +199,12 @@ def _last(css: str) -> int:
 
 
 def value(text: str) -> str:
-    """What the text of a spot says."""
+    """The text of a spot without its escapes."""
     return _ESCAPED.sub(_unescape, text) if "\\" in text else text
 
 
 def spelled(url: str, quote: str) -> str:
-    """`url` as it stands in a spot with `quote`, in a style element too."""
+    """`url` escaped for a spot with `quote`, in a style element too."""
     return _SPECIAL[quote].sub(_escape, url)
 
 
@@ -184,3 +268,10 @@ def _unescape(found: re.Match[str]) -> str:
 def _escape(found: re.Match[str]) -> str:
     char = found[0]
     return f"\\{ord(char):x} " if char < " " or char in "<\x7f" else "\\" + char
+
+
+def _codec(label: str) -> str | None:
+    try:
+        return codecs.lookup(f"whatwg-{label.strip()}").name
+    except (LookupError, ValueError):
+        return None

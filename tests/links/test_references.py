@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sitemirror.discover.found import Refused
-from sitemirror.discover.links import page_links
-from tests.discover.linked import HERE, URL, found_urls, names, read
+from sitemirror.links.found import Refused
+from sitemirror.links.html import page_links
+from tests.links.linked import HERE, URL, found_urls, names, read
 
 
 @pytest.mark.parametrize(

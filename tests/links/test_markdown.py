@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from sitemirror.urls import InvalidUrl, normalize
-from tests.convert.localized import localize_markdown
 from tests.convert.pages import markdown as converted
+from tests.links.localized import localize_markdown
 
 RENDERER = MarkdownIt("commonmark", {"html": True, "maxNesting": 10_000}).enable(["table", "strikethrough"])
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror import refresh
+from sitemirror.links.values import parse_refresh, refresh_url
 
 BLANK = " \t\n\f\r"
 
@@ -39,9 +39,9 @@ def by_the_standard(content: str) -> tuple[int, str] | None:
 def test_any_value_is_read_as_the_standard_says(content: str) -> None:
     """The seconds and the URL, and where it stands."""
     expected = by_the_standard(content)
-    found = refresh.target(content)
+    found = parse_refresh(content)
     assert (found and (found.seconds, content[found.start : found.end])) == expected
-    assert refresh.url(content) == (expected and expected[1])
+    assert refresh_url(content) == (expected and expected[1])
 
 
 @pytest.mark.parametrize("unit", ["9", "5 ", "5;url ", "5;", ".", "url="])
@@ -49,4 +49,4 @@ def test_no_value_is_too_long(unit: str) -> None:
     """Half a megabyte of anything is read at once; too many digits are no mistake."""
     content = unit * (500_000 // len(unit))
     for value in (content, f"{content};x", f"5{content}"):
-        refresh.target(value)
+        parse_refresh(value)

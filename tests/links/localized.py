@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sitemirror.convert.localize import localize_html
-from sitemirror.convert.localize_markdown import relink_markdown
+from sitemirror.links.markdown import relink_markdown
+from sitemirror.links.rewrite_html import localize_html
 from sitemirror.urls import InvalidUrl, normalize
 
 PAGE = "https://example.com/docs/page.html"

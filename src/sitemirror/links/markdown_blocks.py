@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from sitemirror.convert.markdown_spots import TAG, Definition, definitions
+from sitemirror.links.markdown_spots import TAG, Definition, definitions
 
 Span = tuple[int, int]
 

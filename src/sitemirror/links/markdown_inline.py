@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator
 from enum import Enum
 from typing import Final, NamedTuple
 
-from sitemirror.convert.markdown_emphasis import emphasis
-from sitemirror.convert.markdown_spots import (
+from sitemirror.links.markdown_emphasis import emphasis
+from sitemirror.links.markdown_spots import (
     TAG,
     Spot,
     destination,

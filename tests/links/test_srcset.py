@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.srcset import candidates, urls
+from sitemirror.links.values import srcset_candidates, srcset_urls
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from sitemirror.srcset import candidates, urls
 )
 def test_srcset_is_read_by_the_standard_s_algorithm(srcset: str, expected: list[str]) -> None:
     """Commas belong to URLs unless they end one; candidates that browsers drop are dropped."""
-    assert list(urls(srcset)) == expected
+    assert list(srcset_urls(srcset)) == expected
 
 
 @given(
@@ -50,13 +50,13 @@ def test_srcset_is_read_by_the_standard_s_algorithm(srcset: str, expected: list[
 )
 def test_a_written_srcset_is_read_back(pairs: list[tuple[str, str]], comma: str) -> None:
     """Whatever URLs go in come out, however they are put apart."""
-    assert list(urls(comma.join(url + descriptor for url, descriptor in pairs))) == [url for url, _ in pairs]
+    assert list(srcset_urls(comma.join(url + descriptor for url, descriptor in pairs))) == [url for url, _ in pairs]
 
 
 @given(st.text("0159-+.eExwh, \n()ab", max_size=30))
 def test_any_text_is_read(srcset: str) -> None:
     """Nothing that a page may say raises, and whatever is found stands there."""
-    for start, end, size in candidates(srcset):
+    for start, end, size in srcset_candidates(srcset):
         assert srcset[start:end].strip(",")
         assert size >= 0
 
@@ -64,7 +64,7 @@ def test_any_text_is_read(srcset: str) -> None:
 def test_candidates_stand_where_they_are_said_to() -> None:
     """Whoever changes a URL changes nothing beside it. The sizes are densities or widths; one that is not said is 1."""
     srcset = " a.png,  b.png 2x\t,c.png 1.5x"
-    found = list(candidates(srcset))
+    found = list(srcset_candidates(srcset))
     assert [srcset[one.start : one.end] for one in found] == ["a.png", "b.png", "c.png"]
     assert [one.size for one in found] == [1, 2, 1.5]
-    assert [one.size for one in candidates("a 30w 4h, b 200w")] == [30, 200]
+    assert [one.size for one in srcset_candidates("a 30w 4h, b 200w")] == [30, 200]

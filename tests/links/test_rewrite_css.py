@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.convert.localize_css import localize_css, relink_css
-from sitemirror.css_urls import find_urls, spelled, value
-from tests.convert.css_tokens import urls
+from sitemirror.links.css import find_urls, localize_css, relink_css, spelled, value
+from tests.links.css_tokens import urls
 
 SHEET = "https://example.com/css/site.css"
 

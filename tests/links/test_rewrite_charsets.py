@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sitemirror.convert.localize import localize_html
+from sitemirror.links.rewrite_html import localize_html
 from sitemirror.urls import normalize
-from tests.convert.localized import PAGE, into_the_mirror
+from tests.links.localized import PAGE, into_the_mirror
 
 CHARSETS = ["utf-8", "windows-1252", "iso-8859-2", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"]
 TEXTS = {

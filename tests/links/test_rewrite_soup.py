@@ -8,9 +8,9 @@ import turbohtml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.convert.localize import localize_html
+from sitemirror.links.rewrite_html import localize_html
 from sitemirror.urls import InvalidUrl, normalize
-from tests.convert.localized import PAGE, into_the_mirror, localized
+from tests.links.localized import PAGE, into_the_mirror, localized
 
 TAGS = """
     <svg> </svg> <table> <b> </b> <template> </template> <select> <math> <title> </title> <style> </style> <script>

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from sitemirror.convert.markdown_inline import Form
-from sitemirror.convert.markdown_text import Destination, MarkdownText
-from sitemirror.convert.source import Edit, apply
+from sitemirror.links.markdown_inline import Form
+from sitemirror.links.markdown_text import Destination, MarkdownText
+from sitemirror.links.source import Edit, apply
 
 _MAYBE: Final = re.compile(r"\]\(|\]:|<[A-Za-z]")
 # What would end a destination, or be read as something else in one; and what would be markup in the text of a link.

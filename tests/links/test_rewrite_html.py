@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import turbohtml
 
-from sitemirror.convert.localize import relink_html
-from tests.convert.localized import PAGE, SAVED, localized
+from sitemirror.links.rewrite_html import relink_html
+from tests.links.localized import PAGE, SAVED, localized
 
 LINKS = {
     "a": ('<a href="x.html">', '<a href="../m/docs/x.html">'),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sitemirror.discover.found import Found, PageLinks
-from sitemirror.discover.links import page_links
+from sitemirror.links.found import Found, PageLinks
+from sitemirror.links.html import page_links
 
 URL = "https://example.com/docs/guide/page.html"
 HERE = "https://example.com/docs/guide/"

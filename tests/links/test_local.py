@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from sitemirror.engine.linkcheck import exact_markdown_links, html_links, markdown_links, target_of
+from sitemirror.links.local import exact_markdown_links, html_links, markdown_links
+from sitemirror.links.resolve import linked_path
 
 
 @pytest.mark.parametrize(
@@ -68,11 +69,11 @@ def test_html_that_is_shown_later_or_in_a_frame() -> None:
 
 def test_where_a_link_leads() -> None:
     """Paths are followed from the file's folder, and never out of the folder that holds the mirrors."""
-    assert target_of("host/a/index.html", "../b.html") == "host/b.html"
-    assert target_of("host/a/index.html", "") == "host/a/index.html"
-    assert target_of("host/a/index.html", "../../other/x.html") == "other/x.html"
-    assert target_of("host/a/index.html", "../../../x.html") is None
-    assert target_of("host/a/index.html", "/etc/passwd") is None
+    assert linked_path("host/a/index.html", "../b.html") == "host/b.html"
+    assert linked_path("host/a/index.html", "") == "host/a/index.html"
+    assert linked_path("host/a/index.html", "../../other/x.html") == "other/x.html"
+    assert linked_path("host/a/index.html", "../../../x.html") is None
+    assert linked_path("host/a/index.html", "/etc/passwd") is None
 
 
 @pytest.mark.parametrize(

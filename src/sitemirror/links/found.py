@@ -1,11 +1,11 @@
-"""What is collected from a page or a style sheet: each link once, resolved as a browser does it, or why it is none."""
+"""The links found on a page or in a style sheet: each URL once, normalised, and why others cannot be fetched."""
 
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from typing import Final, NamedTuple
 
+from sitemirror.links.attributes import LinkKind, Role
 from sitemirror.text import printable
 from sitemirror.urls import MAX_LENGTH, InvalidUrl, joined, normalize, origin, with_encoded_query, without_credentials
 
@@ -13,8 +13,8 @@ NOT_HTTP: Final = "non-http(s) scheme"
 FILE: Final = "file-scheme"
 INVALID: Final = "invalid"
 
-_BLANKS: Final = "".join(map(chr, range(0x21)))  # what a URL parser takes off both ends
-_DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # what it takes out everywhere: `java\nscript:` is a scheme
+_BLANKS: Final = "".join(map(chr, range(0x21)))  # what a URL parser strips
+_DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # what it drops everywhere: `java\nscript:` is a scheme
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):")
 
 # References that mean "base folder + text" or "origin + text" whatever follows: joined, they are nearly always in their
@@ -28,15 +28,8 @@ _MAX_BUTTON_SHOWN: Final = 100
 _MAX_SHOWN: Final = 2_000
 
 
-class LinkKind(StrEnum):
-    """What a link probably leads to. The answer's own type decides when it comes."""
-
-    PAGE = "page"
-    ASSET = "asset"
-
-
 class Found(NamedTuple):
-    """A link that could be fetched. Whether it may be is the frontier's word."""
+    """A link that can be fetched, if the scope and robots.txt allow it."""
 
     url: str  # normalised, without fragment
     kind: LinkKind
@@ -60,37 +53,11 @@ class PageLinks(NamedTuple):
     nofollow: bool  # the page itself asks that none of its links be followed
 
 
-class Role(NamedTuple):
-    """What a place in a page makes of the URL that stands there."""
-
-    kind: LinkKind
-    requisite: bool
-    attribute: str
-    nofollow: bool = False
-
-    def merged(self, other: Role) -> Role:
-        """The same URL in two places: needed if either needs it, to be followed if either lets us."""
-        asset = LinkKind.ASSET in (self.kind, other.kind)
-        return Role(
-            LinkKind.ASSET if asset else LinkKind.PAGE,
-            self.requisite or other.requisite,
-            self.attribute,
-            self.nofollow and other.nofollow,
-        )
-
-
-LINK: Final = Role(LinkKind.PAGE, requisite=False, attribute="href")
-SHY_LINK: Final = Role(LinkKind.PAGE, requisite=False, attribute="href", nofollow=True)
-FRAME: Final = Role(LinkKind.PAGE, requisite=True, attribute="src")
-LINKED_ASSET: Final = Role(LinkKind.ASSET, requisite=True, attribute="href")
-ASSET: Final = Role(LinkKind.ASSET, requisite=True, attribute="src")
-
-
 class Collector:
-    """Resolves references against one base and keeps what comes of them."""
+    """Resolves references against one base and collects the results."""
 
     def __init__(self, *, url: str, base: str, encoding: str | None = None) -> None:
-        """`encoding` is that of the page, which the queries of its links are sent in."""
+        """`encoding` is the page's, in which the queries of its links are sent."""
         self._base = base
         self._encoding = encoding
         self._origin = origin(base)
@@ -102,7 +69,7 @@ class Collector:
         self._refused: dict[str, Refused] = {}
 
     def add(self, reference: str | None, role: Role) -> None:
-        """Takes a reference as it is written. Those that only lead within the page are no links."""
+        """Adds a reference as it is written. One that only leads within the page is no link."""
         if reference is None:
             return
         try:
@@ -117,12 +84,12 @@ class Collector:
             self._found[place] = before.merged(role)
 
     def add_resource(self, reference: str | None, role: Role) -> None:
-        """The same for what is shown in the page, where neither nothing nor a bare fragment is ever fetched."""
+        """Adds a reference to something that the page loads: an empty one or a bare fragment loads nothing."""
         if reference and (bare := reference.strip(_BLANKS)) and bare[0] != "#":
             self.add(reference, role)
 
     def links(self, *, nofollow: bool = False) -> PageLinks:
-        """All that was found."""
+        """Everything collected so far."""
         found = [
             Found(url, role.kind, role.requisite, attribute, role.nofollow)
             for (url, attribute), role in self._found.items()

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from sitemirror.convert.markdown_blocks import Blocks, Kind, Leaf
-from sitemirror.convert.markdown_inline import Form, Inline
-from sitemirror.convert.markdown_spots import resolved
+from sitemirror.links.markdown_blocks import Blocks, Kind, Leaf
+from sitemirror.links.markdown_inline import Form, Inline
+from sitemirror.links.markdown_spots import resolved
 
 # As `frontmatter` writes it: a url is always among its lines.
 _FRONT_MATTER: Final = re.compile(
