@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from sitemirror import urls
 from sitemirror.errors import UsageError, wrong_type
 from sitemirror.events import Event, Listener
+from sitemirror.reasons import Reason
 from sitemirror.settings import Format, Settings, kinds
 from sitemirror.text import printable
 
@@ -348,11 +349,11 @@ def start_of(url: str) -> str:
     try:
         return urls.start_url(url)
     except urls.InvalidUrl as error:
-        if "credentials" in error.reason:  # which are not repeated here
+        if error.reason is Reason.CREDENTIALS:  # which are not repeated here
             raise UsageError("the URL carries credentials", hint="give them as --basic-auth USER:PASSWORD") from None
         shown = printable(urls.without_credentials(url), limit=200)
-        message = f"{shown!r} is not a URL that can be mirrored: {error.reason}"
-        is_other = error.reason.endswith(" scheme")
+        message = f"{shown!r} is not a URL that can be mirrored: {error}"
+        is_other = error.reason is Reason.OTHER_SCHEME
         hint = "only http and https can be mirrored" if is_other else "give it as https://example.com/"
         raise UsageError(message, hint=hint) from None
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from sitemirror.reasons import Reason, format_reason
+
 
 class Lane(StrEnum):
     """Which of a host's two rates a request counts against."""
@@ -61,31 +63,37 @@ class Failed(NamedTuple):
     """The URL could not be had. `transient` failures are worth another try."""
 
     url: str
-    reason: str  # "HTTP 404", "timed out after 30 s", "connection refused"
-    transient: bool
+    reason: Reason
+    detail: str | None = None
+    transient: bool = False
     status: int | None = None
     tries: int = 1  # requests that were made, waits between them included
     busy: bool = False  # the server asked to come back later, each time that it was asked again
 
+    @property
+    def text(self) -> str:
+        """The reason in words."""
+        return format_reason(self.reason, self.detail)
 
-ADDRESS_REFUSED: Final = "address not allowed: "
-"""How the reason of a failure begins that the guard is to blame for. The address follows."""
 
 NO_CONTENT: Final = (204, 205)
 """What a server answers that has nothing to show."""
-
-TOO_LARGE: Final = "exceeds size limit"
-"""Why a file is skipped that a larger --max-file-size would let in."""
 
 
 class Skipped(NamedTuple):
     """The URL is not wanted: another type, too large, out of scope."""
 
     url: str
-    reason: str  # "exceeds size limit", "content type application/pdf", "domain lock"
+    reason: Reason
+    detail: str | None = None
     content_type: str | None = None
     size_bytes: int | None = None
     status: int | None = None  # None where nobody was asked
+
+    @property
+    def text(self) -> str:
+        """The reason in words."""
+        return format_reason(self.reason, self.detail)
 
 
 Outcome = Fetched | Redirect | NotModified | Failed | Skipped

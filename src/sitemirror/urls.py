@@ -12,6 +12,8 @@ from urllib.parse import unquote_to_bytes
 
 import ada_url
 
+from sitemirror.reasons import Reason, format_reason
+
 MAX_LENGTH: Final = 8_192  # Longer URLs are refused by most servers; a page can make millions of them.
 
 # A path and query that every parser leaves as they are: no dot segments, nothing to encode. Nearly all URLs of a
@@ -43,11 +45,12 @@ _AUTHORITY_ENDS: Final = re.compile(r"[/\\?#]")
 
 
 class InvalidUrl(ValueError):
-    """Not a URL that can be fetched; `reason` says why in a few words."""
+    """Not a URL that can be fetched; its text says why in a few words."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: Reason, detail: str | None = None) -> None:
+        super().__init__(format_reason(reason, detail))
         self.reason = reason
+        self.detail = detail
 
 
 class Parts(NamedTuple):
@@ -74,7 +77,7 @@ def normalize(text: str, base: str | None = None) -> str:
     Raises `InvalidUrl` for anything that is not plain http(s), and for URLs that carry credentials.
     """
     if len(text) > MAX_LENGTH:
-        raise InvalidUrl("URL too long")
+        raise InvalidUrl(Reason.URL_TOO_LONG)
     slash = text.find("/", 8)
     if slash > 0 and _PLAIN_TAIL.fullmatch(text, slash) and _is_plain_origin(text[:slash]):
         return text
@@ -150,16 +153,16 @@ def _parsed(text: str, base: str | None) -> str:
     try:
         url = ada_url.URL(text, base) if base is not None else ada_url.URL(text)
     except (ValueError, UnicodeEncodeError):
-        raise InvalidUrl("not a valid URL") from None
+        raise InvalidUrl(Reason.INVALID_URL) from None
     if url.protocol not in ("http:", "https:"):
-        raise InvalidUrl(f"{url.protocol} scheme")
+        raise InvalidUrl(Reason.OTHER_SCHEME, url.protocol.removesuffix(":"))
     if url.username or url.password:
-        raise InvalidUrl("credentials in the URL")
+        raise InvalidUrl(Reason.CREDENTIALS)
     if url.hash or url.href.endswith("#"):
         url.hash = ""
     href = str(url.href)
     if len(href) > MAX_LENGTH:
-        raise InvalidUrl("URL too long")
+        raise InvalidUrl(Reason.URL_TOO_LONG)
     return href
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import mirror
+from sitemirror.reasons import Reason
 from tests.crawl.conftest import Copy, Crawl, asked, link
 from tests.site import Site
 
@@ -191,7 +192,8 @@ async def test_traps_are_judged_again(site: Site, run: Crawl, copy: Copy) -> Non
     site.html_page("/list?q=1", "List", "<p>list</p>")
     await run(exclude_path=("/list",))
     with closing(sqlite3.connect(copy.folder / "_state.sqlite3")) as state, state:
-        state.execute("UPDATE url SET reason = 'trap: more than 500 queries of one path' WHERE reason LIKE 'matched%'")
+        change = (Reason.TRAP_QUERIES, "500", Reason.EXCLUDED)
+        state.execute("UPDATE url SET reason = ?, detail = ? WHERE reason = ?", change)
     await run()
     assert set(copy.depths) == {"/", "/list?q=1"}
     assert "trap" in (copy.skipped["/x/x/x/x"][1] or "")

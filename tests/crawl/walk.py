@@ -15,6 +15,7 @@ from sitemirror.engine.queue import Queue
 from sitemirror.frontier.scope import CrawlScope
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
+from sitemirror.reasons import text_of
 from sitemirror.settings import Settings
 from sitemirror.store.files import Tree
 from sitemirror.store.ledger import Ledger
@@ -59,9 +60,9 @@ def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
             assert len(visited) <= most, "no end in sight"
             if known.kind != 2:
                 follow.links(known, _page_links(links(path)))
-        rows = state.db.execute("SELECT url, reason FROM url WHERE reason IS NOT NULL").fetchall()
+        rows = state.db.execute("SELECT url, reason, detail FROM url WHERE reason IS NOT NULL").fetchall()
         ledger.commit()
-        return Walk(visited, {url.removeprefix(HOME[:-1]): reason for url, reason in rows})
+        return Walk(visited, {url.removeprefix(HOME[:-1]): text_of(*cause) or "" for url, *cause in rows})
     finally:
         log.close()
         state.close()

@@ -18,6 +18,7 @@ from sitemirror.publish.report import MirrorReport, RunStatus
 from tests.conftest import RunHere
 from tests.engine.conftest import Copy, Later, Mirror, path_of
 from tests.site import Site
+from tests.store.older import to_version_6
 
 FORMATS = ("markdown", "html", "both")
 
@@ -38,8 +39,7 @@ def put(site: Site, path: str, text: str, *, etag: str | None = None) -> None:
 def outdate(copy: Copy) -> None:
     """Makes the state one of the version that did not know when pages changed."""
     with closing(sqlite3.connect(copy.folder / "_state.sqlite3")) as db:
-        db.execute("ALTER TABLE page DROP COLUMN changed_at")
-        db.execute("PRAGMA user_version=6")
+        to_version_6(db)
 
 
 @pytest.mark.parametrize("by", [mirror, crawl])

@@ -11,6 +11,7 @@ import pytest
 
 from sitemirror.fetch.stream import Stream
 from sitemirror.model import Lane, Skipped
+from sitemirror.reasons import Cause, Reason
 from tests.fetch.conftest import MakeClient
 from tests.fetch.raw import RawServer, reply
 from tests.fetch.test_decode import bomb
@@ -49,7 +50,7 @@ async def test_vectors_of_bombs(client: MakeClient, server: RawServer, vectors: 
         assert isinstance(stream, Stream)
         async for chunk in stream.chunks():
             size += len(chunk)
-    assert stream.error == "exceeds size limit"
+    assert stream.error == Cause(Reason.TOO_LARGE)
     assert size <= LIMIT
 
 
@@ -63,6 +64,6 @@ async def _refused_within_bounds(request: object) -> None:
     finally:
         tracemalloc.stop()
     assert isinstance(outcome, Skipped)
-    assert outcome.reason == "exceeds size limit"
+    assert outcome.text == "exceeds size limit"
     assert peak < LIMIT + 4 * MEGABYTE
     assert time.perf_counter() - began < 20

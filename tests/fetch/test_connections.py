@@ -8,6 +8,7 @@ import pytest
 
 from sitemirror.fetch import exchange
 from sitemirror.model import Failed, Fetched, Skipped
+from sitemirror.reasons import Reason
 from tests.fetch.conftest import LIMIT, MakeClient
 from tests.fetch.raw import Close, RawServer, Visit, page, reply, saying_then_silence
 
@@ -63,7 +64,9 @@ async def test_small_unwanted_bodies_keep_the_connection(client: MakeClient, ser
     for number in range(3):
         await found.get(
             server.url(f"/{number}"),
-            wanted=lambda head: Skipped(head.url, "no images") if head.content_type == "image/png" else None,
+            wanted=lambda head: (
+                Skipped(head.url, Reason.OTHER, "no images") if head.content_type == "image/png" else None
+            ),
         )
     assert (server.connections, len(server.requests)) == (1, 3)
 
@@ -84,7 +87,7 @@ async def test_large_unwanted_bodies_are_not_drained(
     server.replies["/film"] = saying_then_silence(head)
     found = await client()
     began = asyncio.get_running_loop().time()
-    outcome = await found.get(server.url("/film"), wanted=lambda head: Skipped(head.url, "no images"))
+    outcome = await found.get(server.url("/film"), wanted=lambda head: Skipped(head.url, Reason.OTHER, "no images"))
     assert isinstance(outcome, Skipped | Failed)
     assert isinstance(await found.get(server.url("/page")), Fetched)
     assert asyncio.get_running_loop().time() - began < 10
@@ -96,7 +99,7 @@ async def test_a_dripping_error_page_is_not_waited_for(client: MakeClient, serve
     server.fallback = saying_then_silence(b"HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n")
     found = await client()
     outcome = await asyncio.wait_for(found.get(server.url()), 5)
-    assert outcome == Failed(server.url(), "HTTP 404", transient=False, status=404)
+    assert outcome == Failed(server.url(), Reason.HTTP_STATUS, "404", transient=False, status=404)
 
 
 async def test_a_kept_connection_that_was_closed_is_replaced(client: MakeClient, server: RawServer) -> None:
@@ -147,7 +150,7 @@ async def test_a_new_connection_that_closes_is_not_tried_again(client: MakeClien
     server.fallback = never
     found = await client()
     outcome = await found.get(server.url())
-    assert outcome == Failed(server.url(), "connection closed without an answer", transient=True)
+    assert outcome == Failed(server.url(), Reason.CONNECTION_CLOSED, transient=True)
     assert len(server.requests) == 1
 
 

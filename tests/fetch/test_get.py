@@ -8,6 +8,7 @@ import pytest
 
 from sitemirror.fetch.exchange import Head
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
+from sitemirror.reasons import Reason, parse_reason
 from tests.fetch.conftest import LIMIT, MakeClient
 from tests.fetch.raw import RawServer, Visit, page, reply, saying, saying_then_silence
 
@@ -65,7 +66,7 @@ async def test_statuses(client: MakeClient, server: RawServer, status: str, reas
     server.fallback = reply(status, b"sorry", "Location: /elsewhere")
     found = await client()
     outcome = await found.get(server.url())
-    assert outcome == Failed(server.url(), reason, transient=transient, status=int(status[:3]))
+    assert outcome == Failed(server.url(), *parse_reason(reason)[:2], transient=transient, status=int(status[:3]))
 
 
 @pytest.mark.parametrize("status", ["200 OK", "201 Created", "203 Non-Authoritative", "204 No Content", "205 Reset"])
@@ -124,7 +125,7 @@ async def test_redirects_to_nowhere(client: MakeClient, server: RawServer, heade
     server.fallback = reply("302 Found", b"", *headers)
     found = await client()
     outcome = await found.get(server.url())
-    assert outcome == Failed(server.url(), reason, transient=False, status=302)
+    assert outcome == Failed(server.url(), *parse_reason(reason)[:2], transient=False, status=302)
 
 
 async def test_repeated_equal_locations_are_one(client: MakeClient, server: RawServer) -> None:
@@ -140,7 +141,7 @@ async def test_reasons_never_carry_control_characters(client: MakeClient, server
     found = await client()
     outcome = await found.get(server.url())
     assert isinstance(outcome, Failed)
-    assert outcome.reason.isprintable()
+    assert outcome.text.isprintable()
 
 
 async def test_not_modified(client: MakeClient, server: RawServer) -> None:
@@ -158,7 +159,7 @@ async def test_not_modified_unasked_is_a_failure(client: MakeClient, server: Raw
     """304 without a question is no page."""
     server.fallback = b"HTTP/1.1 304 Not Modified\r\n\r\n"
     found = await client()
-    assert await found.get(server.url()) == Failed(server.url(), "HTTP 304", transient=False, status=304)
+    assert await found.get(server.url()) == Failed(server.url(), Reason.HTTP_STATUS, "304", transient=False, status=304)
 
 
 async def test_validators_that_cannot_be_sent_are_left_out(client: MakeClient, server: RawServer) -> None:
@@ -218,8 +219,8 @@ async def test_bodies_that_do_not_decode(
     found = await client()
     outcome = await found.get(server.url())
     assert isinstance(outcome, Failed)
-    assert outcome.reason == reason or not reason
-    assert outcome.reason.isprintable()
+    assert outcome.text == reason or not reason
+    assert outcome.text.isprintable()
     assert outcome.transient is transient or not reason
 
 
@@ -230,7 +231,7 @@ async def test_wanted_sees_the_head_before_the_body(client: MakeClient, server: 
     def only_html(head: Head) -> Skipped | None:
         heads.append(head)
         kind = head.content_type
-        return None if kind == "text/html" else Skipped(head.url, f"content type {kind}", kind, head.content_length)
+        return None if kind == "text/html" else Skipped(head.url, Reason.WRONG_TYPE, kind, kind, head.content_length)
 
     server.replies["/film"] = saying_then_silence(
         b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 500000000\r\n\r\n"
@@ -238,7 +239,7 @@ async def test_wanted_sees_the_head_before_the_body(client: MakeClient, server: 
     found = await client(timeout=5)
     assert isinstance(await found.get(server.url("/page"), wanted=only_html), Fetched)
     refused = await found.get(server.url("/film"), wanted=only_html)
-    assert refused == Skipped(server.url("/film"), "content type video/mp4", "video/mp4", 500_000_000)
+    assert refused == Skipped(server.url("/film"), Reason.WRONG_TYPE, "video/mp4", "video/mp4", 500_000_000)
     assert [(head.status, head.content_type, head.content_length) for head in heads] == [
         (200, "text/html", 12),
         (200, "video/mp4", 500_000_000),
@@ -252,8 +253,8 @@ async def test_wanted_is_asked_after_a_look_where_there_is_no_type(
     """Without a Content-Type the veto is asked with the type that the first bytes show."""
     server.fallback = reply("200 OK", b"%PDF-1.7\n" + b"x" * size)
     found = await client()
-    outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, head.content_type))
-    assert outcome == Skipped(server.url(), "application/pdf")
+    outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, Reason.WRONG_TYPE, head.content_type))
+    assert outcome == Skipped(server.url(), Reason.WRONG_TYPE, "application/pdf")
 
 
 async def test_announced_size_over_the_limit(client: MakeClient, server: RawServer) -> None:
@@ -263,7 +264,7 @@ async def test_announced_size_over_the_limit(client: MakeClient, server: RawServ
     )
     found = await client(timeout=5)
     outcome = await found.get(server.url(), limit=LIMIT)
-    assert outcome == Skipped(server.url(), "exceeds size limit", "text/html", LIMIT + 1, 200)
+    assert outcome == Skipped(server.url(), Reason.TOO_LARGE, None, "text/html", LIMIT + 1, 200)
 
 
 async def test_unannounced_size_over_the_limit(client: MakeClient, server: RawServer) -> None:
@@ -280,7 +281,7 @@ async def test_unannounced_size_over_the_limit(client: MakeClient, server: RawSe
     server.fallback = endless
     found = await client()
     outcome = await found.get(server.url(), limit=LIMIT)
-    assert outcome == Skipped(server.url(), "exceeds size limit", "text/html", None, 200)
+    assert outcome == Skipped(server.url(), Reason.TOO_LARGE, None, "text/html", None, 200)
     assert sent < 30 * LIMIT
 
 
@@ -290,7 +291,7 @@ async def test_unpacked_size_over_the_limit(client: MakeClient, server: RawServe
     found = await client()
     outcome = await found.get(server.url(), limit=LIMIT)
     assert isinstance(outcome, Skipped)
-    assert outcome.reason == "exceeds size limit"
+    assert outcome.text == "exceeds size limit"
 
 
 async def test_a_body_of_exactly_the_limit_passes(client: MakeClient, server: RawServer) -> None:
@@ -331,7 +332,7 @@ async def test_asking_without_the_body(client: MakeClient, server: RawServer) ->
     assert (head.content_type, head.body) == ("text/xml", b"")
     assert isinstance(await found.fetcher.head(server.url("/moved"), lane=Lane.SITEMAP), Redirect)
     none = await found.fetcher.head(server.url("/none"), lane=Lane.SITEMAP)
-    assert none == Failed(server.url("/none"), "HTTP 405", transient=False, status=405)
+    assert none == Failed(server.url("/none"), Reason.HTTP_STATUS, "405", transient=False, status=405)
     assert server.connections == 1
     assert {request.line.split()[0] for request in server.requests} == {"HEAD"}
     await found.fetcher.head(server.url("/wrong"), lane=Lane.SITEMAP)
@@ -344,5 +345,5 @@ async def test_a_veto_by_looks_does_not_wait_for_the_rest(client: MakeClient, se
     """As soon as the first bytes show an unwanted type, the rest of the body is left on the wire."""
     server.fallback = saying_then_silence(b"HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\n%PDF-1.7\n" + b"x" * 5000)
     found = await client(timeout=5)
-    outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, head.content_type))
-    assert outcome == Skipped(server.url(), "application/pdf")  # else it would have timed out
+    outcome = await found.get(server.url(), wanted=lambda head: Skipped(head.url, Reason.WRONG_TYPE, head.content_type))
+    assert outcome == Skipped(server.url(), Reason.WRONG_TYPE, "application/pdf")  # else it would have timed out

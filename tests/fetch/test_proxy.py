@@ -9,6 +9,7 @@ import pytest
 from sitemirror.errors import UsageError
 from sitemirror.fetch.proxy import Proxies
 from sitemirror.model import Failed, Fetched
+from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
 from tests.fetch.conftest import MakeClient, Names
 from tests.fetch.raw import Close, RawServer, Visit, page, reply
@@ -52,7 +53,7 @@ async def test_https_goes_through_a_tunnel(client: MakeClient, server: RawServer
         header=("X-Key: secret",),
     )
     outcome = await found.get("https://site.example/a")
-    assert outcome == Failed("https://site.example/a", "proxy: HTTP 403", transient=False)
+    assert outcome == Failed("https://site.example/a", Reason.PROXY_FAILED, "HTTP 403", transient=False)
     (request,) = server.requests
     assert request.line == "CONNECT site.example:443 HTTP/1.1"
     assert request.headers["proxy-authorization"] == "Basic dTpw"
@@ -71,7 +72,7 @@ async def test_private_targets_are_refused_before_the_proxy_hears_of_them(
         ("http://x.localhost/", "127.0.0.1"),
         (server.url(), "127.0.0.1"),
     ]:
-        assert await found.get(url) == Failed(url, f"address not allowed: {address}", transient=False)
+        assert await found.get(url) == Failed(url, Reason.ADDRESS_REFUSED, address, transient=False)
     assert server.requests == []
 
 
@@ -85,7 +86,7 @@ async def test_a_proxy_that_is_down_is_named(client: MakeClient) -> None:
     """A refused proxy is the reason given, not the site."""
     found = await client(start_url="http://site.example/", resolver=PUBLIC, proxy="http://127.0.0.1:1")
     outcome = await found.get("http://site.example/")
-    assert outcome == Failed("http://site.example/", "proxy: connection refused", transient=True)
+    assert outcome == Failed("http://site.example/", Reason.PROXY_REFUSED, transient=True)
 
 
 async def test_env_means_the_environment(

@@ -20,7 +20,7 @@ async def replay(found: Client, server: RawServer, raw: bytes) -> Outcome:
 
 
 def is_named(outcome: Outcome) -> bool:
-    return isinstance(outcome, Failed) and bool(outcome.reason) and outcome.reason.isprintable()
+    return isinstance(outcome, Failed) and bool(outcome.text) and outcome.text.isprintable()
 
 
 STATUS = b"HTTP/1.1 200 OK\r\n"

@@ -10,6 +10,7 @@ import pytest
 from sitemirror.errors import UsageError
 from sitemirror.fetch import send
 from sitemirror.model import Failed, Fetched, Lane, Validators
+from sitemirror.reasons import Reason
 from sitemirror.values import WrongValues
 from tests.fetch.conftest import Client, MakeClient, Names
 from tests.fetch.raw import Close, RawServer, Visit, page, reply
@@ -108,7 +109,7 @@ async def test_a_kept_connection_that_ends_is_replaced(client: MakeClient, serve
         assert isinstance(outcome, Fetched), path
         assert outcome.body == b"<p>hello</p>"
     assert await found.get(server.url("/never")) == Failed(
-        server.url("/never"), "connection closed without an answer", transient=True
+        server.url("/never"), Reason.CONNECTION_CLOSED, transient=True
     )
 
 
@@ -138,7 +139,7 @@ async def test_answers_end_the_same(client: MakeClient, server: RawServer, way: 
     outcomes = {path: await found.get(server.url(path)) for path in server.replies}
     bodies = {path: each.body for path, each in outcomes.items() if isinstance(each, Fetched)}
     assert bodies == {"/hints": b"after", "/empty": b"", "/pieces": b"x" * 40}
-    reasons = {path: each.reason for path, each in outcomes.items() if isinstance(each, Failed)}
+    reasons = {path: each.text for path, each in outcomes.items() if isinstance(each, Failed)}
     assert reasons["/short"] == "body shorter than announced"
     assert reasons["/busy"] == "HTTP 404"
     assert reasons["/odd"].startswith("malformed response: ")
@@ -149,7 +150,7 @@ async def test_a_name_is_guarded_either_way(client: MakeClient, server: RawServe
     found = await client(resolver=Names({"inside.example": ["10.0.0.1"]}))
     for url, address in (("http://inside.example/", "10.0.0.1"), ("http://10.0.0.2/", "10.0.0.2")):
         for _ in range(2):
-            assert await found.get(url) == Failed(url, f"address not allowed: {address}", transient=False)
+            assert await found.get(url) == Failed(url, Reason.ADDRESS_REFUSED, address, transient=False)
     assert not server.requests
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sitemirror.fetch.stream import Stream
 from sitemirror.model import Failed, Lane, Redirect
+from sitemirror.reasons import Reason
 from tests.fetch.conftest import LIMIT, Client, MakeClient
 from tests.fetch.raw import RawServer, Visit, page, reply, saying, saying_then_silence
 
@@ -20,7 +21,7 @@ async def read(found: Client, url: str, *, limit: int = LIMIT) -> tuple[bytes, s
         assert isinstance(stream, Stream)
         assert stream.head.url == url
         chunks = [chunk async for chunk in stream.chunks()]
-        return b"".join(chunks), stream.error
+        return b"".join(chunks), stream.error and stream.error.text
 
 
 async def test_a_whole_body(client: MakeClient, server: RawServer) -> None:
@@ -153,13 +154,13 @@ async def test_a_slow_reader_loses_nothing(client: MakeClient, server: RawServer
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (reply("404 Not Found"), Failed("{url}", "HTTP 404", transient=False, status=404)),
+        (reply("404 Not Found"), Failed("{url}", Reason.HTTP_STATUS, "404", transient=False, status=404)),
         (
             reply("301 Moved", b"", "Location: https://example.com/s.xml"),
             Redirect("{url}", 301, "https://example.com/s.xml"),
         ),
-        (reply("304 Not Modified"), Failed("{url}", "HTTP 304", transient=False, status=304)),
-        (page(b"x", "Content-Encoding: rot13"), Failed("{url}", "content encoding rot13", transient=False)),
+        (reply("304 Not Modified"), Failed("{url}", Reason.HTTP_STATUS, "304", transient=False, status=304)),
+        (page(b"x", "Content-Encoding: rot13"), Failed("{url}", Reason.CONTENT_ENCODING, "rot13", transient=False)),
     ],
 )
 async def test_what_is_no_stream(

@@ -42,7 +42,7 @@ async def test_an_unknown_authority(client: MakeClient, secure: RawServer) -> No
     found = await client(start_url=secure.url(host="site.test"), resolver=NAMES)
     outcome = await found.get(secure.url(host="site.test"))
     assert isinstance(outcome, Failed)
-    assert outcome.reason == "TLS failure: unable to get local issuer certificate"
+    assert outcome.text == "TLS failure: unable to get local issuer certificate"
     assert not outcome.transient
     assert secure.requests == []
 
@@ -52,7 +52,7 @@ async def test_the_wrong_name(client: MakeClient, secure: RawServer) -> None:
     found = await client(start_url=secure.url(host="other.test"), resolver=NAMES, ca_file=TLS / "ca.pem")
     outcome = await found.get(secure.url(host="other.test"))
     assert isinstance(outcome, Failed)
-    assert outcome.reason.startswith("TLS failure: Hostname mismatch")
+    assert outcome.text.startswith("TLS failure: Hostname mismatch")
     assert not outcome.transient
     assert secure.requests == []
 
@@ -63,7 +63,7 @@ async def test_https_to_a_plain_server(client: MakeClient, server: RawServer) ->
     found = await client(start_url=url, timeout=0.5)
     outcome = await found.get(url)
     assert isinstance(outcome, Failed)
-    assert outcome.reason.isprintable()
+    assert outcome.text.isprintable()
 
 
 async def test_plain_to_a_tls_server(client: MakeClient, secure: RawServer) -> None:

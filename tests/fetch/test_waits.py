@@ -8,6 +8,7 @@ import pytest
 
 from sitemirror.events import Waiting
 from sitemirror.model import Failed, Fetched, Lane
+from sitemirror.reasons import Reason
 from tests.fetch.conftest import MakeClient
 from tests.fetch.raw import RawServer, page, reply
 
@@ -53,7 +54,9 @@ async def test_gives_up_after_max_retries(client: MakeClient, server: RawServer)
     server.fallback = BUSY
     found = await client(max_retries=2)
     outcome = await found.get(server.url())
-    assert outcome == Failed(server.url(), "HTTP 429 after 3 tries", transient=True, status=429, tries=3, busy=True)
+    assert outcome == Failed(
+        server.url(), Reason.STILL_BUSY, "429 after 3 tries", transient=True, status=429, tries=3, busy=True
+    )
     assert len(server.requests) == 3
 
 
@@ -62,7 +65,7 @@ async def test_no_retries_still_pauses_the_host(client: MakeClient, server: RawS
     server.replies["/a"] = busy("429 Too Many Requests", "60")
     found = await client(max_retries=0)
     outcome = await found.get(server.url("/a"))
-    assert outcome == Failed(server.url("/a"), "HTTP 429", transient=True, status=429, busy=True)
+    assert outcome == Failed(server.url("/a"), Reason.HTTP_STATUS, "429", transient=True, status=429, busy=True)
     assert found.clock.slept == []
     assert isinstance(await found.get(server.url("/b")), Fetched)
     assert found.clock.slept == [60]
@@ -72,7 +75,7 @@ async def test_503_without_retry_after_is_a_failure(client: MakeClient, server: 
     """A 503 that asks for nothing is not waited for."""
     server.fallback = reply("503 Service Unavailable")
     found = await client()
-    assert await found.get(server.url()) == Failed(server.url(), "HTTP 503", transient=True, status=503)
+    assert await found.get(server.url()) == Failed(server.url(), Reason.HTTP_STATUS, "503", transient=True, status=503)
     assert len(server.requests) == 1
     assert found.clock.slept == []
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sitemirror import crawl_sync, list_site_sync, mirror_sync
-from sitemirror.frontier.scope import EXCLUDED, NOT_INCLUDED, Scope
+from sitemirror.frontier.scope import Scope
+from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
 from tests.site import Site
 
@@ -39,8 +40,8 @@ def test_a_glob_matches_either_spelling(glob: str, path: str, matches: bool) -> 
     included = Scope(Settings(include_path=(glob,)), start_url=START)
     excluded = Scope(Settings(exclude_path=(glob,)), start_url=START)
     url = START[:-1] + path
-    assert included.reason(url) == ("" if matches else NOT_INCLUDED)
-    assert excluded.reason(url) == (EXCLUDED if matches else "")
+    assert included.reason(url) == (None if matches else Reason.NOT_INCLUDED)
+    assert excluded.reason(url) == (Reason.EXCLUDED if matches else None)
 
 
 @pytest.mark.parametrize("run", [list_site_sync, mirror_sync, crawl_sync])

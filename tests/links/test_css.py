@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.css import css_links, css_urls
 from sitemirror.links.found import Found, Refused
+from sitemirror.reasons import Reason
 
 URL = "https://example.com/css/site.css"
 
@@ -142,8 +143,8 @@ def test_links_are_resolved_against_the_sheet_and_kept_once() -> None:
         "https://example.com/base.css", LinkKind.ASSET, requisite=True, attribute="src", nofollow=False
     )
     assert links.refused == (
-        Refused("file:///x", "file-scheme"),
-        Refused("http://[", "invalid"),
+        Refused("file:///x", Reason.FILE_SCHEME),
+        Refused("http://[", Reason.INVALID_LINK),
     )
     assert not links.nofollow
 

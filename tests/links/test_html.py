@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
 from sitemirror.links.html import page_links
+from sitemirror.reasons import Reason
 from tests.links.linked import HERE, URL, names, only, read
 
 NAVIGATION = [
@@ -248,7 +249,7 @@ def check(links: PageLinks) -> None:
     assert all(str(ada_url.URL(url).href) == url and "#" not in url for url, _ in places)
     assert {found.attribute for found in links.found} <= {"href", "src"}
     assert all(found.requisite for found in links.found if found.kind is LinkKind.ASSET)
-    assert {refused.reason for refused in links.refused} <= {"non-http(s) scheme", "file-scheme", "invalid"}
+    assert {refused.reason for refused in links.refused} <= {Reason.NOT_HTTP, Reason.FILE_SCHEME, Reason.INVALID_LINK}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sitemirror.links.found import Refused
 from sitemirror.links.html import page_links
+from sitemirror.reasons import Reason
 from tests.links.linked import HERE, URL, found_urls, names, read
 
 
@@ -77,15 +78,15 @@ def test_links_that_cannot_be_fetched_are_refused_with_the_reason() -> None:
     links = read(html)
     assert links.found == ()
     assert links.refused == (
-        Refused("mailto:a@example.com", "non-http(s) scheme"),
-        Refused("MAILTO:a@example.com", "non-http(s) scheme"),
-        Refused("tel:+123", "non-http(s) scheme"),
-        Refused("ftp://example.com/", "non-http(s) scheme"),
-        Refused("file:///etc/passwd", "file-scheme"),
-        Refused("FILE:x", "file-scheme"),
-        Refused("http://[", "invalid"),
-        Refused("https://***@example.com/", "invalid"),
-        Refused("x:y", "non-http(s) scheme"),
+        Refused("mailto:a@example.com", Reason.NOT_HTTP),
+        Refused("MAILTO:a@example.com", Reason.NOT_HTTP),
+        Refused("tel:+123", Reason.NOT_HTTP),
+        Refused("ftp://example.com/", Reason.NOT_HTTP),
+        Refused("file:///etc/passwd", Reason.FILE_SCHEME),
+        Refused("FILE:x", Reason.FILE_SCHEME),
+        Refused("http://[", Reason.INVALID_LINK),
+        Refused("https://***@example.com/", Reason.INVALID_LINK),
+        Refused("x:y", Reason.NOT_HTTP),
     )
 
 
@@ -94,24 +95,24 @@ def test_scripts_in_urls_are_reported_once_a_scheme_and_bodies_not_at_all() -> N
     html = "".join(f"<a href='javascript:f({n})'>t</a><img src='data:image/png,{n}{'A' * 9000}'>" for n in range(20))
     links = read(html + "<iframe src='about:blank'></iframe>")
     assert [refused.text[:16] for refused in links.refused] == ["javascript:f(0)", "about:blank"]
-    assert {refused.reason for refused in links.refused} == {"non-http(s) scheme"}
+    assert {refused.reason for refused in links.refused} == {Reason.NOT_HTTP}
     assert max(len(refused.text) for refused in links.refused) <= 100
 
 
 @pytest.mark.parametrize(
     ("href", "reason"),
     [
-        ("java\nscript:alert(1)", "non-http(s) scheme"),
-        (" \x01javascript:alert(1)", "non-http(s) scheme"),
-        ("fi\tle:///etc/passwd", "file-scheme"),
-        ("http://exa mple.com/", "invalid"),
-        ("mailto:" + "x" * 9000, "non-http(s) scheme"),
-        ("/" + "x" * 9000, "invalid"),
-        ("../" * 500_000, "invalid"),
-        ("http://\x1b[31m\u202e/\x07", "invalid"),
+        ("java\nscript:alert(1)", Reason.NOT_HTTP),
+        (" \x01javascript:alert(1)", Reason.NOT_HTTP),
+        ("fi\tle:///etc/passwd", Reason.FILE_SCHEME),
+        ("http://exa mple.com/", Reason.INVALID_LINK),
+        ("mailto:" + "x" * 9000, Reason.NOT_HTTP),
+        ("/" + "x" * 9000, Reason.INVALID_LINK),
+        ("../" * 500_000, Reason.INVALID_LINK),
+        ("http://\x1b[31m\u202e/\x07", Reason.INVALID_LINK),
     ],
 )
-def test_disguised_and_hostile_references(href: str, reason: str) -> None:
+def test_disguised_and_hostile_references(href: str, reason: Reason) -> None:
     """A scheme broken by a line end is still that scheme, and what is reported is short and printable."""
     links = read(f'<a href="{href}">t</a>')
     assert links.found == ()

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sitemirror.frontier import scope
 from sitemirror.model import PageMeta
 from sitemirror.publish.index_rows import UrlRow, dump_page_meta, load_page_meta, mime
 from sitemirror.publish.index_terms import index_reason
+from sitemirror.reasons import parse_reason
 from tests.publish.checked_index import valid, written
 from tests.publish.sample_index import HEADER, HOME, HOME_URL, ROOT, SITE, SKIPPED, STYLE, Rows, grouped
 
@@ -146,14 +146,13 @@ def test_page_meta_can_be_kept_in_the_state() -> None:
 @pytest.mark.parametrize(
     ("internal", "reason", "detail"),
     [
-        (scope.DOMAIN_LOCK, "out-of-domain", None),
-        (scope.ROBOTS, "robots-disallow", None),
-        (scope.OUTSIDE_START, "filter-exclude", scope.OUTSIDE_START),
-        (scope.NOT_INCLUDED, "filter-exclude", scope.NOT_INCLUDED),
-        (scope.EXCLUDED, "filter-exclude", scope.EXCLUDED),
+        ("domain lock", "out-of-domain", None),
+        ("disallowed by robots.txt", "robots-disallow", None),
+        ("outside the start path", "filter-exclude", "outside the start path"),
+        ("not matched by --include-path", "filter-exclude", "not matched by --include-path"),
+        ("matched by --exclude-path", "filter-exclude", "matched by --exclude-path"),
         ("non-http(s) scheme", "non-http(s) scheme", None),
         ("file-scheme", "file-scheme", None),
-        ("out-of-domain", "out-of-domain", None),
         ("mailto: scheme", "non-http(s) scheme", "mailto: scheme"),
         ("file: scheme", "file-scheme", None),
         ("exceeds size limit", "filter-exclude", "exceeds size limit"),
@@ -162,7 +161,7 @@ def test_page_meta_can_be_kept_in_the_state() -> None:
 )
 def test_our_reasons_have_the_seeds_five_names(internal: str, reason: str, detail: str | None) -> None:
     """The gate's words map to the index's; what the index has no word for is told as a detail."""
-    assert index_reason(internal) == (reason, detail)
+    assert index_reason(parse_reason(internal) if internal else None) == (reason, detail)
 
 
 URLS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)

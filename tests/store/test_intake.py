@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sitemirror.reasons import Reason
 from sitemirror.store.intake import Listed
 from sitemirror.store.listing import Listing
 from sitemirror.store.schema import Row
@@ -50,7 +51,7 @@ def add(listing: Listing, found: Sequence[str], at_a_time: int = 700) -> None:
     for start in range(0, len(found), at_a_time):
         batch = found[start : start + at_a_time]
         if start // at_a_time % 2:
-            listing.add(row.id, [Listed(url, "2026-01-02", None, None, "") for url in batch])
+            listing.add(row.id, [Listed(url, "2026-01-02", None, None) for url in batch])
         else:
             listing.add_plain(row.id, batch, ["2026-01-02"] * len(batch), [None] * len(batch))
     listing.finish(row.id, kind="urlset", error=None)
@@ -134,7 +135,7 @@ def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path, befor
     """Reasons and alternates are kept while an empty state is filled, also for a URL that waits to be looked up."""
     entries = [
         Listed("https://example.com/a", alternates='[{"lang":"de","href":"/de"}]'),
-        Listed("https://other.example/", reason="domain lock"),
+        Listed("https://other.example/", reason=Reason.DOMAIN_LOCK),
         Listed("https://example.com/b", "2026-01-01", "1.0"),
     ]
     with opened(tmp_path / "state") as state:
@@ -146,7 +147,7 @@ def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path, befor
         listing.restart(row.id)
         listing.add(row.id, entries)
         listing.settle()
-        columns = "url, lastmod, priority, alternates, coalesce(reason, ''), status"
+        columns = "url, lastmod, priority, alternates, reason, detail, status"
         found = state.db.execute(f"SELECT {columns} FROM url WHERE sitemap = ? ORDER BY id", (row.id,)).fetchall()
         assert [Listed(*row[:-1]) for row in found] == entries
         assert [row[-1] for row in found] == [Row.QUEUED, Row.OUTSIDE, Row.QUEUED]

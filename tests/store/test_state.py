@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.store.state import State, StateUnusable
+from tests.store.older import to_version_6
 
 
 def test_a_state_that_is_left_is_one_file(tmp_path: Path) -> None:
@@ -53,7 +54,8 @@ def test_a_state_of_the_version_before_gets_what_it_lacks(tmp_path: Path) -> Non
     page = "INSERT INTO page (id, path, wanted, fold, size, fetched_at, received) VALUES (?, ?, '', '', 1, ?, 'hash')"
     state.db.executemany(page, [(1, "a", "2026-01-03T20:00:00Z"), (2, "b", "")])
     state.close()
-    _as_version(tmp_path / "state", 6, "ALTER TABLE page DROP COLUMN changed_at")
+    with closing(sqlite3.connect(tmp_path / "state")) as db:
+        to_version_6(db)
     for changed_at in ("2026-01-03T20:00:00Z", "2026-01-01T20:00:00Z"):
         with closing(State.open(tmp_path / "state")) as state:
             assert _columns(state.db) == columns

@@ -12,9 +12,10 @@ import pytest
 
 from sitemirror import urls
 from sitemirror.publish.sections import order
+from sitemirror.reasons import Reason
 from sitemirror.store.listing import Listing
 from sitemirror.store.reach import let_go
-from sitemirror.store.schema import FOR_NOW, Row
+from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 from sitemirror.store.survey import FEW, Survey
 
@@ -76,9 +77,10 @@ def test_every_look_resolves_aliases_anew(state: State) -> None:
 def test_urls_without_a_page_take_no_memory(state: State) -> None:
     """There may be a million of them: they are read one by one."""
     state.db.executemany(
-        "INSERT INTO url (id, key, url, status, run, source, sitemap, reason) VALUES (?, ?, ?, ?, 1, 1, 1, ?)",
+        "INSERT INTO url (id, key, url, status, run, source, sitemap, reason, detail)"
+        " VALUES (?, ?, ?, ?, 1, 1, 1, ?, ?)",
         (
-            (n, n.to_bytes(4), f"https://example.com/docs/a-page-with-a-name/{n}", Row.FAILED, f"HTTP 404 {n}")
+            (n, n.to_bytes(4), f"https://example.com/docs/a-page-with-a-name/{n}", Row.FAILED, Reason.OTHER, f"why {n}")
             for n in range(5_000)
         ),
     )
@@ -95,6 +97,7 @@ def test_urls_without_a_page_take_no_memory(state: State) -> None:
 def test_where_copies_lead_is_looked_up_once(state: State) -> None:
     """A site that is being worked on sends every reader to the same page."""
     run = state.begin_run(source_url="https://example.com/", mode="update", scope="", started_at="2026-01-03T20:00:00Z")
+    moved = (Reason.MOVED_TEMPORARILY, "https://example.com/0")
     for n in range(100):
         url = f"https://example.com/{n}"
         state.db.execute(
@@ -102,8 +105,9 @@ def test_where_copies_lead_is_looked_up_once(state: State) -> None:
             (n, urls.key(url), url, Row.SAVED, run.number if n else 0, run.source),
         )
         state.db.execute(
-            "INSERT INTO page (id, path, wanted, fold, size, fetched_at, error) VALUES (?, ?, ?, ?, 1, ?, ?)",
-            (n, f"{n}.md", f"{n}.md", b"", run.started_at, f"{FOR_NOW}https://example.com/0" if n else None),
+            "INSERT INTO page (id, path, wanted, fold, size, fetched_at, refresh_reason, refresh_detail)"
+            " VALUES (?, ?, ?, ?, 1, ?, ?, ?)",
+            (n, f"{n}.md", f"{n}.md", b"", run.started_at, *(moved if n else (None, None))),
         )
     asked: list[str] = []
     state.db.set_trace_callback(asked.append)

@@ -29,11 +29,13 @@ _LINE_END: Final = re.compile(rb"[\r\n]")
 class Robots:
     """What one host's robots.txt says to one user agent."""
 
-    __slots__ = ("_agent", "_rules", "sitemaps", "trouble")
+    __slots__ = ("_agent", "_rules", "answered", "sitemaps", "trouble")
 
     def __init__(self, rules: Protego, agent: str, sitemaps: tuple[str, ...]) -> None:
         self.trouble = ""
-        """Why the host's robots.txt could not be had, where that is why nothing is allowed."""
+        """Why the host's robots.txt could not be had, in words, where that is why nothing is allowed."""
+        self.answered = True
+        """False if the host gave no answer at all."""
         self._rules = rules
         self._agent = agent
         self.sitemaps = sitemaps
@@ -56,10 +58,11 @@ class Robots:
         return cls.parse(b"", "*")
 
     @classmethod
-    def disallow_all(cls, trouble: str = "") -> Self:
+    def disallow_all(cls, trouble: str = "", *, answered: bool = True) -> Self:
         """For a host whose robots.txt cannot be had for now."""
         rules = cls.parse(b"User-agent: *\nDisallow: /\n", "*")
         rules.trouble = trouble
+        rules.answered = answered
         return rules
 
     def allowed(self, url: str) -> bool:

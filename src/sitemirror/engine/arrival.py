@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sitemirror import urls
@@ -13,10 +14,12 @@ from sitemirror.engine.session import Session
 from sitemirror.errors import MORE_FILES, BadStart, Unreachable
 from sitemirror.fetch.client import Wanted
 from sitemirror.fetch.exchange import Head
-from sitemirror.model import TOO_LARGE, Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
+from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
 
-REFUSALS: Final = ("HTTP 401", "HTTP 403")  # of those who have not said who they are
+REFUSALS: Final = (401, 403)
+"""Statuses for clients that have not said who they are."""
 
 MAX_HOPS: Final = 10
 _SITEMAP_TYPES: Final = frozenset(
@@ -30,8 +33,13 @@ _SITEMAP_TYPES: Final = frozenset(
     )
 )
 # What asking again with GET cannot change.
-_FINAL: Final = ("no such host", "TLS", "not allowed", "connection refused")
-_NOT_THERE: Final = ("HTTP 404", "HTTP 410")
+_FINAL: Final = frozenset(
+    (
+        *(Reason.NO_SUCH_HOST, Reason.CONNECTION_REFUSED, Reason.TLS, Reason.NOT_TLS, Reason.ADDRESS_REFUSED),
+        *(Reason.PROXY_NO_SUCH_HOST, Reason.PROXY_REFUSED, Reason.PROXY_TLS),
+    )
+)
+_NOT_THERE: Final = (404, 410)
 _SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
 
 
@@ -51,7 +59,7 @@ class Arrival(NamedTuple):
     is_sitemap: bool
     page: Fetched | None = None
     content_type: str = ""  # empty where the server did not tell
-    failure: str = ""  # why the page itself is not to be had
+    failure: Failed | Skipped | None = None  # why there is no page at the URL itself
 
 
 Gate = Callable[[str], Awaitable[None]]
@@ -76,8 +84,8 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
                 url = location
                 if url in asked:
                     session.fetcher.keep_cookies(asked)
-            case Failed(status=None, reason=reason):
-                raise unreachable(url, reason)
+            case Failed(status=None):
+                raise unreachable(url, outcome)
             case Fetched():
                 is_sitemap = (
                     looks_like_sitemap(outcome.body[:4096], outcome.content_type)
@@ -86,9 +94,9 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
                 )
                 page = outcome if outcome.body and not is_sitemap else None
                 return _arrival(start_url, url, is_sitemap, page)._replace(content_type=outcome.content_type)
-            case Failed(reason=reason) | Skipped(reason=reason):
+            case Failed() | Skipped():
                 # The page itself is not to be had, but its site answers: robots.txt and sitemaps may be.
-                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)._replace(failure=reason)
+                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)._replace(failure=outcome)
             case NotModified():  # which nobody asked for
                 return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)
     raise Unreachable(
@@ -109,7 +117,7 @@ def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
     check_site(arrival.asked, arrival.url, settings)
     if arrival.failure:
         hint = advice(arrival.failure)
-        raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure}", hint=hint)
+        raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure.text}", hint=hint)
     if arrival.content_type:
         check_html(arrival.url, arrival.content_type, _START_HINTS[command] if arrival.is_sitemap else _ANOTHER_PAGE)
 
@@ -123,7 +131,7 @@ def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
 async def check_robots(robots: RobotsBook, url: str) -> None:
     """Ends a crawl whose start page robots.txt forbids. That a host does not answer at all, `arrive` says."""
     rules = await robots.rules(url)
-    if rules.trouble.startswith("HTTP"):
+    if rules.trouble and rules.answered:
         raise BadStart(
             f"the robots.txt of {urls.parts(url).authority} cannot be had ({rules.trouble}), so nothing may be fetched",
             hint="try again later, or use --ignore-robots",
@@ -139,9 +147,9 @@ async def _look(session: Session, url: str, *, needs_page: bool) -> Outcome:
     """HEAD tells all that is needed; servers that refuse it are asked for the page. Some refuse it by a 404."""
     outcome = await session.fetcher.head(url, lane=Lane.SITEMAP)
     match outcome:
-        case Failed(reason=reason):
-            final = _FINAL if needs_page else _FINAL + _NOT_THERE
-            return outcome if any(word in reason for word in final) else await _look_at_page(session, url)
+        case Failed(reason=reason, status=status):
+            is_final = reason in _FINAL or (status in _NOT_THERE and not needs_page)
+            return outcome if is_final else await _look_at_page(session, url)
         case Fetched(content_type=content_type) if needs_page and content_type and not _is_html(content_type):
             # To HEAD some servers name the type of nothing.
             page = await _look_at_page(session, url, wanted=_refuse_others)
@@ -160,7 +168,7 @@ def _is_html(content_type: str) -> bool:
 
 
 def _refuse_others(head: Head) -> Skipped | None:
-    return None if _is_html(head.content_type) else Skipped(head.url, "not HTML", head.content_type)
+    return None if _is_html(head.content_type) else Skipped(head.url, Reason.NOT_HTML, content_type=head.content_type)
 
 
 def _sounds_like_sitemap(url: str, content_type: str) -> bool:
@@ -185,38 +193,41 @@ def check_reachable(session: Session) -> None:
         )
 
 
-def advice(failure: str) -> str:
+def advice(failure: Failed | Skipped) -> str:
     """What to do about a page that cannot be had."""
-    if failure == TOO_LARGE:
+    if failure.reason is Reason.TOO_LARGE:
         return "allow larger pages with --max-file-size"
-    if failure.startswith(REFUSALS):
+    if failure.status in REFUSALS:
         return "if it is not for everybody, --basic-auth, --header or --cookie-file say who you are"
-    return "try again later" if failure.startswith("HTTP 5") else "check the address"
+    return "try again later" if failure.status in range(500, 600) else "check the address"
 
 
-def unreachable(url: str, reason: str) -> Unreachable:
+_PROXY_HINT: Final = "check --proxy, and what the environment says about proxies"
+_HINTS: Final[Mapping[Reason, str]] = MappingProxyType(
+    {
+        Reason.PROXY_NO_SUCH_HOST: _PROXY_HINT,
+        Reason.PROXY_REFUSED: _PROXY_HINT,
+        Reason.PROXY_TLS: _PROXY_HINT,
+        Reason.PROXY_FAILED: _PROXY_HINT,
+        Reason.NO_SUCH_HOST: "check the spelling, and that this machine is online",
+        Reason.CONNECTION_REFUSED: "check the port, and that the server is running",
+        Reason.NOT_TLS: "it does not seem to speak https there: give the address with http://",
+        Reason.TLS: "check the certificate; --ca-file names further certificates to trust",
+        Reason.TOO_MANY_FILES: MORE_FILES,
+        Reason.ADDRESS_REFUSED: "start from the private address itself if you mean to mirror it",
+        Reason.MALFORMED: "check the port: what answers there is no web server",
+    }
+)
+_MAY_BE_TLS: Final = frozenset((Reason.CONNECTION_CLOSED, Reason.CONNECTION_RESET, Reason.MALFORMED))
+
+
+def unreachable(url: str, failure: Failed) -> Unreachable:
     """What is said of a host that could not be talked to."""
-    host = urls.parts(url).authority
-    if reason.startswith("proxy"):
-        hint = "check --proxy, and what the environment says about proxies"
-    elif "no such host" in reason:
-        hint = "check the spelling, and that this machine is online"
-    elif "refused" in reason:
-        hint = "check the port, and that the server is running"
-    elif "wrong version number" in reason:
-        hint = "it does not seem to speak https there: give the address with http://"
-    elif "TLS" in reason:
-        hint = "check the certificate; --ca-file names further certificates to trust"
-    elif "open files" in reason:
-        hint = MORE_FILES
-    elif "not allowed" in reason:
-        hint = "start from the private address itself if you mean to mirror it"
-    elif "reset" in reason and url.startswith("https:"):
+    is_tls, reason = url.startswith("https:"), failure.reason
+    if is_tls and reason is Reason.CONNECTION_RESET:
         hint = "try again later; if it does not speak https there, give the address with http://"
-    elif url.startswith("http:") and any(word in reason for word in ("closed", "reset", "malformed")):
+    elif not is_tls and reason in _MAY_BE_TLS:
         hint = "try again later; if it speaks https there, give the address with https://"
-    elif "malformed" in reason:
-        hint = "check the port: what answers there is no web server"
     else:
-        hint = "try again later, or with a longer --timeout"
-    return Unreachable(f"cannot reach {host}: {reason}", hint=hint)
+        hint = _HINTS.get(reason, "try again later, or with a longer --timeout")
+    return Unreachable(f"cannot reach {urls.parts(url).authority}: {failure.text}", hint=hint)

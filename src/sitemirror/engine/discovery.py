@@ -18,9 +18,8 @@ from sitemirror.engine.session import Session
 from sitemirror.errors import EmptySitemap, NoSitemap
 from sitemirror.events import PageSkipped, SitemapRead, Warned
 from sitemirror.fetch.stream import Stream
-from sitemirror.frontier.scope import DOMAIN_LOCK, EXCLUDED, NOT_INCLUDED, OUTSIDE_START, Scope
+from sitemirror.frontier.scope import Scope
 from sitemirror.model import (
-    TOO_LARGE,
     Entry,
     Failed,
     Fetched,
@@ -31,6 +30,7 @@ from sitemirror.model import (
     SitemapRef,
     Skipped,
 )
+from sitemirror.reasons import Cause, Reason, format_reason
 from sitemirror.store.intake import Listed
 from sitemirror.store.listing import Listing, SitemapRow
 from sitemirror.text import printable
@@ -47,10 +47,12 @@ _NAMED_PROBLEMS: Final = 3
 
 
 _SCOPE_HINTS: Final = {
-    DOMAIN_LOCK: "start from the address that the sitemap names, or use --no-domain-lock",
-    OUTSIDE_START: "--whole-site lifts the start path",
-    NOT_INCLUDED: "a glob is for the whole path, as in /docs/*; `sitemirror list` without --include-path shows all",
-    EXCLUDED: "a glob is for the whole path, as in /docs/*; `sitemirror list` without --exclude-path shows all",
+    Reason.DOMAIN_LOCK: "start from the address that the sitemap names, or use --no-domain-lock",
+    Reason.OUTSIDE_START: "--whole-site lifts the start path",
+    Reason.NOT_INCLUDED: (
+        "a glob is for the whole path, as in /docs/*; `sitemirror list` without --include-path shows all"
+    ),
+    Reason.EXCLUDED: "a glob is for the whole path, as in /docs/*; `sitemirror list` without --exclude-path shows all",
 }
 
 
@@ -66,10 +68,10 @@ class Discovery:
         self._robots = robots
         self._checkpoint = checkpoint
         self._violations = 0
-        self._refusals = Counter[str]()  # why entries are out of scope
+        self._refusals = Counter[Reason]()  # why entries are out of scope
         self._wanted = 0  # entries in scope, as this command judges it
         self._resumed = listing.listed > 0
-        self._misses: list[str] = []
+        self._misses: list[tuple[str, Failed]] = []  # paths without a sitemap
         self._since_checkpoint = 0
         self._checkpointed = float("-inf")
         self._count = self._wanted_here = self._children = 0  # of the sitemap in hand
@@ -114,7 +116,7 @@ class Discovery:
                 continue  # read before an interruption
             problem = await self._read_patiently(row)
             if isinstance(problem, Failed) and not problem.transient and not self._count:
-                self._misses.append(f"{urls.parts(url).path}: {problem.reason}")
+                self._misses.append((urls.parts(url).path, problem))
                 self._listing.forget(row.id)
                 continue
             self._finish(row, problem)
@@ -131,23 +133,23 @@ class Discovery:
                 break
             if attempt < self._session.settings.max_retries:
                 # Not kept for the report: it may well be read yet.
-                self._session.emit(Warned(printable(f"sitemap {row.url}: {problem.reason}; will be tried again")))
-                self._session.pace.pause(row.url, self._session.backoff.seconds(attempt), problem.reason)
+                self._session.emit(Warned(printable(f"sitemap {row.url}: {problem.text}; will be tried again")))
+                self._session.pace.pause(row.url, self._session.backoff.seconds(attempt), problem.text)
         return problem
 
     def _finish(self, row: SitemapRow, problem: Failed | str | None) -> None:
-        error = problem.reason if isinstance(problem, Failed) else problem
+        error = problem.text if isinstance(problem, Failed) else problem
         status = "failed" if isinstance(problem, Failed) else "cut" if self._cut else "completed"
         self._listing.finish(row.id, kind=self._kind, error=error, status=status)
         self._wanted += self._wanted_here
         self._checkpoint()
         self._session.emit(SitemapRead(row.url, self._count - self._children, error or "", self._children))
         if error:
-            self._session.warn(f"sitemap {row.url}: {error}{self._next_step(problem, error)}")
+            self._session.warn(f"sitemap {row.url}: {error}{self._next_step(problem)}")
 
-    def _next_step(self, problem: Failed | str | None, error: str) -> str:
+    def _next_step(self, problem: Failed | str | None) -> str:
         """What is said behind a sitemap's fault: what it costs, and what can be done."""
-        if TOO_LARGE in error:
+        if isinstance(problem, Failed) and problem.reason is Reason.TOO_LARGE:
             return "; what follows is missing here: allow more with --max-sitemap-size"
         if isinstance(problem, Failed):
             return "; its URLs are missing here, and the next run reads it again"
@@ -164,7 +166,7 @@ class Discovery:
             self._session.check_stop()
             refused = self._scope.host_reason(location)
             if refused:
-                return f"{refused}: {location} is on another domain (--no-domain-lock allows it)"
+                return f"{format_reason(refused)}: {location} is on another domain (--no-domain-lock allows it)"
             stream = self._session.fetcher.stream(
                 location, lane=Lane.SITEMAP, limit=self._session.settings.max_sitemap_bytes
             )
@@ -174,13 +176,13 @@ class Discovery:
                         location = there
                     case Failed():
                         return answer
-                    case Skipped(reason=reason):
-                        return reason
+                    case Skipped():
+                        return answer.text
                     case NotModified():  # which nobody asked for
-                        return Failed(row.url, "HTTP 304", transient=False)
+                        return Failed(row.url, Reason.HTTP_STATUS, "304")
                     case Stream():
                         return await self._parse(row, location, answer)
-        return Failed(row.url, "too many redirects", transient=False)
+        return Failed(row.url, Reason.TOO_MANY_REDIRECTS)
 
     async def _parse(self, row: SitemapRow, location: str, stream: Stream) -> Failed | str | None:
         parser = SitemapParser(max_bytes=self._session.settings.max_sitemap_bytes)
@@ -196,9 +198,11 @@ class Discovery:
         self._kind = parser.kind
         self._cut = self._cut or parser.cut
         if stream.error and not stopped:
-            return Failed(location, stream.error, transient=True)
+            return Failed(location, stream.error.reason, stream.error.detail, transient=True)
         if not self._count and parser.kind in (None, "html"):
-            return Failed(location, "; ".join(problems) or "not a sitemap", transient=False)
+            if problems:
+                return Failed(location, Reason.OTHER, "; ".join(problems))
+            return Failed(location, Reason.NOT_A_SITEMAP)
         return "; ".join(problems) or None
 
     def _take_in(self, row: SitemapRow, location: str, found: Iterable[Found], problems: list[str]) -> None:
@@ -235,7 +239,7 @@ class Discovery:
         except urls.InvalidUrl as error:
             if len(problems) < _NAMED_PROBLEMS:  # An index can have any number of them.
                 shown = printable(urls.without_credentials(loc), limit=200)
-                problems.append(f"sitemap {shown} cannot be read: {error.reason}")
+                problems.append(f"sitemap {shown} cannot be read: {error}")
 
     def _list(self, row: SitemapRow, entries: list[Listed]) -> None:
         for start in range(0, len(entries), _BATCH):
@@ -259,13 +263,13 @@ class Discovery:
         try:
             url = urls.normalize(entry.loc, base)
         except urls.InvalidUrl as error:
-            return Listed(printable(urls.without_credentials(entry.loc)), reason=error.reason)
+            return Listed(printable(urls.without_credentials(entry.loc)), reason=error.reason, detail=error.detail)
         reason = self._scope.reason(url)
         if not reason:
             self._wanted_here += 1
         else:
             self._refusals[reason] += 1
-            if reason == DOMAIN_LOCK:
+            if reason is Reason.DOMAIN_LOCK:
                 self._violation(url)
         alternates = (
             orjson.dumps(
@@ -284,7 +288,7 @@ class Discovery:
                 "(--no-domain-lock allows it)"
             )
         else:
-            self._session.emit(PageSkipped(url, DOMAIN_LOCK))
+            self._session.emit(PageSkipped(url, format_reason(Reason.DOMAIN_LOCK)))
 
     async def _linked(self, arrival: Arrival) -> list[str]:
         """Sitemaps that the start page links to with `<link rel="sitemap">`, or that it is itself after all."""
@@ -311,12 +315,14 @@ class Discovery:
             return
         if listing.total:
             # Pages that another run has saved are no outsiders in the state.
-            reason = listing.main_refusal or next((name for name, _ in self._refusals.most_common(1)), "")
-            shown = f"{reason} {self._scope.folder}" if reason == OUTSIDE_START else reason
+            main = listing.main_refusal or next((Cause(reason) for reason, _ in self._refusals.most_common(1)), None)
+            shown = main.text if main else ""
+            if main == Cause(Reason.OUTSIDE_START):
+                shown += f" {self._scope.folder}"
             refused = f"none of the {listing.total} URLs in the sitemap is in scope"
             raise EmptySitemap(
                 f"{refused} ({shown})" if shown else refused,
-                hint=_SCOPE_HINTS.get(reason, "see --no-domain-lock and --include-path"),
+                hint=(main and _SCOPE_HINTS.get(main.reason)) or "see --no-domain-lock and --include-path",
             )
         read = list(listing.sitemaps(newest=3))
         if read and all(row.status == "completed" for row in read):
@@ -326,10 +332,11 @@ class Discovery:
                 f"no sitemap of {arrival.url} could be read: {read[-1].url}: {read[-1].error}",
                 hint="try again later, or give the URL of another sitemap",
             )
-        tried = "; ".join(self._misses[:3]) + ("; …" if len(self._misses) > 3 else "")
+        misses = [f"{path}: {failure.text}" for path, failure in self._misses[:3]]
+        tried = "; ".join(misses) + ("; …" if len(self._misses) > 3 else "")
         hint = "if it has one, give that sitemap's own URL; `sitemirror crawl` follows links instead"
-        first = self._misses[0].partition(": ")[2] if self._misses else ""
+        first = self._misses[0][1] if self._misses else None
         raise NoSitemap(
             f"no sitemap found for {arrival.url}" + (f" ({tried})" if tried else ""),
-            hint=advice(first) if first.startswith(REFUSALS) else hint,
+            hint=advice(first) if first and first.status in REFUSALS else hint,
         )

@@ -43,7 +43,7 @@ class Due:
         fetched_at = unstamp(known.fetched_at or known.at)
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
         found = judge(copy, lastmods)
-        if found is Freshness.FRESH and known.status is Row.SAVED and self._ledger.reason_of(known.id):
+        if found is Freshness.FRESH and known.status is Row.SAVED and self._ledger.cause_of(known.id):
             return Freshness.ASK if known.validators else Freshness.FETCH  # It could not be had last time.
         if found is Freshness.FRESH and known.run and not known.lastmod and known.validators:
             return Freshness.ASK  # The dates are those of its other names, and it is listed without one.

@@ -11,20 +11,15 @@ from sitemirror.frontier.chains import TENTH, WHOLE, WINDOW, Way
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import Traps, without_session
 from sitemirror.links.attributes import LinkKind
-from sitemirror.links.found import FILE, INVALID, NOT_HTTP, Found, PageLinks
-from sitemirror.model import TOO_LARGE
+from sitemirror.links.found import Found, PageLinks
+from sitemirror.reasons import Cause, Reason
 from sitemirror.settings import Settings
 from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.linkbook import LinkBook, Linked, Undecided
 from sitemirror.store.schema import ASSET, PAGE, UNREAD
 
-TOO_DEEP: Final = "deeper than --link-depth"
-NOFOLLOW_PAGE: Final = "nofollow: the page's robots meta"
-NOFOLLOW_LINK: Final = "nofollow: the link"
-NOT_FOLLOWED: Final = "link not followed"
-REDIRECTS_OUT: Final = "redirects out of scope: "
-NOT_A_LINK: Final = (NOT_HTTP, FILE, INVALID)
+_NO_LINK: Final = frozenset((Reason.NOT_HTTP, Reason.FILE_SCHEME, Reason.INVALID_LINK))
 
 _LONG_CHAIN: Final = 50 * WHOLE
 """From here on it is worth finding out whether a chain's pages bear fruit. Nearly no page of a real site is so far."""
@@ -52,50 +47,47 @@ class Follow:
         self._ledger.within_batch()
         if self._plan.follows_links:
             for waiting in self._book.undecided():
-                reason = self._reason_now(waiting)
-                if reason != waiting.reason or waiting.is_out is not bool(reason):
-                    self._book.rejudge(waiting.id, reason)
+                cause = self._cause_now(waiting)
+                if cause != waiting.cause or waiting.is_out is not bool(cause):
+                    self._book.rejudge(waiting.id, cause)
         elif self._plan.html:
             for waiting in self._book.undecided():
                 if waiting.is_out and self._is_needed(waiting):
-                    self._book.rejudge(waiting.id, "")
-        again = self._book.outgrown(TOO_LARGE, self._settings.max_file_bytes)
-        again += [id for id, url, reason in self._book.skipped(REDIRECTS_OUT) if not self._still_out(url, reason)]
+                    self._book.rejudge(waiting.id, None)
+        again = self._book.outgrown(self._settings.max_file_bytes)
+        for id, url, location in self._book.redirected_out():
+            if not self._scope.reason(url) and not self._scope.reason(location):
+                again.append(id)
         for id in again:
-            self._book.rejudge(id, "")
+            self._book.rejudge(id, None)
         self._ledger.commit()
 
     def _is_needed(self, waiting: Undecided) -> bool:
         """Whether it is a file that a page by sitemaps needs, and may be fetched now: other links are a step away."""
-        if waiting.reason.startswith((*NOT_A_LINK, NOT_FOLLOWED)):
+        if waiting.cause is not None and waiting.cause.reason in {*_NO_LINK, Reason.NOT_FOLLOWED}:
             return False
         may_be = waiting.kind == ASSET or not waiting.depth
         return may_be and not self._scope.reason(waiting.url, is_needed=not waiting.depth)
 
-    def _still_out(self, url: str, reason: str) -> str:
-        """Why a URL that redirected out of scope is still none of ours; empty if that has changed."""
-        location = reason.removeprefix(REDIRECTS_OUT).rpartition(" (")[0]
-        return self._scope.reason(url) or self._scope.reason(location)
-
-    def _reason_now(self, waiting: Undecided) -> str:
-        reason = waiting.reason
-        if reason.startswith(NOT_A_LINK):
-            return reason
+    def _cause_now(self, waiting: Undecided) -> Cause | None:
+        reason = waiting.cause and waiting.cause.reason
+        if reason in _NO_LINK:
+            return waiting.cause
         if outside := self._scope.reason(waiting.url):
-            return outside
+            return Cause(outside)
         # Before the depth, as when the page was read: what stands here is all that is known of its nofollow.
-        if reason == NOFOLLOW_PAGE and self._plan.respect_robots:
-            return reason
-        if reason == NOFOLLOW_LINK and self._settings.honor_nofollow:
-            return reason
+        if reason is Reason.NOFOLLOW_PAGE and self._plan.respect_robots:
+            return waiting.cause
+        if reason is Reason.NOFOLLOW_LINK and self._settings.honor_nofollow:
+            return waiting.cause
         if -1 < self._settings.link_depth < waiting.depth:
-            return TOO_DEEP
-        return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_out else ""
+            return Cause(Reason.TOO_DEEP)
+        return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_out else None
 
     def links(self, known: Known, links: PageLinks) -> int:
         """Takes in what a page, or a stylesheet, links to; gives the number of URLs that are due since then."""
         here, new = known.depth or 0, set[str]()
-        linked = [Linked(refused.text, 0, here + 1, 0, PAGE, refused.reason) for refused in links.refused]
+        linked = [Linked(refused.text, 0, here + 1, 0, PAGE, Cause(refused.reason)) for refused in links.refused]
         again: list[tuple[int, int]] = []
         chain = self._chains(known, links)
         for found in links.found:
@@ -112,11 +104,12 @@ class Follow:
             so_far = chain(url)
             outside = self._scope.reason(url, is_needed=found.requisite)
             reason = outside or self._not_followed(known, found, links.nofollow)
-            if not reason and self._book.is_new(url):
-                reason = self._trap(url, so_far, kind)
-                if not reason:
+            cause = Cause(reason) if reason else None
+            if not cause and self._book.is_new(url):
+                cause = self._trap(url, so_far, kind)
+                if not cause:
                     new.add(url)
-            linked.append(Linked(url, attribute, depth, so_far, kind, reason, is_final=bool(outside)))
+            linked.append(Linked(url, attribute, depth, so_far, kind, cause, is_final=bool(outside)))
         self._ledger.within_batch()
         self._book.replace(known.id, linked, again, self._now())
         return len(new)
@@ -145,7 +138,7 @@ class Follow:
         self._ledger.within_batch()
         self._book.still_linked(known.id)
         if self._settings.link_depth > -1 and known.depth is not None:
-            self._book.come_nearer(known.id, known.depth, TOO_DEEP, self._settings.link_depth)
+            self._book.come_nearer(known.id, known.depth, self._settings.link_depth)
         if known.seen == UNREAD:  # Its links are not known, and could not be read now.
             self._book.read_later(known.id)
 
@@ -155,23 +148,23 @@ class Follow:
         inside = (url for url in here if not self._scope.reason(url))
         return TENTH if way.bears_fruit(inside, self._book.links_before(known.id, WINDOW)) else WHOLE
 
-    def _not_followed(self, known: Known, found: Found, page_nofollow: bool) -> str:
-        """Why a link into the site is not followed; empty if it is."""
+    def _not_followed(self, known: Known, found: Found, page_nofollow: bool) -> Reason | None:
+        """Why a link into the site is not followed; None if it is."""
         if found.requisite:
-            return ""
+            return None
         if not self._plan.follows_links:
-            return NOT_FOLLOWED
+            return Reason.NOT_FOLLOWED
         if page_nofollow and self._plan.respect_robots:
-            return NOFOLLOW_PAGE
+            return Reason.NOFOLLOW_PAGE
         if found.nofollow and self._settings.honor_nofollow:
-            return NOFOLLOW_LINK
-        return TOO_DEEP if -1 < self._settings.link_depth <= (known.depth or 0) else ""
+            return Reason.NOFOLLOW_LINK
+        return Reason.TOO_DEEP if -1 < self._settings.link_depth <= (known.depth or 0) else None
 
-    def _trap(self, url: str, chain: int, kind: int) -> str:
+    def _trap(self, url: str, chain: int, kind: int) -> Cause | None:
         """Why a new URL is cut. Files that pages need may have any number of queries: nothing grows out of them."""
         if kind == ASSET:
             return self._traps.reason(url.partition("?")[0], chain=chain)
-        reason = self._traps.reason(url, chain=chain)
-        if not reason:
+        cause = self._traps.reason(url, chain=chain)
+        if not cause:
             self._traps.accept(url)
-        return reason
+        return cause

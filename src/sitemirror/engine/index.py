@@ -146,14 +146,14 @@ class _Rows:
             )
 
     def skipped(self) -> Iterator[SkippedRow]:
-        for at, url, reason, found_on, way in self._graph.skipped():
-            known, detail = index_reason(reason)
+        for at, url, cause, found_on, way in self._graph.skipped():
+            known, detail = index_reason(cause)
             yield SkippedRow(
                 ts=at or _precise(self._session.clock.now()),
                 url=url,
                 reason=known,
                 found_on=found_on or self._run.source_url,
-                detail=reason + way if way else detail,
+                detail=(cause.text if cause else "") + way if way else detail,
             )
 
     def errors(self) -> Iterator[ErrorRow]:

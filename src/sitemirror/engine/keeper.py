@@ -339,12 +339,16 @@ class Keeper:
         """
         now = self._session.now()
         if known.path is not None and known.status is Row.SAVED:  # A twin of another page has a path, and no file.
-            self._absences.log(known.url, failure.reason, now)
+            self.log_failure(known, failure.text)
             return [known.url]
         names, attempts = self._names(known), known.attempts + failure.tries
         for url, final_url in names:
-            self._absences.failed(url, failure.reason, now, attempts=attempts, final_url=final_url)
+            self._absences.failed(url, failure.text, now, attempts=attempts, final_url=final_url)
         return [url for url, _ in names]
+
+    def log_failure(self, known: Known, text: str) -> None:
+        """A line in `_failed.log` for a page whose copy stays."""
+        self._absences.log(known.url, text, self._session.now())
 
     def skipped(self, known: Known, skip: Skipped) -> list[str]:
         """A placeholder with what is known of a file that is no page, for each name that was listed: those names."""
@@ -352,7 +356,7 @@ class Keeper:
         for url, final_url in names:
             self._absences.skipped(
                 url,
-                skip.reason,
+                skip.text,
                 now,
                 content_type=skip.content_type,
                 size=skip.size_bytes,

@@ -17,6 +17,7 @@ from sitemirror.engine.session import Session, stamp
 from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
+from sitemirror.reasons import parse_reason
 from sitemirror.settings import Format
 from sitemirror.store import paths
 from sitemirror.store.browse import Browser
@@ -185,9 +186,9 @@ def _from_manifest(session: Session, restorer: Restorer, tree: Tree, home: str) 
                 case FailureRow():
                     with suppress(urls.InvalidUrl):
                         url, depth = urls.normalize(item.url), item.depth if told.by_links else None
-                        restorer.failure(url, item.error, item.attempts, item.at, depth)
+                        restorer.failure(url, parse_reason(item.error), item.attempts, item.at, depth)
                 case SkipRow():
-                    restorer.skip(item.url, item.reason, item.content_type, item.size_bytes, item.depth)
+                    restorer.skip(item.url, parse_reason(item.reason), item.content_type, item.size_bytes, item.depth)
                 case GoneRow(path=str(path)) if path:
                     gone = _remembered(PageRow(url=item.url, path=path), home, published=True)
                     if gone is not None:
@@ -247,7 +248,7 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         depth=row.depth,
         hidden_texts=row.hidden_texts or 0,
         changed_at=row.changed_at or "",
-        refresh_error=row.refresh_error or None,
+        refresh=parse_reason(row.refresh_error) if row.refresh_error else None,
         kind=_kind(row, as_page=_wanted(url) in (path, row.preferred_path and _inside(home, row.preferred_path))),
     )
 

@@ -10,8 +10,9 @@ from sitemirror.discover.robots import MAX_RULES_BYTES, Robots, whole_lines
 from sitemirror.engine.session import Session
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Leaving, Turn
-from sitemirror.frontier.scope import ROBOTS, Scope
-from sitemirror.model import ADDRESS_REFUSED, TOO_LARGE, Failed, Lane, Redirect, Skipped
+from sitemirror.frontier.scope import Scope
+from sitemirror.model import Failed, Lane, Redirect, Skipped
+from sitemirror.reasons import Reason
 
 _HOPS: Final = 5
 
@@ -23,7 +24,7 @@ class RobotsBook:
         self._session = session
         self._scope = scope
         self._rules: dict[str, Robots] = {}
-        self._refused: set[str] = set()  # hosts that were not asked, since nothing of theirs may be
+        self._refused: dict[str, str | None] = {}  # hosts that may not be connected to, with their addresses
         self._asking: dict[str, asyncio.Lock] = {}
 
     def within(self, scope: Scope) -> RobotsBook:
@@ -38,13 +39,13 @@ class RobotsBook:
         Rules that cannot be had forbid all for now, but nobody has said so: the next run asks again.
         """
         rules = await self.rules(url, turn)
-        if urls.origin(url) in self._refused:
-            return Failed(url, rules.trouble, transient=False)
+        if (origin := urls.origin(url)) in self._refused:
+            return Failed(url, Reason.ADDRESS_REFUSED, self._refused[origin])
         if rules.trouble:
-            return Failed(url, f"robots.txt cannot be had: {rules.trouble}", transient=False)
+            return Failed(url, Reason.ROBOTS_UNAVAILABLE, rules.trouble)
         if rules.crawl_delay:
             self._session.pace.set_crawl_delay(url, rules.crawl_delay)
-        return None if rules.allowed(url) else Skipped(url, ROBOTS)
+        return None if rules.allowed(url) else Skipped(url, Reason.ROBOTS)
 
     async def rules(self, url: str, turn: Turn | None = None) -> Robots:
         """The rules of a URL's host."""
@@ -73,15 +74,16 @@ class RobotsBook:
                         body = b"".join([piece async for piece in answer.chunks()])
                         body = whole_lines(body) if answer.error else body
                         rules = Robots.parse(body, self._session.settings.user_agent)
-                        if answer.error and answer.error != TOO_LARGE:
+                        if answer.error and answer.error.reason is not Reason.TOO_LARGE:
                             # What did not come may forbid anything.
-                            rules.trouble = f"HTTP {answer.head.status}: {answer.error}"
+                            rules.trouble = f"HTTP {answer.head.status}: {answer.error.text}"
                         return rules
-                    case Failed(status=status, reason=reason) if status is None or status >= 500 or status == 429:
+                    case Failed(status=status) if status is None or status >= 500 or status == 429:
                         # Where only its robots.txt leads to such an address, the host itself may be asked.
-                        if reason.startswith(ADDRESS_REFUSED) and urls.origin(location) == urls.origin(url):
-                            self._refused.add(urls.origin(url))
-                        return Robots.disallow_all(reason)
+                        is_own = urls.origin(location) == urls.origin(url)
+                        if answer.reason is Reason.ADDRESS_REFUSED and is_own:
+                            self._refused[urls.origin(url)] = answer.detail
+                        return Robots.disallow_all(answer.text, answered=status is not None)
                     case _:
                         break
         return Robots.allow_all()

@@ -23,6 +23,7 @@ from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.memory import return_large_blocks
 from sitemirror.model import Failed
+from sitemirror.reasons import Reason
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
 from sitemirror.store.known import Known
@@ -264,7 +265,7 @@ class Rounds:
             self._put_off.pop(known.id, None)
         return result
 
-    def _leave_out(self, known: Known, reason: str) -> None:
+    def _leave_out(self, known: Known, reason: Reason) -> None:
         if known.status is Row.QUEUED or (known.status is Row.FAILED and self._ledger.is_ours(known)):
             self._ledger.outside(known.id, reason, self._session.now())
         else:
@@ -301,7 +302,7 @@ class Rounds:
             self._count(visited, result)  # The last notes are written by it, and the report knows of the failure.
             self._ledger.commit()
             raise Aborted(
-                f"{name} failed: {failure.reason}",
+                f"{name} failed: {failure.text}",
                 hint="run the same command to go on, or use --on-error skip",
             )
         return True

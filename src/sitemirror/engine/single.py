@@ -17,7 +17,8 @@ from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
 from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import binary_type, sniff
-from sitemirror.model import NO_CONTENT, TOO_LARGE, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
+from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
+from sitemirror.reasons import Reason
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
 _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")
@@ -70,16 +71,16 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
                 if url in asked:
                     fetcher.keep_cookies(asked)
                 asked.append(url)
-            case Failed(status=None, reason=reason) if not reason.startswith("redirect"):
-                raise unreachable(url, reason)
-            case Failed(reason=reason):
-                hint = "try again later" if outcome.transient else advice(reason)
-                raise NoPage(f"{url} cannot be had: {reason}", hint=hint)
+            case Failed(status=None):
+                raise unreachable(url, outcome)
+            case Failed():
+                hint = "try again later" if outcome.transient else advice(outcome)
+                raise NoPage(f"{url} cannot be had: {outcome.text}", hint=hint)
             case Skipped(reason=reason):
                 hint = "give the address of a page"
-                if reason == TOO_LARGE:
+                if reason is Reason.TOO_LARGE:
                     hint = "allow larger pages with --max-file-size"
-                raise NoPage(f"{url} cannot be converted: {reason}", hint=hint)
+                raise NoPage(f"{url} cannot be converted: {outcome.text}", hint=hint)
             case NotModified():  # which nobody asked for
                 raise NoPage(f"{url} cannot be had: HTTP 304", hint="try again later")
     raise NoPage(f"{asked[0]} redirects more than {MAX_HOPS} times", hint="give the address that they should lead to")
@@ -165,4 +166,4 @@ def _fetched(found: Fetched) -> Source:
 def _is_page(head: Head) -> Skipped | None:
     if page_kind(head.content_type):
         return None
-    return Skipped(head.url, f"content type {head.content_type}", content_type=head.content_type)
+    return Skipped(head.url, Reason.WRONG_TYPE, head.content_type, content_type=head.content_type)

@@ -19,7 +19,8 @@ from sitemirror.fetch.exchange import Head
 from sitemirror.fetch.media import LOOK_AT, binary_type, sniff
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Turn
-from sitemirror.model import NO_CONTENT, TOO_LARGE, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
+from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
+from sitemirror.reasons import Cause, Reason
 from sitemirror.stopwatch import Stage
 from sitemirror.store.known import Known
 from sitemirror.store.names import ENCODING
@@ -63,8 +64,7 @@ class Taker:
 
     async def _answer(self, known: Known, validators: Validators, turn: Turn) -> Answer:
         if not self._keeper.can_name(known.url):
-            reason = f"its file name cannot be written in {ENCODING}, this system's encoding: python -X utf8 can"
-            return Failed(known.url, reason, transient=False)
+            return Failed(known.url, Reason.UNWRITABLE_NAME, ENCODING)
         first = self.first
         if first is not None and first.url == known.url and page_kind(first.content_type):
             self.first = None
@@ -112,7 +112,7 @@ class Taker:
             with watch.waiting(Stage.CONVERSION):
                 reading = await self._session.pool.read(kind, source, self._wishes, watch)
         except JobFailed as error:
-            return Failed(known.url, f"could not be converted: {error}", transient=False)
+            return Failed(known.url, Reason.CONVERSION, str(error))
         if reading.refresh and reading.refresh != known.url:
             return Redirect(known.url, fetched.status, reading.refresh)
         return _taken(fetched, reading, html=fetched.body if self._plan.html else None)
@@ -186,13 +186,15 @@ def _decoder(head: Head) -> type[Decoder]:
     return FileDecoder if is_packed and _kind(head.content_type) not in ("html", "css", "svg") else Decoder
 
 
-def _cut_short(head: Head, error: str) -> Failed | Skipped:
-    return head.too_large if error == TOO_LARGE else Failed(head.url, error, transient=True)
+def _cut_short(head: Head, error: Cause) -> Failed | Skipped:
+    if error.reason is Reason.TOO_LARGE:
+        return head.too_large
+    return Failed(head.url, error.reason, error.detail, transient=True)
 
 
 def _nothing(url: str, status: int) -> Skipped:
     """An answer that says itself that it holds no page. What was saved of one before is not replaced by it."""
-    return Skipped(url, f"HTTP {status}: no content", size_bytes=0, status=status)
+    return Skipped(url, Reason.NO_CONTENT, str(status), size_bytes=0, status=status)
 
 
 def _is_page(head: Head) -> Skipped | None:
@@ -202,5 +204,5 @@ def _is_page(head: Head) -> Skipped | None:
 
 
 def _other_type(url: str, status: int, content_type: str, size: int | None, *, sent_as: str = "") -> Skipped:
-    reason = f"content type {content_type}" + (f", sent as {sent_as}" if sent_as else "")
-    return Skipped(url, reason, content_type=content_type, size_bytes=size, status=status)
+    detail = f"{content_type}, sent as {sent_as}" if sent_as else content_type
+    return Skipped(url, Reason.WRONG_TYPE, detail, content_type=content_type, size_bytes=size, status=status)

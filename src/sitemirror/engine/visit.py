@@ -9,7 +9,7 @@ from sitemirror import failpoint
 from sitemirror.engine.absences import told
 from sitemirror.engine.arrival import MAX_HOPS
 from sitemirror.engine.due import Due
-from sitemirror.engine.follow import REDIRECTS_OUT, Follow
+from sitemirror.engine.follow import Follow
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.robots import RobotsBook
@@ -19,16 +19,16 @@ from sitemirror.engine.taker import Answer, Taker
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.turns import Turn
 from sitemirror.frontier.freshness import Freshness
-from sitemirror.frontier.scope import DOMAIN_LOCK, ROBOTS, Scope
+from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
+from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
 from sitemirror.stopwatch import Stage
 from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger
-from sitemirror.store.schema import FOR_NOW, LOOP, UNREAD, Row
+from sitemirror.store.schema import UNREAD, Row
 
-REDIRECTS: Final = "redirects to "
-_FOR_NOW: Final = frozenset((302, 303, 307))
+_TEMPORARY: Final = frozenset((302, 303, 307))
 
 
 class Result(NamedTuple):
@@ -203,21 +203,20 @@ class Visitor:
         location = without_session(redirect.location) if self._plan.follows_links else redirect.location
         refused = self._scope.reason(location, is_needed=known.depth == 0)
         if refused:
-            if refused == DOMAIN_LOCK:
+            if refused is Reason.DOMAIN_LOCK:
                 self._session.warn(f"security: domain lock violation: {known.url} redirects to {location}")
-            skip = Skipped(known.url, f"{REDIRECTS_OUT}{location} ({refused})")
-            return self._skipped(known, skip)
+            return self._skipped(known, Skipped(known.url, REDIRECTED_OUT[refused], location))
         if earlier := [each for each in chain if each.url == location]:
             return self._loop(known, self._way(earlier[0]))
         if len(chain) > MAX_HOPS:
-            return self._failed(known, Failed(known.url, "too many redirects", transient=False))
+            return self._failed(known, Failed(known.url, Reason.TOO_MANY_REDIRECTS))
         target = self._ledger.find_or_add(location, known)
         self._session.emit(PageRedirected(known.url, location))
         settings = self._session.settings
-        stays = redirect.status in _FOR_NOW and _has_copy(known) and not settings.re_download_all
+        stays = redirect.status in _TEMPORARY and _has_copy(known) and not settings.re_download_all
         if stays:
             # Under repair, or logged out: the page is where it was, says the server, and its copy is all we have.
-            self._keep_copy(known, FOR_NOW + location, transient=False)
+            self._keep_copy(known, Cause(Reason.MOVED_TEMPORARILY, location), transient=False)
             chain.clear()
         waiting = {Row.QUEUED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
         if not self._ledger.is_settled(target):
@@ -246,7 +245,7 @@ class Visitor:
         if end.id in self._in_flight:
             self._wait_for(end, self._led_by(known))
         else:
-            is_there = end.status is Row.SAVED and not self._ledger.reason_of(end.id)
+            is_there = end.status is Row.SAVED and not self._ledger.cause_of(end.id)
             self._share_fate(self._led_by(known), end, is_there=is_there)
         return Result()
 
@@ -270,7 +269,7 @@ class Visitor:
         told = [each for each in lost if each.run] or lost[:1]
         if len(lost) < len(members):  # A copy stays, and what it leads to says why.
             told = [known, *(each for each in lost if each.id != known.id)]
-        failures = [(each, Failed(each.url, LOOP, transient=False)) for each in told]
+        failures = [(each, Failed(each.url, Reason.REDIRECT_LOOP)) for each in told]
         for each, failure in failures:
             self._failed(each, failure)
         for each in lost:
@@ -285,7 +284,7 @@ class Visitor:
         if _has_copy(known):
             self._leads[known.id] = target.id
             return
-        self._ledger.redirected(known.id, target.id, self._session.now(), transient=redirect.status in _FOR_NOW)
+        self._ledger.redirected(known.id, target.id, self._session.now(), transient=redirect.status in _TEMPORARY)
         self._keeper.forget_placeholder(known)
 
     def _led_by(self, known: Known) -> list[Known]:
@@ -298,7 +297,8 @@ class Visitor:
 
     def _is_still_old(self, known: Known) -> bool:
         """Whether nobody has settled meanwhile what redirected to something that could not be had."""
-        return self._ledger.reason_of(known.id).startswith(REDIRECTS)
+        cause = self._ledger.cause_of(known.id)
+        return cause is not None and cause.reason is Reason.REDIRECT_TARGET_FAILED
 
     def _share_fate(self, followers: list[Known], end: Known, *, is_there: bool) -> None:
         """Settles what led to `end`, which was visited: names of it now, or copies that stay if it is not there."""
@@ -308,11 +308,12 @@ class Visitor:
                 self._become_alias(follower, end)
         elif followers:
             nothing = self._ledger.end_of(end)  # It may be a step of a circle.
-            reason = self._ledger.reason_of(nothing.id)
-            if not reason.startswith(FOR_NOW):
-                reason = f"{REDIRECTS}{nothing.url}: {reason}"
+            cause = self._ledger.cause_of(nothing.id)
+            if cause is None or cause.reason is not Reason.MOVED_TEMPORARILY:
+                text = f"{nothing.url}: {cause.text if cause else ''}"
+                cause = Cause(Reason.REDIRECT_TARGET_FAILED, text)
             for follower in followers:
-                self._keep_copy(follower, reason, transient=False)
+                self._keep_copy(follower, cause, transient=False)
             self._let_down.setdefault(end.id, []).extend(followers)
 
     def _become_alias(self, known: Known, target: Known) -> None:
@@ -334,20 +335,21 @@ class Visitor:
         elif names:
             self._awaiting.setdefault(page.id, []).extend(names)
 
-    def _keep_copy(self, known: Known, reason: str, *, transient: bool, status: int | None = None) -> None:
+    def _keep_copy(self, known: Known, cause: Cause, *, transient: bool, status: int | None = None) -> None:
         """Keeps a copy as it is, with what it links to. Of two files one may be all there is of it."""
         if status is not None:
             self._ledger.answered(known.id, status)
         for path in dict.fromkeys((known.path, known.html_path)):
             if path and not self._keeper.has(path):
-                reason += f"; {path} was deleted, and cannot be had"
-                self._session.warn(f"{known.url}: {reason}")
-        self._ledger.kept(known.id, reason, self._session.now(), transient=transient)
+                cause = cause._replace(missing_path=path)
+                self._session.warn(f"{known.url}: {cause.text}")
+        self._ledger.kept(known.id, cause, self._session.now(), transient=transient)
         self._follow.unchanged(known)
 
     def _failed(self, known: Known, failure: Failed) -> Result:
         if _has_copy(known):
-            self._keep_copy(known, failure.reason, transient=failure.transient, status=failure.status)
+            cause = Cause(failure.reason, failure.detail)
+            self._keep_copy(known, cause, transient=failure.transient, status=failure.status)
         else:
             self._ledger.failed(known.id, failure, self._session.now())
             if failure.transient:  # Somebody may have deleted its copy: what it linked to is still linked.
@@ -357,15 +359,15 @@ class Visitor:
     def _skipped(self, known: Known, skip: Skipped) -> Result:
         names = [known.url]
         if _has_copy(known):  # It was a page once: what was saved is all there is of it.
-            self._keep_copy(known, skip.reason, transient=False, status=skip.status)
-        elif skip.reason == ROBOTS:
+            self._keep_copy(known, Cause(skip.reason, skip.detail), transient=False, status=skip.status)
+        elif skip.reason is Reason.ROBOTS:
             self._ledger.outside(known.id, skip.reason, self._session.now())
             names = [name for _, name in self._ledger.listed_names(known)]
         else:
             self._ledger.skipped(known.id, skip, self._session.now())
             names = self._keeper.skipped(known, skip)
         for name in names:
-            self._session.emit(PageSkipped(name, skip.reason))
+            self._session.emit(PageSkipped(name, skip.text))
         return Result(skipped=True)
 
     def give_up(self, known: Known, failure: Failed) -> str:
@@ -380,17 +382,19 @@ class Visitor:
         if not copies or known.run or self._ledger.listed_names(known) != [(known.id, known.url)]:
             told_by = self._keeper.failed(known, failure)
         for name in told_by:
-            self._session.emit(PageFailed(name, told(failure.reason, known.url if name != known.url else None)))
+            self._session.emit(PageFailed(name, told(failure.text, known.url if name != known.url else None)))
         for copy in copies:
-            reason = self._ledger.reason_of(copy.id)
-            told_by += self._keeper.failed(copy, Failed(copy.url, reason, transient=False))
-            self._session.emit(PageFailed(copy.url, reason))
+            cause = self._ledger.cause_of(copy.id)
+            text = cause.text if cause else ""
+            self._keeper.log_failure(copy, text)
+            told_by.append(copy.url)
+            self._session.emit(PageFailed(copy.url, text))
         return told_by[0]
 
     def put_off(self, known: Known, failure: Failed) -> None:
         """Tells of a failure that will be tried again."""
         for _, name in self._ledger.listed_names(known):
-            reason = told(failure.reason, known.url if name != known.url else None)
+            reason = told(failure.text, known.url if name != known.url else None)
             self._session.emit(PageFailed(name, reason, will_retry=True))
 
 

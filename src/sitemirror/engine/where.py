@@ -16,6 +16,7 @@ from sitemirror.errors import UsageError
 from sitemirror.publish.file_names import MANIFEST
 from sitemirror.publish.manifest import Element, FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, placeholder_of, read_manifest
+from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
 from sitemirror.store import paths
 
@@ -64,8 +65,8 @@ def _file_of(text: str, output: Path, note: Note) -> str:
     try:
         url = urls.normalize(text)
     except urls.InvalidUrl as error:
-        hint = "leave them out" if "credentials" in error.reason else "give an http or https URL"
-        raise UsageError(f"{urls.without_credentials(text)!r}: {error.reason}", hint=hint) from None
+        hint = "leave them out" if error.reason is Reason.CREDENTIALS else "give an http or https URL"
+        raise UsageError(f"{urls.without_credentials(text)!r}: {error}", hint=hint) from None
     folder = paths.host_folder(url)
     manifests = [output / folder / MANIFEST]
     if output.is_dir():  # a page of another subdomain stands in the manifest of the site it was found on

@@ -28,15 +28,15 @@ from sitemirror.fetch.proxy import Proxies
 from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
 from sitemirror.fetch.send import LONGEST_HEADER, MOST_HEADERS, Sender
 from sitemirror.fetch.stream import STREAM_TIMEOUTS, Stream
-from sitemirror.fetch.trouble import explain
+from sitemirror.fetch.trouble import by_proxy, explain, shown
 from sitemirror.fetch.trust import Trust
 from sitemirror.fetch.turns import Turn, host_turn
 from sitemirror.fetch.verdict import verdict
 from sitemirror.fetch.wire import Dropped, Wires
 from sitemirror.model import Failed, Lane, NotModified, Outcome, Redirect, Skipped, Validators
+from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
-from sitemirror.text import printable
 from sitemirror.urls import authority
 
 KEEP_ALIVE: Final = 240.0
@@ -217,7 +217,7 @@ class Fetcher:
                 exchange = await self._send(method, url, lane, headers, total=total, held=held)
             except Exception as error:
                 failed = self._failed(url, error)
-                if _nobody_there(error) and await self._again(url, lane, failed.reason, tries):
+                if _nobody_there(error) and await self._again(url, lane, failed.text, tries):
                     continue
                 return failed._replace(tries=tries + 1)
             status, retry_after = exchange.head.status, exchange.head.headers.get("retry-after")
@@ -246,8 +246,10 @@ class Fetcher:
                         url, lane, validators, total=total, method=method, held=held, returns=True
                     )
             return found
-        again = f" after {tries + 1} tries" if tries else ""
-        return Failed(url, f"HTTP {status}{again}", transient=True, status=status, tries=tries + 1, busy=True)
+        reason, detail = Reason.HTTP_STATUS, str(status)
+        if tries:
+            reason, detail = Reason.STILL_BUSY, f"{status} after {tries + 1} tries"
+        return Failed(url, reason, detail, transient=True, status=status, tries=tries + 1, busy=True)
 
     async def _again(self, url: str, lane: Lane, reason: str, tries: int) -> bool:
         """Whether a request is made once more because its host is or was down: it failed for no fault of its own."""
@@ -259,7 +261,7 @@ class Fetcher:
             try:
                 exchange = await self._send("HEAD", start, lane, self._headers(start, Validators()), total=_PROBE)
             except Exception as error:
-                self._pace.stumbled(start, self._failed(start, error).reason)
+                self._pace.stumbled(start, self._failed(start, error).text)
             else:
                 if says_down(exchange.head.status):
                     self._pace.stumbled(start, f"HTTP {exchange.head.status}")
@@ -362,7 +364,7 @@ class Fetcher:
             return head.too_large
         whole = b"".join(found)
         if not head.content_type and _HEADERS_AGAIN.match(whole):
-            return Failed(head.url, "malformed response: headers in the body", transient=True, status=head.status)
+            return Failed(head.url, Reason.MALFORMED, "headers in the body", transient=True, status=head.status)
         if not head.content_type:
             head = replace(head, content_type=sniff(whole))
             if wanted is not None and (refused := wanted(head)) is not None:
@@ -372,14 +374,16 @@ class Fetcher:
     def _failed(self, url: str, error: Exception) -> Failed:
         match error:
             case CorruptBody():
-                return Failed(url, str(error), transient=True)
+                return Failed(url, error.cause.reason, error.cause.detail, transient=True)
             case GivenUp():
-                return Failed(url, f"host given up: {error}", transient=True)
+                return Failed(url, Reason.GIVEN_UP, str(error), transient=True)
             case UnknownEncoding():
-                return Failed(url, printable(str(error), limit=200), transient=False)
+                cause = shown(error.cause, limit=200)
+                return Failed(url, cause.reason, cause.detail)
         found = explain(error, timeout=self._settings.timeout)
         is_lost_proxy = isinstance(error, aiohttp.ClientConnectorDNSError) and self._proxies.for_url(url) is not None
-        return Failed(url, f"proxy: {found.reason}" if is_lost_proxy else found.reason, transient=found.transient)
+        cause = by_proxy(found.cause) if is_lost_proxy else found.cause
+        return Failed(url, cause.reason, cause.detail, transient=found.transient)
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

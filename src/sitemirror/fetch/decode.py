@@ -14,6 +14,8 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import brotli  # type: ignore[import-untyped]
 
+from sitemirror.reasons import Cause, Reason, format_reason
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -40,11 +42,19 @@ class BodyTooLarge(Exception):
 
 
 class CorruptBody(Exception):
-    """The body is not what its Content-Encoding says. The text is a reason for people."""
+    """The body is not what its Content-Encoding says."""
+
+    def __init__(self, reason: Reason, coding: str) -> None:
+        super().__init__(format_reason(reason, coding))
+        self.cause = Cause(reason, coding)
 
 
 class UnknownEncoding(Exception):
     """A Content-Encoding that we did not ask for and cannot read."""
+
+    def __init__(self, reason: Reason, coding: str | None = None) -> None:
+        super().__init__(format_reason(reason, coding))
+        self.cause = Cause(reason, coding)
 
 
 class Layer(Protocol):
@@ -105,7 +115,7 @@ def _names(content_encoding: str | None) -> list[str]:
     names = [name.strip().lower() for name in (content_encoding or "").split(",")]
     names = [name for name in names if name not in _PLAIN and not _is_charset(name)]
     if len(names) > MOST_LAYERS:
-        raise UnknownEncoding("too many content encodings")
+        raise UnknownEncoding(Reason.TOO_MANY_ENCODINGS)
     return names
 
 
@@ -131,7 +141,7 @@ def _layer(name: str) -> Layer:
             return _Unmarked(_Brotli())
         case "zstd":
             return _Members("zstd", _begins_zstd, _zstd, _unfolded)
-    raise UnknownEncoding(f"content encoding {name}")
+    raise UnknownEncoding(Reason.CONTENT_ENCODING, name)
 
 
 class _Stream(Protocol):
@@ -185,7 +195,7 @@ class _Members(Generic[_S]):
                         yield data
                     return  # Padding or noise after the last member: gunzip ignores it too.
                 if self._members >= MOST_MEMBERS:
-                    raise CorruptBody(f"corrupt {self._name} body")
+                    raise CorruptBody(Reason.CORRUPT_BODY, self._name)
                 self._members += 1
                 self._stream = self._begin()
             yield from self._undo(self._stream, data, self._name)
@@ -196,7 +206,7 @@ class _Members(Generic[_S]):
 
     def finish(self) -> Iterator[bytes]:
         if self._stream is not None:
-            raise CorruptBody(f"truncated {self._name} body")
+            raise CorruptBody(Reason.TRUNCATED_BODY, self._name)
         if self._held and self._members == 0:
             yield self._held
 
@@ -221,7 +231,7 @@ class _Deflate:
 
     def finish(self) -> Iterator[bytes]:
         if self._held if self._inflate is None else not self._inflate.eof:
-            raise CorruptBody("truncated deflate body")
+            raise CorruptBody(Reason.TRUNCATED_BODY, "deflate")
         return iter(())
 
 
@@ -238,7 +248,7 @@ class _Brotli:
             try:
                 piece = self._stream.process(data, output_buffer_limit=STEP)
             except brotli.error:
-                raise CorruptBody("corrupt br body") from None
+                raise CorruptBody(Reason.CORRUPT_BODY, "br") from None
             if piece:
                 yield piece
             elif self._stream.can_accept_more_data():
@@ -247,7 +257,7 @@ class _Brotli:
 
     def finish(self) -> Iterator[bytes]:
         if self._fed and not self._stream.is_finished():
-            raise CorruptBody("truncated br body")
+            raise CorruptBody(Reason.TRUNCATED_BODY, "br")
         return iter(())
 
 
@@ -333,7 +343,7 @@ def _inflated(stream: zlib._Decompress, data: bytes, name: str) -> Iterator[byte
         try:
             piece = stream.decompress(data, STEP)
         except zlib.error:
-            raise CorruptBody(f"corrupt {name} body") from None
+            raise CorruptBody(Reason.CORRUPT_BODY, name) from None
         if piece:
             yield piece
         data = stream.unconsumed_tail
@@ -347,7 +357,7 @@ def _unfolded(stream: zstd.ZstdDecompressor, data: bytes, name: str) -> Iterator
         try:
             piece = stream.decompress(data, STEP)
         except zstd.ZstdError:
-            raise CorruptBody(f"corrupt {name} body") from None
+            raise CorruptBody(Reason.CORRUPT_BODY, name) from None
         if piece:
             yield piece
         if stream.eof or stream.needs_input:

@@ -13,7 +13,8 @@ from sitemirror.fetch.decode import BodyTooLarge, Decoder, UnknownEncoding
 from sitemirror.fetch.media import parse_content_type
 from sitemirror.fetch.send import Reply
 from sitemirror.fetch.wire import Response
-from sitemirror.model import TOO_LARGE, Fetched, Skipped
+from sitemirror.model import Fetched, Skipped
+from sitemirror.reasons import Reason
 from sitemirror.text import printable
 
 DRAIN_AT_MOST: Final = 64 * 1024
@@ -40,7 +41,13 @@ class Head:
     @property
     def too_large(self) -> Skipped:
         """What is said of a body that exceeds the limit."""
-        return Skipped(self.url, TOO_LARGE, self.content_type or None, self.content_length, self.status)
+        return Skipped(
+            self.url,
+            Reason.TOO_LARGE,
+            content_type=self.content_type or None,
+            size_bytes=self.content_length,
+            status=self.status,
+        )
 
 
 class Exchange:
@@ -70,7 +77,7 @@ class Exchange:
         travelling = self.head.headers.get("transfer-encoding", "chunked").strip().lower()
         if travelling not in ("chunked", "identity"):
             # We asked for no other. The parser passes what it does not know as it is, framing and all.
-            raise UnknownEncoding(f"transfer encoding {travelling}")
+            raise UnknownEncoding(Reason.TRANSFER_ENCODING, travelling)
         return kind(self.head.headers.get("content-encoding"), limit=limit)
 
     def at_once(self, limit: int) -> bytes | None:

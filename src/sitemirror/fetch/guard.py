@@ -15,7 +15,7 @@ from typing import Any, Final
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from sitemirror.events import Listener, Warned, nobody
-from sitemirror.model import ADDRESS_REFUSED
+from sitemirror.reasons import Cause, Reason
 from sitemirror.urls import authority, parts
 
 Address = IPv4Address | IPv6Address
@@ -88,7 +88,8 @@ class AddressRefused(OSError):
     """An address that must not be connected to."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(f"{ADDRESS_REFUSED}{address}")
+        self.cause = Cause(Reason.ADDRESS_REFUSED, address)
+        super().__init__(self.cause.text)
 
 
 class AddressGuard(AbstractResolver):

@@ -73,4 +73,4 @@ def _proxy(text: str) -> Proxy:
     try:
         return Proxy(normalize(f"{url.protocol}//{url.host}/"), authorization)
     except InvalidUrl as error:
-        raise UsageError(f"the proxy is not a valid URL: {error.reason}", hint=_HINT) from None
+        raise UsageError(f"the proxy is not a valid URL: {error}", hint=_HINT) from None

@@ -11,7 +11,7 @@ import aiohttp
 from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder
 from sitemirror.fetch.exchange import Exchange
 from sitemirror.fetch.trouble import explain
-from sitemirror.model import TOO_LARGE
+from sitemirror.reasons import Cause, Reason
 
 STREAM_TIMEOUTS: Final = 10
 """A streamed body may take this many times the timeout in total: sitemaps are large and read as they come."""
@@ -22,7 +22,7 @@ class Stream:
 
     def __init__(self, exchange: Exchange, decoder: Decoder, *, timeout: float) -> None:
         self.head = exchange.head
-        self.error: str | None = None
+        self.error: Cause | None = None
         self._exchange = exchange
         self._decoder = decoder
         self._timeout = timeout
@@ -40,12 +40,12 @@ class Stream:
                     return
                 yield piece
 
-    def _explain(self, error: Exception) -> str:
+    def _explain(self, error: Exception) -> Cause:
         match error:
             case BodyTooLarge():
-                return TOO_LARGE
+                return Cause(Reason.TOO_LARGE)
             case CorruptBody():
-                return str(error)
+                return error.cause
             case aiohttp.ServerTimeoutError():
-                return explain(error, timeout=self._timeout / STREAM_TIMEOUTS).reason
-        return explain(error, timeout=self._timeout).reason
+                return explain(error, timeout=self._timeout / STREAM_TIMEOUTS).cause
+        return explain(error, timeout=self._timeout).cause

@@ -1,4 +1,4 @@
-"""Turns what goes wrong on the network into words. No exception of the HTTP library passes this module."""
+"""Turns what goes wrong on the network into reasons. No exception of the HTTP library passes this module."""
 
 from __future__ import annotations
 
@@ -13,21 +13,28 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemirror.fetch.guard import AddressRefused
 from sitemirror.fetch.wire import Dropped
+from sitemirror.reasons import Cause, Reason, format_reason
 from sitemirror.text import printable
 
 _LONGEST: Final = 300
 
 _BY_ERRNO: Final = {
-    errno.ECONNREFUSED: "connection refused",
-    errno.ECONNRESET: "connection reset",
-    errno.ECONNABORTED: "connection reset",
-    errno.EPIPE: "connection reset",
-    errno.EHOSTUNREACH: "host unreachable",
-    errno.ENETUNREACH: "network unreachable",
-    errno.ETIMEDOUT: "connection timed out",
-    errno.EMFILE: "too many open files",
-    errno.ENFILE: "too many open files",
-    errno.EADDRNOTAVAIL: "no such address",
+    errno.ECONNREFUSED: Reason.CONNECTION_REFUSED,
+    errno.ECONNRESET: Reason.CONNECTION_RESET,
+    errno.ECONNABORTED: Reason.CONNECTION_RESET,
+    errno.EPIPE: Reason.CONNECTION_RESET,
+    errno.EHOSTUNREACH: Reason.HOST_UNREACHABLE,
+    errno.ENETUNREACH: Reason.NETWORK_UNREACHABLE,
+    errno.ETIMEDOUT: Reason.CONNECTION_TIMED_OUT,
+    errno.EMFILE: Reason.TOO_MANY_FILES,
+    errno.ENFILE: Reason.TOO_MANY_FILES,
+    errno.EADDRNOTAVAIL: Reason.NO_SUCH_ADDRESS,
+}
+
+_BY_PROXY: Final = {
+    Reason.NO_SUCH_HOST: Reason.PROXY_NO_SUCH_HOST,
+    Reason.CONNECTION_REFUSED: Reason.PROXY_REFUSED,
+    Reason.TLS: Reason.PROXY_TLS,
 }
 
 
@@ -35,72 +42,89 @@ _BY_ERRNO: Final = {
 class Trouble:
     """Why a request came to nothing."""
 
-    reason: str
+    cause: Cause
     transient: bool
 
 
 def explain(error: Exception, *, timeout: float) -> Trouble:
-    """The reason behind `error`, for people, and whether another try makes sense."""
-    found = _explain(error, timeout)
-    return Trouble(printable(found.reason, limit=_LONGEST), found.transient)
+    """The reason behind `error`, and whether another try makes sense."""
+    cause, transient = _explain(error, timeout)
+    return Trouble(shown(cause, limit=_LONGEST), transient)
 
 
-def _explain(error: Exception, timeout: float) -> Trouble:
+def shown(cause: Cause, *, limit: int) -> Cause:
+    """The same cause with a detail that can be printed, so that its text has at most `limit` characters."""
+    if cause.detail is None:
+        return cause
+    room = limit - len(format_reason(cause.reason, ""))
+    return cause._replace(detail=printable(cause.detail, limit=room))
+
+
+def by_proxy(cause: Cause) -> Cause:
+    """The same cause, with the proxy to blame."""
+    if cause.reason is Reason.NOT_TLS:
+        return Cause(Reason.PROXY_TLS, "wrong version number")
+    if reason := _BY_PROXY.get(cause.reason):
+        return Cause(reason, cause.detail)
+    return Cause(Reason.PROXY_FAILED, cause.text)
+
+
+def _explain(error: Exception, timeout: float) -> tuple[Cause, bool]:
     match error:
         case AddressRefused():
-            return Trouble(str(error), transient=False)
-        case aiohttp.ClientConnectorError() if isinstance(error.os_error, AddressRefused):
-            return Trouble(str(error.os_error), transient=False)
+            return error.cause, False
+        case aiohttp.ClientConnectorError(os_error=AddressRefused() as refused):
+            return refused.cause, False
         case TimeoutError() if error.errno is None:
-            return Trouble(f"timed out after {timeout:g} s", transient=True)
+            return Cause(Reason.TIMED_OUT, f"{timeout:g}"), True
         case aiohttp.ClientConnectorCertificateError():
-            return Trouble(f"TLS failure: {_certificate(error.certificate_error)}", transient=False)
+            return Cause(Reason.TLS, _certificate(error.certificate_error)), False
         case aiohttp.ClientSSLError():
-            return Trouble(f"TLS failure: {_tls(error.os_error)}", transient=False)
+            return _tls(error.os_error), False
         case aiohttp.ClientProxyConnectionError():
-            return Trouble(f"proxy: {_os_error(error.os_error)}", transient=True)
+            return by_proxy(_os_error(error.os_error)), True
         case aiohttp.ClientHttpProxyError():
-            return Trouble(f"proxy: HTTP {error.status}", transient=error.status not in (401, 403, 407))
+            return by_proxy(Cause(Reason.HTTP_STATUS, str(error.status))), error.status not in (401, 403, 407)
         case aiohttp.ClientConnectorDNSError() | socket.gaierror():
-            return Trouble("no such host", transient=True)
+            return Cause(Reason.NO_SUCH_HOST), True
         case aiohttp.ClientConnectorError():
-            return Trouble(_os_error(error.os_error), transient=True)
+            return _os_error(error.os_error), True
         case Dropped() if isinstance(error.__cause__, OSError):
-            return Trouble(_os_error(error.__cause__), transient=True)
+            return _os_error(error.__cause__), True
         case Dropped() | aiohttp.ServerDisconnectedError():
-            return Trouble("connection closed without an answer", transient=True)
+            return Cause(Reason.CONNECTION_CLOSED), True
         case aiohttp.ClientPayloadError():
-            return _payload(error)
+            return _payload(error), True
         case aiohttp.ClientResponseError() | HttpProcessingError():
-            return Trouble(f"malformed response: {_complaint(error.message)}", transient=True)
+            return Cause(Reason.MALFORMED, _complaint(error.message)), True
         case ssl.SSLError():
-            return Trouble(f"TLS failure: {_tls(error)}", transient=True)
+            return _tls(error), True
         case aiohttp.InvalidURL():
-            return Trouble("not a valid URL", transient=False)
+            return Cause(Reason.INVALID_URL), False
         case OSError():
-            return Trouble(_os_error(error), transient=True)
-    return Trouble(f"could not be fetched: {type(error).__name__}", transient=True)
+            return _os_error(error), True
+    return Cause(Reason.FETCH_ERROR, type(error).__name__), True
 
 
-def _payload(error: aiohttp.ClientPayloadError) -> Trouble:
+def _payload(error: aiohttp.ClientPayloadError) -> Cause:
     if isinstance(error.__cause__, ConnectionError) or "ConnectionReset" in str(error):
-        return Trouble("connection reset", transient=True)
+        return Cause(Reason.CONNECTION_RESET)
     if "Not enough data" in str(error):
-        return Trouble("body shorter than announced", transient=True)
-    return Trouble("malformed response: the body breaks its own framing", transient=True)
+        return Cause(Reason.BODY_TOO_SHORT)
+    return Cause(Reason.MALFORMED, "the body breaks its own framing")
 
 
-def _os_error(error: OSError) -> str:
+def _os_error(error: OSError) -> Cause:
     if isinstance(error, socket.gaierror):
-        return "no such host"
+        return Cause(Reason.NO_SUCH_HOST)
     if isinstance(error, ssl.SSLError):
-        return f"TLS failure: {_tls(error)}"
+        return _tls(error)
     if isinstance(error, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):
-        return "connection reset"
+        return Cause(Reason.CONNECTION_RESET)
     if isinstance(error, ConnectionRefusedError):
-        return "connection refused"
+        return Cause(Reason.CONNECTION_REFUSED)
     # Several addresses failed for several reasons: the number is gone and only a text is left.
-    return _BY_ERRNO.get(error.errno or 0, "connection failed")
+    return Cause(_BY_ERRNO.get(error.errno or 0, Reason.CONNECTION_FAILED))
 
 
 def _certificate(error: Exception) -> str:
@@ -109,9 +133,12 @@ def _certificate(error: Exception) -> str:
     return "certificate not trusted"
 
 
-def _tls(error: OSError) -> str:
+def _tls(error: OSError) -> Cause:
     reason = getattr(error, "reason", None)
-    return reason.replace("_", " ").lower() if isinstance(reason, str) and reason else "handshake failed"
+    if reason == "WRONG_VERSION_NUMBER":
+        return Cause(Reason.NOT_TLS)
+    named = isinstance(reason, str) and reason
+    return Cause(Reason.TLS, named.replace("_", " ").lower() if named else "handshake failed")
 
 
 def _complaint(message: str) -> str:

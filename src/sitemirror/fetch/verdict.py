@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sitemirror.fetch.exchange import Exchange
 from sitemirror.fetch.retry import is_transient
+from sitemirror.fetch.trouble import shown
 from sitemirror.model import Failed, NotModified, Redirect, Validators
+from sitemirror.reasons import Cause, Reason
 from sitemirror.text import printable
 from sitemirror.urls import InvalidUrl, normalize, without_credentials
 
@@ -13,24 +15,24 @@ def verdict(exchange: Exchange, validators: Validators, at: str, *, tries: int) 
     """What came, at the time `at`, of a request with these validators, after so many tries."""
     url, status = exchange.head.url, exchange.head.status
 
-    def failed(reason: str, *, transient: bool = False) -> Failed:
-        return Failed(url, reason, transient=transient, status=status, tries=tries)
+    def failed(reason: Reason, detail: str | None = str(status), *, transient: bool = False) -> Failed:
+        return Failed(url, reason, detail, transient=transient, status=status, tries=tries)
 
     if status == 304 and validators:
         return NotModified(url, exchange.head.headers, at)
     if status == 206:
-        return failed("HTTP 206: only a part was sent", transient=True)
+        return failed(Reason.PARTIAL_CONTENT, None, transient=True)
     if status not in (301, 302, 303, 307, 308):
-        return failed(f"HTTP {status}", transient=is_transient(status))
+        return failed(Reason.HTTP_STATUS, transient=is_transient(status))
     match exchange.locations:
         case [location]:
             pass
         case []:
-            return failed(f"HTTP {status} without a Location")
+            return failed(Reason.NO_LOCATION)
         case _:
-            return failed(f"HTTP {status} with several Locations")
+            return failed(Reason.SEVERAL_LOCATIONS)
     try:
         return Redirect(url, status, normalize(location, base=url))
     except InvalidUrl as error:
-        shown = printable(without_credentials(location), limit=200)
-        return failed(printable(f"redirect that cannot be followed: {error.reason}: {shown}"))
+        where = printable(without_credentials(location), limit=200)
+        return failed(*shown(Cause(Reason.BAD_LOCATION, f"{error}: {where}"), limit=2000)[:2])

@@ -10,13 +10,8 @@ from typing import Final
 
 from sitemirror import urls
 from sitemirror.frontier.suffixes import suffix_length
+from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
-
-DOMAIN_LOCK: Final = "domain lock"
-OUTSIDE_START: Final = "outside the start path"
-NOT_INCLUDED: Final = "not matched by --include-path"
-EXCLUDED: Final = "matched by --exclude-path"
-ROBOTS: Final = "disallowed by robots.txt"
 
 _ESCAPE: Final = re.compile("%[0-9a-fA-F]{2}")
 
@@ -33,31 +28,31 @@ class Scope:
         self._any_path = self.folder == "/" and not self._include and not self._exclude
         self._origins: dict[str, bool] = {}
 
-    def host_reason(self, url: str) -> str:
-        """Why this URL's host may not be talked to; empty if it may."""
+    def host_reason(self, url: str) -> Reason | None:
+        """Why this URL's host may not be talked to; None if it may."""
         origin = urls.origin(url)
         allowed = self._origins.get(origin)
         if allowed is None:
             allowed = not self._lock or registrable_domain(urls.parts(url).host) == self._domain
             if len(self._origins) < 10_000:  # A hostile sitemap can name any number of hosts.
                 self._origins[origin] = allowed
-        return "" if allowed else DOMAIN_LOCK
+        return None if allowed else Reason.DOMAIN_LOCK
 
-    def reason(self, url: str, *, is_needed: bool = False) -> str:
-        """Why this URL may not be fetched; empty if it may. What a page needs to look right may be in any folder."""
+    def reason(self, url: str, *, is_needed: bool = False) -> Reason | None:
+        """Why this URL may not be fetched; None if it may. What a page needs to look right may be in any folder."""
         refused = self.host_reason(url)
         if refused or self._any_path:
             return refused
         path = url[len(urls.origin(url)) :].partition("?")[0] or "/"
         if self.folder != "/" and not is_needed and not (path.startswith(self.folder) or path == self.folder[:-1]):
-            return OUTSIDE_START
+            return Reason.OUTSIDE_START
         # As the URL spells it, and as the outline shows it and people type it.
         spellings = (_one_case(path), urls.decoded(path)) if "%" in path else (path,)
         if self._include and not _any_matches(self._include, spellings):
-            return NOT_INCLUDED
+            return Reason.NOT_INCLUDED
         if _any_matches(self._exclude, spellings):
-            return EXCLUDED
-        return ""
+            return Reason.EXCLUDED
+        return None
 
     def takes_all(self, origin: str) -> bool:
         """Whether every URL of this origin may be fetched, whatever its path."""
@@ -108,12 +103,13 @@ class CrawlScope(Scope):
         self._any = not settings.same_domain
         self._own, self._port = urls.host_twins(start.host), start.port
 
-    def reason(self, url: str, *, is_needed: bool = False) -> str:
-        return "" if url in self._starts else super().reason(url, is_needed=is_needed)
+    def reason(self, url: str, *, is_needed: bool = False) -> Reason | None:
+        return None if url in self._starts else super().reason(url, is_needed=is_needed)
 
-    def host_reason(self, url: str) -> str:
+    def host_reason(self, url: str) -> Reason | None:
         found = urls.parts(url)
-        return "" if self._any or (found.host in self._own and found.port == self._port) else DOMAIN_LOCK
+        is_own = self._any or (found.host in self._own and found.port == self._port)
+        return None if is_own else Reason.DOMAIN_LOCK
 
     def fingerprint(self) -> str:
         return f"{super().fingerprint()} any={self._any}"

@@ -15,6 +15,7 @@ from typing import Final
 
 from sitemirror.frontier.chains import WHOLE, Way
 from sitemirror.frontier.queries import Queries
+from sitemirror.reasons import Cause, Reason
 from sitemirror.urls import InvalidUrl, normalize
 
 _MAX_RUN: Final = 16  # segments; longer runs cannot repeat often in a path that `max_depth` lets through
@@ -84,36 +85,36 @@ class Traps:
         self._limits = limits
         self._queries = Queries()
 
-    def reason(self, url: str, *, chain: int) -> str:
-        """Why this URL is cut; empty if it is not. Ask once for each new URL, before `accept`.
+    def reason(self, url: str, *, chain: int) -> Cause | None:
+        """Why this URL is cut; None if it is not. Ask once for each new URL, before `accept`.
 
         `url` is normalised and without session id; `chain` is what `chain()` gave.
         """
         limits = self._limits
         if 0 < limits.max_url < len(url):
-            return f"trap: URL longer than {limits.max_url} characters"
+            return Cause(Reason.TRAP_LONG_URL, str(limits.max_url))
         if 0 < limits.max_chain * WHOLE < chain:
-            return f"trap: more than {limits.max_chain} links in a row to URLs of the same shape"
+            return Cause(Reason.TRAP_CHAIN, str(limits.max_chain))
         path, mark, query = url.partition("?")
         segments = path.split("/")[3:]
         if segments and not segments[-1]:
             segments.pop()  # A folder's last slash opens no further level.
         if 0 < limits.max_depth < len(segments):
-            return f"trap: path deeper than {limits.max_depth} segments"
+            return Cause(Reason.TRAP_DEPTH, str(limits.max_depth))
         if 0 < limits.max_repeats < len(segments) and _repeats(segments, limits.max_repeats):
-            return f"trap: a part of the path stands in it more than {limits.max_repeats} times"
-        return self._too_many(path, query) if mark else ""
+            return Cause(Reason.TRAP_REPEATS, str(limits.max_repeats))
+        return self._too_many(path, query) if mark else None
 
-    def _too_many(self, path: str, query: str) -> str:
+    def _too_many(self, path: str, query: str) -> Cause | None:
         limits, found = self._limits, self._queries.look(path, query)
         if 0 < limits.max_queries <= found.queries:
-            return f"trap: more than {limits.max_queries} queries of one path"
+            return Cause(Reason.TRAP_QUERIES, str(limits.max_queries))
         if 0 < limits.max_orders < found.orders:
-            return f"trap: the same parameters in more than {limits.max_orders} orders"
+            return Cause(Reason.TRAP_ORDERS, str(limits.max_orders))
         most = max(limits.max_combinations, _PER_VALUE * found.richest)
         if limits.max_combinations and found.is_combination and found.combinations >= most:
-            return "trap: too many combinations of the same values in queries of one path"
-        return ""
+            return Cause(Reason.TRAP_COMBINATIONS)
+        return None
 
     def accept(self, url: str) -> None:
         """Counts a URL that will be fetched. Once for each, in any order."""

@@ -6,12 +6,9 @@ import re
 from typing import Final, NamedTuple
 
 from sitemirror.links.attributes import LinkKind, Role
+from sitemirror.reasons import Reason
 from sitemirror.text import printable
 from sitemirror.urls import MAX_LENGTH, InvalidUrl, joined, normalize, origin, with_encoded_query, without_credentials
-
-NOT_HTTP: Final = "non-http(s) scheme"
-FILE: Final = "file-scheme"
-INVALID: Final = "invalid"
 
 _BLANKS: Final = "".join(map(chr, range(0x21)))  # what a URL parser strips
 _DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # what it drops everywhere: `java\nscript:` is a scheme
@@ -42,7 +39,7 @@ class Refused(NamedTuple):
     """A link that cannot be fetched, whatever the settings."""
 
     text: str  # as written but for a password, printable, at most 2,000 characters
-    reason: str  # NOT_HTTP, FILE or INVALID
+    reason: Reason
 
 
 class PageLinks(NamedTuple):
@@ -122,7 +119,7 @@ class Collector:
             return normalize(bare, self._base)
         except InvalidUrl:
             shown = _shown(text)
-            self._refused.setdefault(shown, Refused(shown, INVALID))
+            self._refused.setdefault(shown, Refused(shown, Reason.INVALID_LINK))
             return None
 
     def _joined(self, relative: str) -> str:
@@ -138,10 +135,10 @@ class Collector:
             return  # It leads nowhere: what it is about is in the page itself.
         if scheme in _BUTTONS:
             if scheme not in self._refused:
-                self._refused[scheme] = Refused(printable(text[:_MAX_SHOWN], limit=_MAX_BUTTON_SHOWN), NOT_HTTP)
+                self._refused[scheme] = Refused(printable(text[:_MAX_SHOWN], limit=_MAX_BUTTON_SHOWN), Reason.NOT_HTTP)
             return
         shown = _shown(text)
-        self._refused.setdefault(shown, Refused(shown, FILE if scheme == "file" else NOT_HTTP))
+        self._refused.setdefault(shown, Refused(shown, Reason.FILE_SCHEME if scheme == "file" else Reason.NOT_HTTP))
 
 
 def _shown(text: str) -> str:

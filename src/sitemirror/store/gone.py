@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
+from sitemirror.reasons import Reason
 from sitemirror.store.files import Tree
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
@@ -26,13 +27,10 @@ WHERE url.status = {Row.GONE}
 
 # Pages first: of a million URLs few may be saved. What only `_processed.txt` names is done by its word, file or not.
 _SAVED: Final = f"""
-SELECT page.id, page.path, page.size, page.html_path, page.html_size, coalesce(page.error, '')
+SELECT page.id, page.path, page.size, page.html_path, page.html_size, page.refresh_reason
 FROM page CROSS JOIN url ON url.id = page.id
 WHERE url.status = {Row.SAVED} AND page.fetched_at != ''
 """
-
-WAS_DELETED: Final = " was deleted"
-"""How the reason ends, behind the path, for which only one of the two files of a page that is gone is left."""
 
 
 def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
@@ -46,20 +44,22 @@ def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
 def forget_deleted(state: State, tree: Tree) -> None:
     """Deletes the rows of gone pages whose files people deleted. What is left of one that has two is still its own."""
     missing: list[int] = []
-    halves: list[tuple[str, int]] = []
+    halves: list[tuple[Reason, str, int]] = []
     without_html: list[int] = []
     for id, path, html_path in state.db.execute(_GONE):
         has_path, has_html = tree.exists(path), tree.exists(html_path)
         if not has_path and not has_html:
             missing.append(id)
         elif not has_path or not has_html:
-            halves.append(((html_path if has_path else path) + WAS_DELETED, id))
+            halves.append((Reason.FILE_DELETED, html_path if has_path else path, id))
             without_html += [id] if has_path else []
     if missing or halves:
         with state.transaction() as db:
             db.executemany("DELETE FROM page WHERE id = ?", ((id,) for id in missing))
             db.executemany("DELETE FROM edge WHERE src = ?", ((id,) for id in missing))
-            db.executemany("UPDATE page SET error = ? WHERE id = ?", halves)  # in case the page comes back
+            db.executemany(  # in case the page comes back
+                "UPDATE page SET refresh_reason = ?, refresh_detail = ?, missing_path = NULL WHERE id = ?", halves
+            )
             db.executemany(
                 "UPDATE page SET html_path = NULL, html_size = NULL, html_sha256 = NULL, local_at = '' WHERE id = ?",
                 ((id,) for id in without_html),
@@ -70,12 +70,12 @@ def deleted(state: State, tree: Tree) -> tuple[list[int], list[int]]:
     """The ids of pages and other files of which nothing is left, and of those that have lost one of their two files."""
     lost: list[int] = []
     halves: list[int] = []
-    for id, path, size, html_path, html_size, error in state.db.execute(_SAVED):
+    for id, path, size, html_path, html_size, reason in state.db.execute(_SAVED):
         files = {path: size, html_path or path: html_size or size}
         missing = [not _is_there(tree, name, least=min(size, 1)) for name, size in files.items()]
         if all(missing):
             lost.append(id)
-        elif any(missing) or error.endswith(WAS_DELETED):  # while the page was gone
+        elif any(missing) or reason == Reason.FILE_DELETED:  # while the page was gone
             halves.append(id)
     return lost, halves
 

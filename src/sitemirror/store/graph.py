@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sitemirror.model import ADDRESS_REFUSED
-from sitemirror.store.gone import WAS_DELETED
+from sitemirror.reasons import Cause, Reason, cause_of, text_of
 from sitemirror.store.schema import Row, in_order
 from sitemirror.store.state import State
 
 _SAVED = f"url.status IN ({Row.SAVED}, {Row.GONE})"  # The file of a page that is gone stays.
-_IS_LEFT = f"NOT (url.status = {Row.GONE} AND page.error IS page.path || '{WAS_DELETED}')"  # unless somebody deleted it
+# unless somebody deleted it
+_IS_LEFT = f"""
+NOT (url.status = {Row.GONE} AND page.refresh_reason IS {Reason.FILE_DELETED} AND page.refresh_detail IS page.path)
+"""
 _FILES = f"""
 SELECT url.url, page.path AS file, page.size, page.sha256, page.fetched_at, page.etag, page.last_modified,
        page.content_type, page.http_status, page.headers, page.meta, url.kind
@@ -31,7 +33,7 @@ ORDER BY file
 """
 
 # An address that may not be talked to is a failure to the run, but to the index a cut like any other.
-_REFUSED: Final = f"substr(coalesce(url.reason, ''), 1, {len(ADDRESS_REFUSED)}) = '{ADDRESS_REFUSED}'"
+_REFUSED: Final = f"url.reason IS {Reason.ADDRESS_REFUSED}"
 _FAILED: Final = f"url.status = {Row.FAILED} AND NOT {_REFUSED}"
 _CUT: Final = f"(url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) OR (url.status = {Row.FAILED} AND {_REFUSED}))"
 
@@ -128,35 +130,40 @@ class Graph:
             f" ORDER BY {order}",
         )
 
-    def skipped(self) -> Iterator[tuple[str, str, str, str | None, str]]:
-        """(at, url, reason, found on, way) of what was met and not fetched, and of what redirects to it.
+    def skipped(self) -> Iterator[tuple[str, str, Cause | None, str | None, str]]:
+        """(at, url, cause, found on, way) of what was met and not fetched, and of what redirects to it.
 
         `way` is empty but for those: it says where they lead.
         """
-        yield from in_order(
+        rows = in_order(
             self._db,
             f"""
-            SELECT coalesce(url.at, ''), url.url, coalesce(url.reason, ''), {_found_on("url")}, ''
+            SELECT coalesce(url.at, ''), url.url, url.reason, url.detail, {_found_on("url")}, ''
             FROM url WHERE {_CUT}
             UNION ALL
-            SELECT coalesce(url.at, ''), alias.url, coalesce(url.reason, ''), {_found_on("alias")}, {_WAY}
+            SELECT coalesce(url.at, ''), alias.url, url.reason, url.detail, {_found_on("alias")}, {_WAY}
             FROM {_NAMES} WHERE {_CUT}
             ORDER BY 2
             """,
         )
+        for at, url, reason, detail, found_on, way in rows:
+            yield at, url, cause_of(reason, detail), found_on, way
 
     def errors(self) -> Iterator[tuple[str, str, int | None, str]]:
         """(at, url, kind, reason) of what could not be had, of what redirects to it, and of copies that are old."""
-        yield from in_order(
+        rows = in_order(
             self._db,
             f"""
-            SELECT coalesce(at, ''), url, kind, coalesce(reason, '') FROM url WHERE {_FAILED}
+            SELECT coalesce(at, ''), url, kind, '', reason, detail, NULL FROM url WHERE {_FAILED}
             UNION ALL
-            SELECT coalesce(url.at, ''), alias.url, coalesce(alias.kind, url.kind), coalesce(url.reason, '') || {_WAY}
+            SELECT coalesce(url.at, ''), alias.url, coalesce(alias.kind, url.kind), {_WAY}, url.reason, url.detail, NULL
             FROM {_NAMES} WHERE {_FAILED}
             UNION ALL
-            SELECT coalesce(url.at, ''), url.url, url.kind, page.error FROM page JOIN url USING (id)
-            WHERE url.status = {Row.SAVED} AND page.error IS NOT NULL
+            SELECT coalesce(url.at, ''), url.url, url.kind, '', page.refresh_reason, page.refresh_detail,
+                   page.missing_path
+            FROM page JOIN url USING (id) WHERE url.status = {Row.SAVED} AND page.refresh_reason IS NOT NULL
             ORDER BY 2
             """,
         )
+        for at, url, kind, way, *cause in rows:
+            yield at, url, kind, (text_of(*cause) or "") + way

@@ -14,6 +14,7 @@ from mmap import mmap
 from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
+from sitemirror.reasons import Reason
 from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
 
 # Bound once: an enum's member is looked up in its class each time.
@@ -40,6 +41,10 @@ ON CONFLICT (key) DO UPDATE SET
     WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) THEN excluded.reason
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
     ELSE reason END,
+  detail = CASE
+    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) THEN excluded.detail
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
+    ELSE detail END,
   status = CASE
     WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
     WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}, {Row.GONE})
@@ -51,13 +56,14 @@ WHERE url.run != excluded.run
 
 
 class Listed(NamedTuple):  # made a million times over: a tuple takes a third of a frozen dataclass's time
-    """One URL as a sitemap gives it, with the scope's word on it: `reason` is empty when it may be fetched."""
+    """One URL as a sitemap gives it, with the scope's word on it: `reason` is None when it may be fetched."""
 
     url: str
     lastmod: str | None = None
     priority: str | None = None
     alternates: str | None = None  # JSON
-    reason: str = ""
+    reason: Reason | None = None
+    detail: str | None = None
 
 
 class Intake:
@@ -74,7 +80,7 @@ class Intake:
 
     def add(self, sitemap: int, entries: Sequence[Listed]) -> int:
         """Lists URLs; says how many of them this run had listed already, as far as is known yet."""
-        found, lastmods, priorities, alternates, reasons = zip(*entries, strict=True)
+        found, lastmods, priorities, alternates, reasons, details = zip(*entries, strict=True)
         statuses = [_OUTSIDE if reason else _QUEUED for reason in reasons]
         return self._add(
             self._same_for_all(sitemap),
@@ -83,7 +89,8 @@ class Intake:
                 "lastmod": lastmods,
                 "priority": priorities,
                 "alternates": alternates,
-                "reason": [reason or None for reason in reasons],
+                "reason": [reason and reason.value for reason in reasons],
+                "detail": details,
                 "status": statuses,
             },
         )
@@ -159,7 +166,7 @@ def settle(db: sqlite3.Connection) -> None:
     if not db.in_transaction:
         db.execute("BEGIN")
     db.execute(KEY_INDEX)
-    names = "id, key, run, source, sitemap, status, url, lastmod, priority, alternates, reason"
+    names = "id, key, run, source, sitemap, status, url, lastmod, priority, alternates, reason, detail"
     # What an unfinished reading listed is known, but listed no more.
     db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE run < 0 ORDER BY id")
     db.execute("DELETE FROM doubtful WHERE run < 0")

@@ -104,7 +104,7 @@ class Knitter:
         """Notes when it was found that a page cannot be brought up to date. The manifest says why, but not when."""
         self._db.execute(
             f"UPDATE url SET at = ? WHERE key = ? AND status = {Row.SAVED}"
-            " AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND error IS NOT NULL)",
+            " AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND refresh_reason IS NOT NULL)",
             (at, urls.key(url)),
         )
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from sitemirror import urls
 from sitemirror.model import Validators
+from sitemirror.reasons import Cause, cause_of
 from sitemirror.store.schema import Row
 from sitemirror.store.selection import Selection
 from sitemirror.store.state import RunInfo, State
@@ -118,10 +119,14 @@ class Lookup:
         rows = self._db.execute(f"SELECT min(depth) FROM url WHERE {which.condition}", which.values)
         return cast("int | None", rows.fetchone()[0])
 
-    def reason_of(self, id: int) -> str:
-        """Why a URL could not be had, or was not wanted, or its copy is old; empty if nothing is wrong with it."""
-        query = "SELECT coalesce(page.error, url.reason, '') FROM url LEFT JOIN page USING (id) WHERE url.id = ?"
-        return str(self._db.execute(query, (id,)).fetchone()[0])
+    def cause_of(self, id: int) -> Cause | None:
+        """Why a URL failed, was skipped, or has an old copy; None if nothing is wrong with it."""
+        query = (
+            "SELECT refresh_reason, refresh_detail, missing_path, reason, detail"
+            " FROM url LEFT JOIN page USING (id) WHERE url.id = ?"
+        )
+        *refresh, reason, detail = self._db.execute(query, (id,)).fetchone()
+        return cause_of(*refresh) or cause_of(reason, detail)
 
     def is_ours(self, known: Known) -> bool:
         """Whether a URL was found for no other start URL than this run's, which has no say in what another's is."""

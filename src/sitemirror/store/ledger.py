@@ -12,10 +12,11 @@ from typing import Final, NamedTuple
 
 from sitemirror import failpoint, urls
 from sitemirror.model import Failed, Skipped, Validators
+from sitemirror.reasons import Cause, Reason
 from sitemirror.store.gone import forget_replaced
 from sitemirror.store.known import Known, Lookup
 from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.schema import ASSET, FOR_NOW, PAGE, UNREAD, Row
+from sitemirror.store.schema import ASSET, PAGE, UNREAD, Row
 from sitemirror.store.state import RunInfo, State
 
 BATCH: Final = 16
@@ -55,8 +56,8 @@ _ADD_PAGE: Final = f"INSERT {_INTO_PAGE}"
 _REPLACE_PAGE: Final = f"INSERT OR REPLACE {_INTO_PAGE}"
 
 _SAVED: Final = f"""
-UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?, reason = NULL, transient = NULL,
-  size = NULL WHERE id = ?
+UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?, reason = NULL, detail = NULL,
+  transient = NULL, size = NULL WHERE id = ?
 """
 
 _LOST: Final = "CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received, sha256, changed_at)"
@@ -137,7 +138,8 @@ class Ledger(Lookup):
         self._state.begin()
         self._db.execute(
             "UPDATE page SET fetched_at = ?, etag = coalesce(?, etag), last_modified = coalesce(?, last_modified), "
-            "error = NULL, http_status = 304, not_modified = 1 WHERE id = ?",
+            "refresh_reason = NULL, refresh_detail = NULL, missing_path = NULL, http_status = 304, not_modified = 1 "
+            "WHERE id = ?",
             (fetched_at, validators.etag, validators.last_modified, id),
         )
         self.checked(id)
@@ -152,14 +154,17 @@ class Ledger(Lookup):
         self._state.begin()
         self._db.execute("UPDATE page SET http_status = ?, not_modified = 0 WHERE id = ?", (status, id))
 
-    def kept(self, id: int, error: str, at: str, *, transient: bool) -> None:
+    def kept(self, id: int, cause: Cause, at: str, *, transient: bool) -> None:
         """A page that is on disk could not be brought up to date; the copy stays, as it has since `at`."""
         self._state.begin()
-        if error.startswith(FOR_NOW):  # wherever to: a session's number in the address is another one each time
-            query = "SELECT url.at FROM url JOIN page USING (id) WHERE url.id = ? AND error LIKE ? AND url.at NOT NULL"
-            before = self._db.execute(query, (id, f"{FOR_NOW}%")).fetchone()
+        if cause.reason is Reason.MOVED_TEMPORARILY:  # wherever to: a session id in the location differs each time
+            query = "SELECT at FROM url JOIN page USING (id) WHERE id = ? AND refresh_reason = ? AND at NOT NULL"
+            before = self._db.execute(query, (id, cause.reason)).fetchone()
             at = before[0] if before else at
-        self._db.execute("UPDATE page SET error = ?, not_modified = 0 WHERE id = ?", (error, id))
+        self._db.execute(
+            "UPDATE page SET refresh_reason = ?, refresh_detail = ?, missing_path = ?, not_modified = 0 WHERE id = ?",
+            (*cause, id),
+        )
         self._set(id, seen=self._run.number, at=at, transient=int(transient))
         self._count()
 
@@ -168,8 +173,8 @@ class Ledger(Lookup):
         self._state.begin()
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
         self._db.execute(
-            f"UPDATE url SET status = {Row.REDIRECT}, at = ?, seen = ?, leads_to = ?, reason = NULL, transient = ?, "
-            "size = NULL WHERE id = ?",
+            f"UPDATE url SET status = {Row.REDIRECT}, at = ?, seen = ?, leads_to = ?, reason = NULL, detail = NULL, "
+            "transient = ?, size = NULL WHERE id = ?",
             (at, self._run.number, to, int(transient) or None, id),
         )
         self._count()
@@ -193,6 +198,7 @@ class Ledger(Lookup):
             status=Row.FAILED,
             leads_to=None,
             reason=failure.reason,
+            detail=failure.detail,
             transient=int(failure.transient),
             at=at,
             seen=self._run.number,
@@ -211,6 +217,7 @@ class Ledger(Lookup):
             status=Row.SKIPPED,
             leads_to=None,
             reason=skip.reason,
+            detail=skip.detail,
             content_type=skip.content_type,
             size=skip.size_bytes,
             at=at,
@@ -218,9 +225,9 @@ class Ledger(Lookup):
         )
         self._count()
 
-    def outside(self, id: int, reason: str, at: str) -> None:
+    def outside(self, id: int, reason: Reason, at: str) -> None:
         """The scope refused the URL when its turn came."""
-        self._set(id, status=Row.OUTSIDE, leads_to=None, reason=reason, at=at, seen=self._run.number)
+        self._set(id, status=Row.OUTSIDE, leads_to=None, reason=reason, detail=None, at=at, seen=self._run.number)
         self._count()
 
     def _count(self) -> None:
@@ -247,7 +254,7 @@ class Ledger(Lookup):
         """Has an interrupted run look again at pages that it could not renew."""
         self._db.execute(
             f"UPDATE url SET seen = 0 WHERE seen = ? AND status = {Row.SAVED}"
-            " AND id IN (SELECT id FROM page WHERE error IS NOT NULL)",
+            " AND id IN (SELECT id FROM page WHERE refresh_reason IS NOT NULL)",
             (self._run.number,),
         )
 

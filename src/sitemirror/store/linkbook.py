@@ -6,20 +6,21 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sitemirror import urls
+from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, cause_of
 from sitemirror.store.schema import ASSET, PAGE, UNREAD, Row
 from sitemirror.store.state import RunInfo, State
 
 
 class Linked(NamedTuple):
-    """A link as the frontier judged it: `reason` is empty when it may be fetched."""
+    """A link as the frontier judged it: `cause` is None when it may be fetched."""
 
     url: str
     attribute: int  # 0 href, 1 src
     depth: int
     chain: int
     kind: int  # PAGE or ASSET: what it probably is
-    reason: str = ""
-    is_final: bool = False  # whether the reason holds for this URL whoever links to it
+    cause: Cause | None = None
+    is_final: bool = False  # whether the cause holds for this URL whoever links to it
 
 
 class Undecided(NamedTuple):
@@ -27,7 +28,7 @@ class Undecided(NamedTuple):
 
     id: int
     url: str
-    reason: str
+    cause: Cause | None
     is_out: bool
     depth: int
     chain: int
@@ -49,8 +50,8 @@ status = {Row.REDIRECT} AND EXISTS (
 # the sitemaps is gone for a run by sitemaps, whoever links to it, if it ever was a page; else it is as if it had never
 # been listed. What led to a page that is gone is asked again.
 _MEET = f"""
-INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, at)
-VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)
+INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, detail, at)
+VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
   run = CASE
     WHEN ? OR sitemap = 0 OR {ASSET} IN (kind, excluded.kind) OR NOT {_HAS_PAGE} THEN excluded.run
@@ -60,6 +61,7 @@ ON CONFLICT (key) DO UPDATE SET
   chain = min(chain, excluded.chain),
   found_on = coalesce(found_on, excluded.found_on),
   reason = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.reason ELSE reason END,
+  detail = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.detail ELSE detail END,
   status = CASE
     WHEN status = {Row.GONE} AND {_HAS_PAGE}
       THEN CASE WHEN excluded.status = {Row.QUEUED} OR ? THEN {Row.SAVED} ELSE status END
@@ -75,6 +77,14 @@ RETURNING id
 # Bound once: whatever is no plain number, sqlite3 looks for an adapter for.
 _QUEUED: Final = Row.QUEUED.value
 _OUTSIDE: Final = Row.OUTSIDE.value
+
+_REDIRECTED_OUT: Final = f"""
+SELECT id, url, detail FROM url
+WHERE status = {Row.SKIPPED} AND reason IN ({", ".join(str(int(each)) for each in REDIRECTED_OUT.values())}) ORDER BY id
+"""
+_TOO_LARGE: Final = f"""
+SELECT id FROM url WHERE status = {Row.SKIPPED} AND reason = {Reason.TOO_LARGE} AND size IS NULL ORDER BY id
+"""
 
 MET: Final = 50_000
 """URLs whose rows are remembered: pages of one site link to the same ones again and again."""
@@ -124,19 +134,21 @@ class LinkBook:
         self._db.executemany("INSERT OR IGNORE INTO edge VALUES (?, ?, ?)", edges)
 
     def _meet(self, src: int | None, link: Linked, at: str | None) -> int:
+        reason, detail = (link.cause.reason.value, link.cause.detail) if link.cause else (None, None)
         found = self._db.execute(
             _MEET,
             (
                 bytearray(urls.key(link.url)),
                 link.url,
-                _OUTSIDE if link.reason else _QUEUED,
+                _OUTSIDE if link.cause else _QUEUED,
                 self._run.number,
                 self._run.source,
                 link.depth,
                 link.chain,
                 link.kind,
                 src,
-                link.reason or None,
+                reason,
+                detail,
                 at,
                 self._by_links,
                 self._by_links,
@@ -144,7 +156,7 @@ class LinkBook:
             ),
         )
         id = int(found.fetchone()[0])
-        if not link.reason or link.is_final:
+        if not link.cause or link.is_final:
             if len(self._met) >= MET:
                 self._met.pop(next(iter(self._met)))
             self._met[link.url] = Met(id, link.depth, link.chain)
@@ -176,34 +188,32 @@ class LinkBook:
     def undecided(self) -> Iterator[Undecided]:
         """What links led to and no run has fetched, by id. Rows may be rejudged meanwhile."""
         query = f"""
-            SELECT id, url, coalesce(reason, ''), status = {Row.OUTSIDE}, depth, chain, coalesce(kind, {PAGE}) FROM url
+            SELECT id, url, reason, detail, status = {Row.OUTSIDE}, depth, chain, coalesce(kind, {PAGE}) FROM url
             WHERE id > ? AND depth IS NOT NULL AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.OUTSIDE})
             ORDER BY id LIMIT 1000
         """
         last = 0
         while rows := self._db.execute(query, (last,)).fetchall():
-            for id, url, reason, is_out, *rest in rows:
-                yield Undecided(id, url, reason if is_out else "", bool(is_out), *rest)
+            for id, url, reason, detail, is_out, *rest in rows:
+                yield Undecided(id, url, cause_of(reason, detail) if is_out else None, bool(is_out), *rest)
             last = rows[-1][0]
 
-    def rejudge(self, id: int, reason: str) -> None:
+    def rejudge(self, id: int, cause: Cause | None) -> None:
         """The URL may be fetched after all, or no longer."""
         self._db.execute(
-            "UPDATE url SET status = ?, reason = ? WHERE id = ?",
-            (Row.OUTSIDE if reason else Row.QUEUED, reason or None, id),
+            "UPDATE url SET status = ?, reason = ?, detail = ? WHERE id = ?",
+            (Row.OUTSIDE if cause else Row.QUEUED, cause and cause.reason, cause and cause.detail, id),
         )
 
-    def skipped(self, reason: str) -> list[tuple[int, str, str]]:
-        """(id, url, reason) of what was asked for and not wanted, for a reason that begins like this."""
-        query = f"SELECT id, url, reason FROM url WHERE status = {Row.SKIPPED} AND substr(reason, 1, ?) = ? ORDER BY id"
-        return self._db.execute(query, (len(reason), reason)).fetchall()
+    def redirected_out(self) -> list[tuple[int, str, str]]:
+        """(id, url, location) of what redirected out of scope."""
+        return self._db.execute(_REDIRECTED_OUT).fetchall()
 
-    def outgrown(self, reason: str, limit: int) -> list[int]:
+    def outgrown(self, limit: int) -> list[int]:
         """The ids of what was too large, nobody knows by how much, for the limit of the run before this one."""
         before = self._state.get("size limit", 0)
         self._state.put("size limit", limit)
-        query = f"SELECT id FROM url WHERE status = {Row.SKIPPED} AND reason = ? AND size IS NULL ORDER BY id"
-        return [id for (id,) in self._db.execute(query, (reason,))] if before < limit else []
+        return [id for (id,) in self._db.execute(_TOO_LARGE)] if before < limit else []
 
     def read_later(self, src: int) -> None:
         """Has the page fetched whole when it is next asked for: its links have never been read."""
@@ -226,16 +236,17 @@ class LinkBook:
             (self._run.number, self._by_links, src),
         )
 
-    def come_nearer(self, src: int, depth: int, too_deep: str, limit: int) -> None:
+    def come_nearer(self, src: int, depth: int, limit: int) -> None:
         """Brings what a page links to as near as the page itself has come, without reading its links again."""
         there = f":depth + (coalesce(kind, {PAGE}) != {ASSET})"  # what a page needs is as deep as itself
-        reached = f"status = {Row.OUTSIDE} AND reason = :too_deep AND {there} <= :limit"
+        reached = f"status = {Row.OUTSIDE} AND reason = {Reason.TOO_DEEP} AND {there} <= :limit"
         self._db.execute(
             f"""
             UPDATE url SET depth = {there},
               status = CASE WHEN {reached} THEN {Row.QUEUED} ELSE status END,
-              reason = CASE WHEN {reached} THEN NULL ELSE reason END
+              reason = CASE WHEN {reached} THEN NULL ELSE reason END,
+              detail = CASE WHEN {reached} THEN NULL ELSE detail END
             WHERE depth > {there} AND id IN (SELECT dst FROM edge WHERE src = :src)
             """,
-            {"src": src, "depth": depth, "too_deep": too_deep, "limit": limit},
+            {"src": src, "depth": depth, "limit": limit},
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sitemirror import urls
+from sitemirror.reasons import Cause, cause_of
 from sitemirror.store.intake import Intake, Listed
 from sitemirror.store.reach import let_go, note_for_now
 from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Row
@@ -220,20 +221,21 @@ class Listing:
         return self._state.number(query, (self._run.number,))
 
     @property
-    def main_refusal(self) -> str:
-        """Why most of the URLs that this run has listed may not be fetched; empty if none is refused."""
+    def main_refusal(self) -> Cause | None:
+        """Why most of the URLs that this run has listed may not be fetched; None if none is refused."""
         row = self._db.execute(
-            "SELECT reason FROM url WHERE run = ? AND status = ? GROUP BY reason ORDER BY count(*) DESC LIMIT 1",
+            "SELECT reason, detail FROM url WHERE run = ? AND status = ?"
+            " GROUP BY reason, detail ORDER BY count(*) DESC LIMIT 1",
             (self._run.number, Row.OUTSIDE),
         ).fetchone()
-        return str(row[0] or "") if row is not None else ""
+        return None if row is None else cause_of(*row)
 
     def revive(self) -> None:
         """Takes back what was gone or out of scope, where a URL leads to it that is listed now."""
         with self._state.transaction() as db:
             db.execute(
                 f"""
-                UPDATE url SET reason = NULL, status = CASE
+                UPDATE url SET reason = NULL, detail = NULL, status = CASE
                   WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED} ELSE {Row.QUEUED} END
                 WHERE status IN ({Row.GONE}, {Row.OUTSIDE}) AND id IN (
                   WITH RECURSIVE ends (id) AS (

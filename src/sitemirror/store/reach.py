@@ -9,7 +9,8 @@ import sqlite3
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.store.schema import FOR_NOW, OUT_FOR_NOW, Row
+from sitemirror.reasons import Reason
+from sitemirror.store.schema import OUT_FOR_NOW, Row
 from sitemirror.store.state import RunInfo, State
 
 # By this run; or for another start URL, which this one has no say in.
@@ -19,8 +20,8 @@ _LEAD_ON: Final = "UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id) 
 
 # A copy that stays, as the site has not given up its page, tells itself why. Where it leads counts only as a page.
 _COPIES: Final = f"""
-SELECT DISTINCT page.error FROM page CROSS JOIN url USING (id)
-WHERE page.error IS NOT NULL AND page.error LIKE '{FOR_NOW}%' AND url.status = {Row.SAVED}
+SELECT DISTINCT page.refresh_detail FROM page CROSS JOIN url USING (id)
+WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Row.SAVED}
 """
 _END: Final = f"""
 INSERT OR IGNORE INTO temp.end_for_now
@@ -80,17 +81,17 @@ def drop_unreached(state: State, run: RunInfo) -> None:
 
 
 def note_for_now(db: sqlite3.Connection) -> None:
-    """Fills `temp.for_now`: which copies stay, and to which pages they lead meanwhile. It is told in words only."""
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS end_for_now (error TEXT PRIMARY KEY, id INTEGER NOT NULL)")
+    """Fills `temp.for_now`: which copies stay, and to which pages they lead meanwhile."""
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS end_for_now (location TEXT PRIMARY KEY, id INTEGER NOT NULL)")
     db.execute("CREATE TEMP TABLE IF NOT EXISTS for_now (src INTEGER PRIMARY KEY, dst INTEGER NOT NULL)")
     db.execute("DELETE FROM temp.end_for_now")
     db.execute("DELETE FROM temp.for_now")
     # Once each: all of a site may lead to where it says that it will be back.
-    found = ((urls.key(error.removeprefix(FOR_NOW).partition("; ")[0]), error) for (error,) in db.execute(_COPIES))
-    db.executemany(_END, found)
+    db.executemany(_END, ((urls.key(location), location) for (location,) in db.execute(_COPIES)))
     db.execute(
         "INSERT INTO temp.for_now SELECT page.id, temp.end_for_now.id FROM page CROSS JOIN url USING (id)"
-        f" CROSS JOIN temp.end_for_now USING (error) WHERE page.error IS NOT NULL AND url.status = {Row.SAVED}"
+        " CROSS JOIN temp.end_for_now ON location = page.refresh_detail"
+        f" WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Row.SAVED}"
     )
 
 

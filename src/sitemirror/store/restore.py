@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from sitemirror import urls
-from sitemirror.model import TOO_LARGE
+from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
 from sitemirror.store.placement import fold_key
 from sitemirror.store.schema import Row
 from sitemirror.store.state import State
 
-_LOOKED_AT: Final = (TOO_LARGE, "content type ", "redirects out of scope", "HTTP ")
+_REQUESTED: Final = frozenset((Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.NO_CONTENT, *REDIRECTED_OUT.values()))
+"""Reasons for which a URL is skipped only after an answer."""
 
 
 class Remembered(NamedTuple):
@@ -33,7 +34,7 @@ class Remembered(NamedTuple):
     received: str | None = None
     depth: int | None = None
     hidden_texts: int = 0
-    refresh_error: str | None = None
+    refresh: Cause | None = None
     kind: int | None = None  # PAGE or ASSET
     html_size: int | None = None
     changed_at: str = ""
@@ -44,6 +45,8 @@ _AS_REMEMBERED: Final = (
     *("path", "wanted", "size", "fetched_at", "title", "sha256", "etag", "last_modified", "content_type", "canonical"),
     *("html_path", "html_size", "received", "hidden_texts"),
 )
+
+_REFRESH: Final = ("refresh_reason", "refresh_detail", "missing_path")
 
 TO_SETTLE: Final = "links_to_settle"
 """A small fact: all rows are back, but not yet by which paths files link to each other."""
@@ -82,7 +85,7 @@ class Restorer:
             "fold": fold_key(page.wanted),
             "published": int(page.published),
             "changed_at": page.changed_at or page.fetched_at,
-            "error": page.refresh_error,
+            **dict(zip(_REFRESH, page.refresh or (None, None, None), strict=True)),
             "local_at": page.html_path or "",  # Links that were made local must never be made so again.
             "durable": 1,
         }
@@ -98,22 +101,23 @@ class Restorer:
             id = self._row(url, Row.REDIRECT)
             self._db.execute("UPDATE url SET leads_to = ? WHERE id = ?", (target, id))
 
-    def failure(self, url: str, reason: str, attempts: int, at: str | None, depth: int | None) -> None:
+    def failure(self, url: str, cause: Cause, attempts: int, at: str | None, depth: int | None) -> None:
         if not self.knows(url):
             id = self._row(url, Row.FAILED)
             self._db.execute(
-                "UPDATE url SET reason = ?, attempts = ?, at = ?, transient = 1 WHERE id = ?",
-                (reason, attempts, at, id),
+                "UPDATE url SET reason = ?, detail = ?, attempts = ?, at = ?, transient = 1 WHERE id = ?",
+                (cause.reason, cause.detail, attempts, at, id),
             )
             self._found(id, depth)
 
-    def skip(self, url: str, reason: str, content_type: str | None, size: int | None, depth: int | None) -> None:
+    def skip(self, url: str, cause: Cause, content_type: str | None, size: int | None, depth: int | None) -> None:
         """Counts `url` as not wanted: looked at, or never to be."""
         if not self.knows(url):
-            looked_at = content_type is not None or size is not None or reason.startswith(_LOOKED_AT)
+            looked_at = content_type is not None or size is not None or cause.reason in _REQUESTED
             id = self._row(url, Row.SKIPPED if looked_at else Row.OUTSIDE)
             self._db.execute(
-                "UPDATE url SET reason = ?, content_type = ?, size = ? WHERE id = ?", (reason, content_type, size, id)
+                "UPDATE url SET reason = ?, detail = ?, content_type = ?, size = ? WHERE id = ?",
+                (cause.reason, cause.detail, content_type, size, id),
             )
             self._found(id, depth)
 
@@ -170,7 +174,7 @@ class Restorer:
     def _row(self, url: str, status: Row) -> int:
         row = self._db.execute(
             "INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 0, 0, 0) "
-            "ON CONFLICT (key) DO UPDATE SET status = excluded.status, reason = NULL RETURNING id",
+            "ON CONFLICT (key) DO UPDATE SET status = excluded.status, reason = NULL, detail = NULL RETURNING id",
             (urls.key(url), url, status),
         ).fetchone()
         return int(row[0])

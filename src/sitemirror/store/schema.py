@@ -9,7 +9,9 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
-VERSION: Final = 7
+from sitemirror.reasons import Cause, parse_reason
+
+VERSION: Final = 8
 
 CACHE: Final = -4_000
 """SQLite's `cache_size`: kilobytes, with a minus."""
@@ -43,12 +45,6 @@ class Row(IntEnum):
 PAGE: Final = 1
 ASSET: Final = 2
 """What a URL is, in `url.kind`; a file that a page needs, or that is none, is an asset."""
-
-FOR_NOW: Final = "redirects for now to "
-"""How the reason begins for which a copy stays that the site has not given up, as far as it says."""
-
-LOOP: Final = "redirect loop"
-"""Why there is no page of what leads back to itself."""
 
 OUT_FOR_NOW: Final = f"(url.status = {Row.FAILED} AND url.transient = 1)"
 """What cannot be had just now. If it was a page, and somebody deleted its file, its links count as before."""
@@ -85,13 +81,14 @@ def index_for_settling(db: sqlite3.Connection) -> None:
 
 
 KEY_INDEX: Final = "CREATE UNIQUE INDEX url_key ON url (key);"
+REFRESH_INDEX: Final = "CREATE INDEX page_refresh ON page (id) WHERE refresh_reason IS NOT NULL;"
 
 SCHEMA: Final = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One row a URL, in the order of discovery. `run` is the run that listed or linked it last (0: only redirects lead
 -- there, or it is only another name of a page), `source` the start URL it was listed for, `seen` the run that last
--- decided about it.
+-- decided about it; `reason` and `detail` are a `Cause`.
 CREATE TABLE url (
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL,
@@ -105,7 +102,8 @@ CREATE TABLE url (
   priority TEXT,
   alternates TEXT,
   leads_to INTEGER,
-  reason TEXT,
+  reason INTEGER,
+  detail TEXT,
   transient INTEGER,
   attempts INTEGER,
   at TEXT,
@@ -134,7 +132,8 @@ CREATE TABLE doubtful (
   lastmod TEXT,
   priority TEXT,
   alternates TEXT,
-  reason TEXT
+  reason INTEGER,
+  detail TEXT
 );
 
 -- Who links to whom, and by which attribute (0 href, 1 src).
@@ -147,7 +146,8 @@ CREATE TABLE edge (
 
 -- What is known of a page that was saved (or found equal to one that was). `path` is relative to the output folder,
 -- `wanted` the path its URL maps to, `fold` what file systems make of `wanted`. `changed_at` is when what its files
--- say was fetched, `fetched_at` when the server last said that it still holds.
+-- say was fetched, `fetched_at` when the server last said that it still holds. `refresh_reason`, `refresh_detail` and
+-- `missing_path` are the `Cause` why the copy is older than the last answer.
 CREATE TABLE page (
   id INTEGER PRIMARY KEY,
   path TEXT NOT NULL,
@@ -164,7 +164,9 @@ CREATE TABLE page (
   last_modified TEXT,
   content_type TEXT,
   canonical TEXT,
-  error TEXT,
+  refresh_reason INTEGER,
+  refresh_detail TEXT,
+  missing_path TEXT,
   durable INTEGER NOT NULL DEFAULT 0,
   -- The HTML that was saved (in an HTML mirror the same as `path`), the hash of what was received (where both formats
   -- are saved, of the Markdown and of the HTML), and where its links were made local ('' = they are as received).
@@ -185,7 +187,7 @@ CREATE TABLE page (
 CREATE INDEX page_fold ON page (fold);
 CREATE INDEX page_elsewhere ON page (path) WHERE path != wanted;
 CREATE INDEX page_fresh ON page (id) WHERE durable = 0;
-CREATE INDEX page_error ON page (id) WHERE error IS NOT NULL;
+{REFRESH_INDEX}
 CREATE INDEX alias ON url (leads_to) WHERE leads_to IS NOT NULL;
 
 -- Markdown whose links lead to files: what each link was (packed), and the hash of the file that has them so.
@@ -217,7 +219,42 @@ ALTER TABLE page ADD COLUMN changed_at TEXT NOT NULL DEFAULT '';
 UPDATE page SET changed_at = fetched_at;
 """
 
-UPGRADES: Final[Mapping[int, str]] = MappingProxyType({6: _CHANGED_AT})
-"""What makes a state of an earlier version one of this. A rebuilt one would not know what pages were received as."""
+# Until then a reason was stored in words.
+_WORDS_TO_REASONS: Final = """
+ALTER TABLE {table} RENAME COLUMN reason TO words;
+ALTER TABLE {table} ADD COLUMN reason INTEGER;
+ALTER TABLE {table} ADD COLUMN detail TEXT;
+UPDATE {table} SET reason = parsed(words, 0), detail = parsed(words, 1) WHERE words IS NOT NULL;
+ALTER TABLE {table} DROP COLUMN words;
+"""
+_REASONS: Final = f"""
+{_WORDS_TO_REASONS.format(table="url")}
+{_WORDS_TO_REASONS.format(table="doubtful")}
+DROP INDEX page_error;
+ALTER TABLE page ADD COLUMN refresh_reason INTEGER;
+ALTER TABLE page ADD COLUMN refresh_detail TEXT;
+ALTER TABLE page ADD COLUMN missing_path TEXT;
+UPDATE page SET refresh_reason = parsed(error, 0), refresh_detail = parsed(error, 1), missing_path = parsed(error, 2)
+WHERE error IS NOT NULL;
+ALTER TABLE page DROP COLUMN error;
+{REFRESH_INDEX}
+"""
+
+UPGRADES: Final[Mapping[int, str]] = MappingProxyType({6: _CHANGED_AT, 7: _REASONS})
+"""What makes a state of a version one of the next. A rebuilt one would not know what pages were received as."""
+
+
+def upgrade(db: sqlite3.Connection, version: int) -> None:
+    """Brings a state of an earlier version up to this one, all or nothing."""
+    steps = "".join(UPGRADES[each] for each in range(version, VERSION))
+    db.create_function("parsed", 2, _parsed, deterministic=True)
+    db.executescript(f"BEGIN; {steps} PRAGMA user_version={VERSION}; COMMIT;")
+
+
+def _parsed(words: str, field: int) -> int | str | None:
+    """One field of the cause that these words stand for."""
+    cause: Cause = parse_reason(words)
+    return cause[field]
+
 
 TABLES: Final = tuple(re.findall(r"CREATE TABLE (\w+)", SCHEMA))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from sitemirror.model import TOO_LARGE
+from sitemirror.reasons import Reason
 from sitemirror.store.schema import ASSET, UNREAD, Row
 from sitemirror.store.state import RunInfo
 
 _SETTLED: Final = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
-_MAY_FIT_NOW: Final = f"(url.status = {Row.SKIPPED} AND url.size <= ? AND url.reason = ?)"
+_MAY_FIT_NOW: Final = f"(url.status = {Row.SKIPPED} AND url.size <= ? AND url.reason = {Reason.TOO_LARGE})"
 _UNREAD: Final = f"url.status = {Row.SAVED} AND url.seen = {UNREAD}"
 _LEADS_HERE: Final = "SELECT 1 FROM url AS name WHERE name.leads_to = url.id"
 
@@ -23,7 +23,7 @@ class Selection(NamedTuple):
     @classmethod
     def unfinished(cls, max_bytes: int) -> Selection:
         """What is queued or failed, and what was too large under a smaller limit."""
-        return cls(f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR {_MAY_FIT_NOW}", (max_bytes, TOO_LARGE))
+        return cls(f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR {_MAY_FIT_NOW}", (max_bytes,))
 
     @classmethod
     def wanted(cls) -> Selection:
@@ -48,7 +48,7 @@ class Selection(NamedTuple):
     @classmethod
     def failed(cls, max_bytes: int) -> Selection:
         """What could not be had so far, and what was too large under a smaller limit."""
-        return cls(f"url.status = {Row.FAILED} OR {_MAY_FIT_NOW}", (max_bytes, TOO_LARGE))
+        return cls(f"url.status = {Row.FAILED} OR {_MAY_FIT_NOW}", (max_bytes,))
 
     @classmethod
     def level(cls, depth: int) -> Selection:

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.store.intake import settle
-from sitemirror.store.schema import CACHE, SCHEMA, TABLES, UPGRADES, VERSION
+from sitemirror.store.schema import CACHE, SCHEMA, TABLES, UPGRADES, VERSION, upgrade
 
 
 class StateUnusable(Exception):
@@ -111,7 +111,7 @@ class State:
             if version == 0:
                 _empty().backup(db)
             elif version in UPGRADES:
-                db.executescript(f"BEGIN; {UPGRADES[version]} PRAGMA user_version={VERSION}; COMMIT;")
+                upgrade(db, version)
             elif version != VERSION:
                 raise StateUnusable(f"made by another version of sitemirror (state version {version})")
             db.execute("PRAGMA synchronous=NORMAL")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from heapq import nsmallest
 from typing import Any, Final, NamedTuple
 
-from sitemirror.store.schema import ASSET, FOR_NOW, LOOP, PAGE, UNREAD, UNTOLD_ONCE_GONE, Row, in_order
+from sitemirror.reasons import Reason, text_of
+from sitemirror.store.schema import ASSET, PAGE, UNREAD, UNTOLD_ONCE_GONE, Row, in_order
 from sitemirror.store.state import State
 
 FEW: Final = 1_000
@@ -34,7 +36,7 @@ _BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)),
 # A URL that failed or was skipped is told under the name that was listed; where it was found only through a redirect,
 # the listed name stands for it and tells it as `final_url`.
 _ENDED = """
-SELECT u.url, f.reason, coalesce(f.attempts, 0), f.at, f.content_type, f.size,
+SELECT u.url, f.reason, f.detail, coalesce(f.attempts, 0), f.at, f.content_type, f.size,
        CASE WHEN u.id = f.id THEN NULL ELSE f.url END, e.hops, u.depth
 FROM (
   SELECT id, id AS final, 0 AS hops FROM url
@@ -127,15 +129,18 @@ class Survey:
             aliases_listed=self._state.number(_MORE_NAMES) if self._has_aliases else 0,
             outside=by_status[Row.OUTSIDE],
             refresh_failed=self._state.number(
-                f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error IS NOT NULL"
+                f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND refresh_reason NOTNULL"
             ),
         )
 
     def redirected_since(self, moment: str) -> int:
         """Pages whose old copy stays as they have redirected for now since that moment or before."""
-        query = f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND error LIKE ? AND at <= ?"
-        more = " AND error NOT LIKE ?"  # No URL has a blank: what follows one is what is wrong with the copy.
-        return self._state.number(query + more, (f"{FOR_NOW}%", moment, f"{FOR_NOW}% %"))
+        query = f"""
+            SELECT count(*) FROM page JOIN url USING (id)
+            WHERE status = {Row.SAVED} AND refresh_reason = {Reason.MOVED_TEMPORARILY} AND missing_path IS NULL
+              AND at <= ?
+        """
+        return self._state.number(query, (moment,))
 
     def unread(self) -> int:
         """Saved pages whose links a crawl has yet to read."""
@@ -146,8 +151,8 @@ class Survey:
         return bool(
             self._state.number(f"""
             SELECT EXISTS (SELECT 1 FROM page CROSS JOIN url USING (id)
-              WHERE page.error IS NOT NULL AND page.body IS NULL AND url.status = {Row.SAVED} AND url.kind = {PAGE}
-                AND NOT EXISTS (SELECT 1 FROM edge WHERE edge.src = url.id))
+              WHERE page.refresh_reason IS NOT NULL AND page.body IS NULL AND url.status = {Row.SAVED}
+                AND url.kind = {PAGE} AND NOT EXISTS (SELECT 1 FROM edge WHERE edge.src = url.id))
             """)
         )
 
@@ -155,15 +160,18 @@ class Survey:
         """Pages on disk, by URL, each with its other names."""
         query = f"""
             SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
-                   page.etag, page.last_modified, page.content_type, page.canonical, url.alternates, page.error,
-                   page.html_path, page.hidden_texts, page.changed_at, url.depth,
+                   page.etag, page.last_modified, page.content_type, page.canonical, url.alternates,
+                   page.refresh_reason, page.refresh_detail, page.missing_path, page.html_path,
+                   page.hidden_texts, page.changed_at, url.depth,
                    {_OTHER_NAMES if self._has_aliases else "'[]'"} AS aliases
             FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
         """
         rows = in_order(self._db, query)
         names = [name for name, *_ in rows.description]
         for row in rows:
-            yield dict(zip(names, row, strict=True))
+            page = dict(zip(names, row, strict=True))
+            page["error"] = text_of(page["refresh_reason"], page["refresh_detail"], page["missing_path"])
+            yield page
 
     def contents(self) -> Callable[[int], Iterable[tuple[str, str, str | None]]]:
         """(url, path, title) of the pages, those of one folder together, from the n-th on."""
@@ -196,7 +204,11 @@ class Survey:
 
     def failures(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        yield from in_order(self._db, _ENDED.format(statuses=f"{Row.FAILED}") + " ORDER BY u.url")
+        return self._ended(f"{Row.FAILED}")
+
+    def _ended(self, statuses: str) -> Iterator[tuple[Any, ...]]:
+        rows = in_order(self._db, _ENDED.format(statuses=statuses) + " ORDER BY u.url")
+        return ((url, text_of(reason, detail), *rest) for url, reason, detail, *rest in rows)
 
     def failed_for_others(self, source: int) -> list[int]:
         """The other start URLs, by number, for which there are failures."""
@@ -205,7 +217,7 @@ class Survey:
 
     def skips(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        yield from in_order(self._db, _ENDED.format(statuses=f"{Row.SKIPPED}, {Row.OUTSIDE}") + " ORDER BY u.url")
+        return self._ended(f"{Row.SKIPPED}, {Row.OUTSIDE}")
 
     def reasons(self) -> list[str]:
         """Why URLs have no page: the two reasons that most of them have.
@@ -214,16 +226,19 @@ class Survey:
         where there is nothing else.
         """
         query = """
-            SELECT reason FROM url WHERE status IN ({}) AND reason != ''
-            GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 2
+            SELECT -count(*), reason, detail FROM url WHERE status IN ({}) AND reason IS NOT NULL
+            GROUP BY reason, detail
         """
-        asked = self._db.execute(query.format(f"{Row.FAILED}, {Row.SKIPPED}")).fetchall()
-        return [row[0] for row in asked or self._db.execute(query.format(int(Row.OUTSIDE)))]
+        for statuses in (f"{Row.FAILED}, {Row.SKIPPED}", f"{Row.OUTSIDE}"):
+            found = ((fewer, text_of(*cause) or "") for fewer, *cause in self._db.execute(query.format(statuses)))
+            if most := nsmallest(2, found):
+                return [text for _, text in most]
+        return []
 
     def without_page(self) -> Iterator[tuple[Any, ...]]:
         """(id, url, status, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no
         page, by the names it is told under: those that redirect there, and its own."""
-        told = "f.status, coalesce(f.reason, ''), coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
+        told = "f.status, f.reason, f.detail, coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
         query = f"""
             SELECT a.id, a.url, {told}, f.url
             FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
@@ -233,7 +248,8 @@ class Survey:
             WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND (f.run != 0 OR f.id NOT IN (SELECT final FROM resolved))
             ORDER BY 1
         """
-        yield from in_order(self._db, query)
+        for id, url, status, reason, detail, *rest in in_order(self._db, query):
+            yield id, url, status, text_of(reason, detail) or "", *rest
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
         """(url, path, since). Other names of a page that is gone are gone with it."""
@@ -270,8 +286,8 @@ class Survey:
             return 0
         cursor = self._db.execute(
             f"""
-            UPDATE url SET status = {Row.FAILED}, reason = '{LOOP}', transient = 0, at = ?, leads_to = NULL,
-              attempts = coalesce(attempts, 0) + 1
+            UPDATE url SET status = {Row.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0, at = ?,
+              leads_to = NULL, attempts = coalesce(attempts, 0) + 1
             WHERE status = {Row.REDIRECT} AND run != 0 AND id NOT IN (SELECT id FROM resolved)
             """,
             (at,),

@@ -24,6 +24,7 @@ from sitemirror.frontier.traps import without_session
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks, Refused
 from sitemirror.links.resolve import relative_link
+from sitemirror.reasons import Reason
 from sitemirror.store.files import Tree
 
 NOTHING: Final = blake2b(digest_size=16).digest()
@@ -241,7 +242,7 @@ def reading_from(answer: Message) -> Reading:
         found, roles, refused, nofollow = links
         links = PageLinks(
             tuple([Found(url, *_ROLES[role]) for url, role in zip(found, roles, strict=True)]),
-            tuple(Refused(*one) for one in refused),
+            tuple(Refused(text, Reason(reason)) for text, reason in refused),
             nofollow,
         )
     markdown = body if has_markdown else None

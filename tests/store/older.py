@@ -1,0 +1,36 @@
+"""Makes a state one of an earlier version, to open it with this one."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from sitemirror.reasons import text_of
+
+
+def to_version_7(db: sqlite3.Connection) -> None:
+    """Reasons are words."""
+    db.create_function("words", 3, text_of)
+    for table in ("url", "doubtful"):
+        db.executescript(f"""
+            ALTER TABLE {table} ADD COLUMN words TEXT;
+            UPDATE {table} SET words = words(reason, detail, NULL);
+            ALTER TABLE {table} DROP COLUMN reason;
+            ALTER TABLE {table} DROP COLUMN detail;
+            ALTER TABLE {table} RENAME COLUMN words TO reason;
+        """)
+    db.executescript("""
+        DROP INDEX page_refresh;
+        ALTER TABLE page ADD COLUMN error TEXT;
+        UPDATE page SET error = words(refresh_reason, refresh_detail, missing_path);
+        ALTER TABLE page DROP COLUMN refresh_reason;
+        ALTER TABLE page DROP COLUMN refresh_detail;
+        ALTER TABLE page DROP COLUMN missing_path;
+        CREATE INDEX page_error ON page (id) WHERE error IS NOT NULL;
+        PRAGMA user_version=7;
+    """)
+
+
+def to_version_6(db: sqlite3.Connection) -> None:
+    """Nobody knows when pages changed."""
+    to_version_7(db)
+    db.executescript("ALTER TABLE page DROP COLUMN changed_at; PRAGMA user_version=6;")
