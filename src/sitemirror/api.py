@@ -342,7 +342,7 @@ def _to_its_end(work: Coroutine[Any, Any, R]) -> R:
         work.close()  # It has not begun where there is an event loop: Python would warn of that, beside the error.
 
 
-def start_of(url: str) -> str:
+def start_of(url: str, *, credentials_hint: str = "give them as --basic-auth USER:PASSWORD") -> str:
     """A start URL in its one spelling. Raises `UsageError` for what cannot be one."""
     if not isinstance(url, str):
         raise wrong_type("a URL", url, "text", hint="give it as https://example.com/")
@@ -350,7 +350,7 @@ def start_of(url: str) -> str:
         return urls.start_url(url)
     except urls.InvalidUrl as error:
         if error.reason is Reason.CREDENTIALS:  # which are not repeated here
-            raise UsageError("the URL carries credentials", hint="give them as --basic-auth USER:PASSWORD") from None
+            raise UsageError("the URL carries credentials", hint=credentials_hint) from None
         shown = printable(urls.without_credentials(url), limit=200)
         message = f"{shown!r} is not a URL that can be mirrored: {error}"
         is_other = error.reason is Reason.OTHER_SCHEME

@@ -72,12 +72,7 @@ def _address(base: str) -> str:
     if "://" not in base:
         hint = "give it as https://example.com/docs/page"
         raise UsageError(f"{printable(base, limit=200)!r} is not a whole URL", hint=hint)
-    try:
-        return api.start_of(base)
-    except UsageError as error:
-        if "basic-auth" in error.hint:
-            error.hint = "leave them out: nothing is asked for there"
-        raise
+    return api.start_of(base, credentials_hint="leave them out: nothing is asked for there")
 
 
 def _fetched(url: str, settings: Settings) -> Source:

@@ -72,6 +72,8 @@ class Discovery:
         self._wanted = 0  # entries in scope, as this command judges it
         self._resumed = listing.listed > 0
         self._misses: list[tuple[str, Failed]] = []  # paths without a sitemap
+        self.warned = set[int]()
+        """Sitemaps, by id, that a warning was given about."""
         self._since_checkpoint = 0
         self._checkpointed = float("-inf")
         self._count = self._wanted_here = self._children = 0  # of the sitemap in hand
@@ -145,6 +147,7 @@ class Discovery:
         self._checkpoint()
         self._session.emit(SitemapRead(row.url, self._count - self._children, error or "", self._children))
         if error:
+            self.warned.add(row.id)
             self._session.warn(f"sitemap {row.url}: {error}{self._next_step(problem)}")
 
     def _next_step(self, problem: Failed | str | None) -> str:

@@ -40,7 +40,7 @@ from sitemirror.store.replaced import UNSURE_SINCE, replaced
 from sitemirror.store.restore import TO_RECALL
 from sitemirror.store.state import FORMAT, RunInfo, peek
 from sitemirror.store.survey import NOTHING, Survey
-from sitemirror.text import counted, printable
+from sitemirror.text import counted
 
 if TYPE_CHECKING:
     from sitemirror.engine.publication import Published
@@ -97,6 +97,7 @@ class Mirror:
             self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
         self._note_kill()
         self._run, self._resumed = self._begin()
+        self._warned = set[int]()  # sitemaps that this command has warned about
         if space.stayed_up:
             session.pool.be_careful()
         self._listing = Listing(space.state, self._run)
@@ -271,16 +272,17 @@ class Mirror:
     def _warn_again(self) -> None:
         """Repeats the warnings about sitemaps that were read before an interruption: they still hold."""
         for row in self._listing.sitemaps():
-            warning = f"sitemap {row.url}: {row.error}"
-            if row.error and not any(told.startswith(printable(warning)) for told in self._session.warnings):
-                self._session.warn(warning)
+            if row.error and row.id not in self._warned:
+                self._session.warn(f"sitemap {row.url}: {row.error}")
 
     async def _read_sitemaps(self) -> None:
         from sitemirror.engine.discovery import Discovery  # Following links does without its parsers.
 
         self._listing.reopen()
         checkpoint = self._notes.checkpoint
-        await Discovery(self._session, self._listing, self._scope, self._robots, checkpoint).run(self._arrival)
+        discovery = Discovery(self._session, self._listing, self._scope, self._robots, checkpoint)
+        await discovery.run(self._arrival)
+        self._warned = discovery.warned
         check_reachable(self._session)
         if self._is_first:
             return
