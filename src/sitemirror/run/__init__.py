@@ -1,0 +1,1 @@
+"""One run over one site: discover, fetch, decide, write, publish."""

@@ -1,0 +1,419 @@
+"""The end of a run: all that depends on more than one URL, decided once, over all rows.
+
+`resolve_aliases` alone is for runs that are interrupted: as long as something is queued, one more answer could change
+the rest. `decide_end` is for complete runs, in one transaction. What it decides about files is announced in the journal.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from sitemirror.store.journal import announce_delete, announce_rename
+from sitemirror.store.names import fold
+from sitemirror.store.paths import collision_path
+from sitemirror.store.placement import PROVISIONAL_DIGITS
+from sitemirror.store.tables import (
+    DUPLICATE,
+    MAX_ALIAS_HOPS,
+    MOVED,
+    PASSES_LINKS,
+    REDIRECT_LOOP,
+    ChangeKind,
+    Due,
+    GoneCause,
+    Op,
+    UrlState,
+)
+from sitemirror.store.twins import Candidate, merges
+
+MISSES: Final = 2
+"""Updates in a row that have to get 404 before a page counts as gone."""
+
+_DAY: Final = 86_400
+
+
+class RunEnd(NamedTuple):
+    """A complete run, as far as its end depends on it."""
+
+    run: int
+    start: int
+    by_links: bool
+    root: int | None  # the row that a crawl begins at
+    follows_requisites: bool  # a run by sitemaps that saves what pages need
+    finds_gone: bool  # all that names URLs was read
+    now: str
+
+
+def decide_end(db: sqlite3.Connection, end: RunEnd) -> None:
+    """Decides what became of all URLs. Belongs in one transaction; the journal is executed after it."""
+    fail_loops(db, end)
+    become_aliases(db, end)
+    mark_not_found(db, end)
+    reach(db, end)
+    if end.finds_gone and not (end.by_links and _has_unread_pages(db, end)):
+        mark_gone(db, end)
+    merge_duplicates(db, end)
+    resolve_aliases(db)
+    settle_paths(db)
+
+
+# --- aliases -------------------------------------------------------------------------------------------------------
+
+_CHAINS: Final = f"""
+WITH RECURSIVE hop (id, at, n) AS (
+  SELECT id, target_id, 1 FROM url WHERE target_id IS NOT NULL AND {{leads}}
+  UNION ALL
+  SELECT hop.id, url.target_id, n + 1 FROM hop JOIN url ON url.id = hop.at WHERE {{leads}} AND n < {MAX_ALIAS_HOPS}
+)
+SELECT hop.id, hop.at, hop.n FROM hop JOIN url ON url.id = hop.at WHERE NOT {{leads}}
+"""
+_IS_ALIAS: Final = f"(url.state = {UrlState.ALIAS})"
+_IS_LEAVING: Final = f"({_IS_ALIAS} OR url.state = {UrlState.PAGE} AND url.reason IS {MOVED})"
+
+
+def resolve_aliases(db: sqlite3.Connection) -> None:
+    """Finds where each alias ends. One that leads round in a circle has no end."""
+    db.execute("DELETE FROM alias")
+    db.execute(f"INSERT INTO alias (url_id, page_id, hops) {_CHAINS.format(leads=_IS_ALIAS)}")
+
+
+def fail_loops(db: sqlite3.Connection, end: RunEnd) -> None:
+    """Makes failures of named aliases without an end. The steps between them are nobody's business."""
+    resolve_aliases(db)
+    failed = db.execute(
+        f"UPDATE url SET state = {UrlState.FAILED}, reason = {REDIRECT_LOOP}, detail = NULL, transient = 0, since = ?,"
+        f" target_id = NULL, attempts = coalesce(attempts, 0) + 1"
+        f" WHERE {_IS_ALIAS} AND named AND id NOT IN (SELECT url_id FROM alias)",
+        (end.now,),
+    ).rowcount
+    if failed:
+        resolve_aliases(db)
+
+
+def become_aliases(db: sqlite3.Connection, end: RunEnd) -> None:
+    """Makes aliases of pages that have moved, if they lead to a page that is up to date. A circle of copies stays."""
+    moved = db.execute(
+        f"WITH chain (id, at, n) AS ({_CHAINS.format(leads=_IS_LEAVING)})"
+        f" SELECT chain.id FROM chain JOIN url ON url.id = chain.at JOIN url AS copy ON copy.id = chain.id"
+        f" WHERE url.state = {UrlState.PAGE} AND url.reason IS NULL AND copy.state = {UrlState.PAGE}"
+        " ORDER BY copy.url"
+    ).fetchall()
+    for (id,) in moved:
+        _drop_files(db, end, id, ChangeKind.MOVED)
+        db.execute("DELETE FROM page WHERE url_id = ?", (id,))
+        db.execute("DELETE FROM link WHERE src_id = ?", (id,))
+        db.execute(
+            f"UPDATE url SET state = {UrlState.ALIAS}, gone_since = NULL, gone_cause = NULL, misses = NULL WHERE id = ?",
+            (id,),
+        )
+    if moved:
+        resolve_aliases(db)
+
+
+def _drop_files(db: sqlite3.Connection, end: RunEnd, id: int, event: ChangeKind) -> None:
+    """A page becomes another name of another one: its files go."""
+    _add_event(db, end, event, "url.id = ?", (id,))
+    for (path,) in db.execute("SELECT path FROM file WHERE url_id = ? ORDER BY path", (id,)).fetchall():
+        announce_delete(db, path)
+    db.execute("DELETE FROM file WHERE url_id = ?", (id,))
+
+
+def _add_event(db: sqlite3.Connection, end: RunEnd, event: ChangeKind, where: str, values: Any) -> None:
+    """Notes a change of pages, instead of what this run noted of them before."""
+    db.execute(
+        "INSERT INTO change (run_id, url_id, kind, old_sha256, old_text_hash, old_path)"
+        f" SELECT {end.run}, url.id, {int(event)}, file.sha256, page.text_hash, file.path"
+        " FROM url LEFT JOIN page ON page.url_id = url.id"
+        " LEFT JOIN file ON file.id = (SELECT id FROM file WHERE url_id = url.id ORDER BY kind LIMIT 1)"
+        f" WHERE {where} ON CONFLICT DO UPDATE SET kind = excluded.kind",
+        values,
+    )
+
+
+# --- gone ----------------------------------------------------------------------------------------------------------
+
+
+def mark_not_found(db: sqlite3.Connection, end: RunEnd) -> None:
+    """Marks pages as gone that two updates in a row, at least a day apart, got 404 for."""
+    which = (
+        f"url.state = {UrlState.PAGE} AND url.misses >= {MISSES} AND url.gone_cause IS NOT {GoneCause.NOT_FOUND}"
+        f" AND url.gone_cause IS NOT {GoneCause.REMOVED}"
+        f" AND unixepoch(:now) - unixepoch(url.since) >= {_DAY}"
+    )
+    _add_event(db, end, ChangeKind.GONE, which, {"now": end.now})
+    db.execute(
+        f"UPDATE url SET gone_since = coalesce(gone_since, :now), gone_cause = {GoneCause.NOT_FOUND} WHERE {which}",
+        {"now": end.now},
+    )
+
+
+def reach(db: sqlite3.Connection, end: RunEnd) -> None:
+    """Notes what links reach, and in a crawl how deep it is: level by level, redirects and requisites at no cost."""
+    if not end.by_links and not end.follows_requisites:
+        return
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS reached (id INTEGER PRIMARY KEY, depth INTEGER NOT NULL, step INTEGER)")
+    db.execute("DELETE FROM temp.reached")
+    if end.by_links:
+        db.execute("INSERT INTO temp.reached SELECT id, 0, 0 FROM url WHERE id = ?", (end.root,))
+    else:
+        db.execute("INSERT INTO temp.reached SELECT id, 0, 0 FROM url WHERE listed_run = ?", (end.run,))
+    links = f"link ON link.src_id = from_.id JOIN url AS to_ ON to_.id = link.dst_id WHERE {PASSES_LINKS}"
+    source = "FROM temp.reached AS from_ JOIN url ON url.id = from_.id"
+    needed = "link.requisite" if end.by_links else f"(link.requisite OR to_.state = {UrlState.EXCLUDED})"
+    depth, step = 0, 0
+    while True:
+        values = {"depth": depth, "step": step, "next": step + 1}
+        level = "from_.depth = :depth AND from_.step = :step"
+        found = db.execute(
+            f"INSERT OR IGNORE INTO temp.reached SELECT url.target_id, :depth, :next {source}"
+            f" WHERE url.target_id IS NOT NULL AND {level}",
+            values,
+        ).rowcount
+        found += db.execute(
+            f"INSERT OR IGNORE INTO temp.reached SELECT to_.id, :depth, :next {source} JOIN {links}"
+            f" AND {needed} AND {level}",
+            values,
+        ).rowcount
+        step += 1
+        if found:
+            continue
+        if not end.by_links:
+            break
+        found = db.execute(
+            f"INSERT OR IGNORE INTO temp.reached SELECT to_.id, :depth + 1, :next {source} JOIN {links}"
+            " AND from_.depth = :depth",
+            {"depth": depth, "next": step},
+        ).rowcount
+        if not found:
+            break
+        depth += 1
+    if end.by_links:
+        db.execute(
+            "UPDATE url SET reached_run = ?, depth = found.depth FROM temp.reached AS found WHERE found.id = url.id",
+            (end.run,),
+        )
+    else:
+        db.execute(
+            "UPDATE url SET reached_run = ? WHERE listed_run IS NOT ? AND id IN (SELECT id FROM temp.reached)",
+            (end.run, end.run),
+        )
+
+
+def _has_unread_pages(db: sqlite3.Connection, end: RunEnd) -> bool:
+    """True if links reach a page whose own links nobody has read: nobody knows what it names."""
+    found = db.execute(
+        f"SELECT 1 FROM url JOIN page ON page.url_id = url.id WHERE url.state = {UrlState.PAGE}"
+        " AND url.reached_run = ? AND page.links_known = 0 AND page.text_hash IS NOT NULL LIMIT 1",
+        (end.run,),
+    ).fetchone()
+    return found is not None
+
+
+# By the last complete run of each kind for its start URL. Another start URL's rows are for its own runs to judge.
+_IS_NAMED: Final = """
+(url.start_id != :start AND url.named AND url.gone_since IS NULL
+  OR url.start_id = :start AND (url.listed_run IS NOT NULL AND url.listed_run = :listing
+    OR url.reached_run IS NOT NULL AND (url.reached_run = :listing OR url.reached_run = :crawl)))
+"""
+_LED_TO: Final = f"""
+INSERT INTO temp.led_to
+WITH RECURSIVE way (id) AS (
+  SELECT url.target_id FROM url WHERE url.target_id IS NOT NULL AND {_IS_NAMED}
+  UNION SELECT url.target_id FROM way CROSS JOIN url USING (id) WHERE url.target_id IS NOT NULL
+)
+SELECT id FROM way
+"""
+# A page's other names stay its names, or are gone with it.
+_NAMES_A_PAGE: Final = f"""
+(url.state = {UrlState.ALIAS} AND EXISTS (SELECT 1 FROM alias JOIN url AS e ON e.id = alias.page_id
+  WHERE alias.url_id = url.id AND e.state = {UrlState.PAGE}))
+"""
+
+
+def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
+    """Marks as gone what is neither listed nor reached by the last complete run of each kind. Files stay."""
+    listing, crawl = db.execute("SELECT listing_run, crawl_run FROM start WHERE id = ?", (end.start,)).fetchone()
+    values = {
+        "now": end.now,
+        "start": end.start,
+        "listing": listing if end.by_links else end.run,
+        "crawl": end.run if end.by_links else crawl,
+    }
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
+    db.execute("DELETE FROM temp.led_to")
+    db.execute(_LED_TO, values)
+    which = (
+        f"url.start_id = :start AND url.gone_since IS NULL AND NOT {_IS_NAMED}"
+        f" AND url.id NOT IN (SELECT id FROM temp.led_to) AND NOT {_NAMES_A_PAGE}"
+    )
+    _add_event(db, end, ChangeKind.GONE, f"url.state = {UrlState.PAGE} AND {which}", values)
+    db.execute(
+        f"UPDATE url SET gone_since = :now, gone_cause = {GoneCause.UNNAMED}, queue = {Due.NO} WHERE {which}", values
+    )
+    # It is there because something leads to it, and nobody gives a date for it any more.
+    db.execute(
+        "UPDATE url SET named = 0, lastmod = NULL"
+        f" WHERE start_id = :start AND named AND gone_since IS NULL AND NOT {_IS_NAMED}",
+        values,
+    )
+    db.execute(
+        f"UPDATE start SET {'crawl_run' if end.by_links else 'listing_run'} = ? WHERE id = ?", (end.run, end.start)
+    )
+
+
+# --- duplicates ----------------------------------------------------------------------------------------------------
+
+_COMPARED: Final = f"""
+url.gone_since IS NULL AND page.text_hash IS NOT NULL AND (url.state = {UrlState.PAGE} AND url.reason IS NULL
+  OR url.state = {UrlState.ALIAS} AND url.reason = {DUPLICATE})
+"""
+
+
+def merge_duplicates(db: sqlite3.Connection, end: RunEnd) -> None:
+    """Makes aliases of pages with equal text that are related: one page under several URLs."""
+    texts = db.execute(
+        f"SELECT text_hash FROM page JOIN url ON url.id = page.url_id WHERE {_COMPARED}"
+        " GROUP BY text_hash HAVING count(*) > 1 ORDER BY min(url.url)"
+    ).fetchall()
+    for (text,) in texts:
+        rows = db.execute(
+            f"SELECT url.id, url.url, page.canonical, coalesce(file.path, ''), coalesce(file.published, 0),"
+            f" url.state = {UrlState.ALIAS} FROM page JOIN url ON url.id = page.url_id LEFT JOIN file ON"
+            " file.id = (SELECT id FROM file WHERE url_id = url.id ORDER BY kind LIMIT 1)"
+            f" WHERE page.text_hash = ? AND {_COMPARED} ORDER BY url.url",
+            (text,),
+        ).fetchall()
+        for merge in merges([Candidate(*row[:4], bool(row[4]), bool(row[5])) for row in rows]):
+            if merge.winner.is_twin:
+                continue  # Their page has a reason to be left alone: it could not be checked.
+            for loser in merge.losers:
+                if not loser.is_twin:
+                    _drop_files(db, end, loser.id, ChangeKind.MOVED)
+                db.execute(
+                    f"UPDATE url SET state = {UrlState.ALIAS}, reason = {DUPLICATE}, detail = NULL, transient = 0,"
+                    " since = CASE WHEN state = ? AND reason = ? THEN since ELSE ? END, target_id = ? WHERE id = ?",
+                    (UrlState.ALIAS, DUPLICATE, end.now, merge.winner.id, loser.id),
+                )
+
+
+# --- paths ---------------------------------------------------------------------------------------------------------
+
+_LIVE: Final = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
+_CONFLICTS: Final = f"""
+SELECT file.path_key, file.url_id, url.url, file.id, file.path, file.preferred_path, file.published
+FROM file JOIN url ON url.id = file.url_id
+WHERE {_LIVE} AND (file.path != file.preferred_path AND NOT file.published OR file.path_key IN (
+  SELECT path_key FROM file JOIN url ON url.id = file.url_id WHERE {_LIVE}
+  GROUP BY path_key HAVING count(DISTINCT url_id) > 1))
+ORDER BY file.path_key, url.url, file.kind
+"""
+
+
+class _File(NamedTuple):
+    key: bytes
+    page: int
+    url: str
+    id: int
+    path: str
+    preferred: str
+    published: int
+
+
+def settle_paths(db: sqlite3.Connection) -> None:
+    """Gives each path that several pages prefer to the one that has published it, or else to the first by URL.
+
+    All others have a name with their own hash. So a move is always: the occupant to its own name, then the owner to the
+    preferred path. Only pages in conflict are held in memory.
+    """
+    rows = [_File(*row) for row in db.execute(_CONFLICTS)]
+    arriving: list[_File] = []
+    for _, group in groupby(rows, key=lambda row: row.key):
+        pages = [list(files) for _, files in groupby(group, key=lambda row: row.page)]
+        owner = next((files for files in pages if files[0].published and _is_home(files[0])), None)
+        if owner is None:
+            owner = next((files for files in pages if not files[0].published), None)
+            if owner is not None and not all(_make_room(db, file) for file in owner):
+                owner = None
+            if owner is not None and not _is_home(owner[0]):
+                arriving += owner
+        for files in pages:
+            if files is not owner and not files[0].published:
+                _use_own_name(db, files)
+    for file in arriving:
+        announce_rename(db, Op.ARRIVE, file.path, file.preferred)
+        db.execute("UPDATE file SET path = preferred_path, durable = 0 WHERE id = ?", (file.id,))
+
+
+def _is_home(file: _File) -> bool:
+    return file.path == file.preferred
+
+
+def _make_room(db: sqlite3.Connection, file: _File) -> bool:
+    """Drops the file of a gone page with this very path. False where the path cannot be had."""
+    others = db.execute(
+        "SELECT file.id, file.path, url.gone_since IS NOT NULL, file.published FROM file JOIN url ON url.id = file.url_id"
+        " WHERE file.url_id != ? AND (file.path_key = ? AND file.path = file.preferred_path OR file.path = ?)",
+        (file.page, file.key, file.preferred),
+    ).fetchall()
+    for id, path, is_gone, published in others:
+        if published and (path != file.preferred or not is_gone):
+            return False  # Only some file systems take it for this path, or it is a page with this name of its own.
+        if is_gone:
+            announce_delete(db, path)
+            db.execute("DELETE FROM file WHERE id = ?", (id,))
+    return True
+
+
+def _use_own_name(db: sqlite3.Connection, files: list[_File]) -> None:
+    """Has a page that lost its preferred path at the path with its own hash."""
+    main = files[0]
+    for digits in PROVISIONAL_DIGITS:
+        names = [collision_path(file.preferred, file.url, digits) for file in files]
+        if all(is_free(db, name, main.page) for name in names):
+            break
+    for file, name in zip(files, names, strict=True):
+        if file.path != name:
+            announce_rename(db, Op.LEAVE, file.path, name)
+            db.execute("UPDATE file SET path = ?, durable = 0 WHERE id = ?", (name, file.id))
+
+
+def is_free(db: sqlite3.Connection, path: str, page: int) -> bool:
+    """True if no other page has a path, or prefers it."""
+    taken = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM file WHERE path_key = :key AND url_id != :page)"
+        " OR EXISTS (SELECT 1 FROM file WHERE path = :path AND path != preferred_path AND url_id != :page)",
+        {"key": path_key(path), "path": path, "page": page},
+    ).fetchone()[0]
+    return not taken
+
+
+def allocate_path(db: sqlite3.Connection, page: int, url: str, preferred: str, is_taken: Callable[[str], bool]) -> str:
+    """A path for a new file: the preferred one if nobody has it or prefers it. Who owns it is settled at the end."""
+    for path in _candidates(preferred, url):
+        if is_free(db, path, page) and not is_taken(path):
+            return path
+    raise AssertionError(f"no free path for {url}")  # would need two URLs with one md5
+
+
+def _candidates(preferred: str, url: str) -> Iterator[str]:
+    yield preferred
+    for digits in PROVISIONAL_DIGITS:
+        yield collision_path(preferred, url, digits)
+
+
+def path_key(path: str) -> bytes:
+    """16 bytes that are equal for paths which some file system takes for one, and for a page's two formats."""
+    stem = path.removesuffix(".md") if path.endswith(".md") else path.removesuffix(".html")
+    return blake2b(fold(stem).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def mark_published(db: sqlite3.Connection) -> None:
+    """From now on the files of all pages keep their paths."""
+    db.execute(
+        "UPDATE file SET published = 1 WHERE published = 0"
+        f" AND url_id IN (SELECT id FROM url WHERE state = {UrlState.PAGE})"
+    )

@@ -1,0 +1,121 @@
+"""One journal of file operations: announced in a commit, then done, then struck out in the next commit.
+
+Whatever a kill leaves between is finished by `recover` when the state is opened next. Every operation may be done twice:
+
+- WRITE: the file is replaced as a whole, then the rows that tell of it are written.
+- DELETE and LEAVE come before ARRIVE, with a commit between. Nothing arrives at a path from which a file has yet to
+  leave, so a file that is where it comes from has not moved yet, and one that is not, has.
+
+The rows of DELETE, LEAVE and ARRIVE are written in the commit that announces them: nobody reads them before `recover`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Protocol
+
+from sitemirror import failpoint
+from sitemirror.store.tables import Due, Op
+from sitemirror.store.url_record import FileRow, RowChange, apply_change
+
+
+class FileTree(Protocol):
+    """The files that the journal works on."""
+
+    def digest(self, path: str) -> bytes | None:
+        """The sha256 of a file; None if it is missing."""
+
+    def rename(self, old: str, new: str) -> None:
+        """Moves a file, over another if there is one."""
+
+    def remove(self, path: str) -> None:
+        """Removes a file, if it is there."""
+
+
+def announce_write(db: sqlite3.Connection, change: RowChange) -> None:
+    """Notes the files that are about to be written, and the rows that hold once all of them are there."""
+    *others, last = change.files
+    for file in others:
+        _add_write(db, file, None)
+    _add_write(db, last, change.dump())
+
+
+def _add_write(db: sqlite3.Connection, file: FileRow, row: str | None) -> None:
+    assert file.sha256 is not None
+    db.execute(
+        "INSERT INTO journal (op, path, sha256, row) VALUES (?, ?, ?, ?)",
+        (Op.WRITE, file.path, bytes.fromhex(file.sha256), row),
+    )
+
+
+def finish_writes(db: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
+    """Writes the rows of files that are in place. Belongs in one transaction."""
+    for change in changes:
+        apply_change(db, change)
+    db.execute("DELETE FROM journal WHERE op = ?", (Op.WRITE,))
+
+
+def announce_delete(db: sqlite3.Connection, path: str) -> None:
+    """Notes that a file is to go."""
+    db.execute("INSERT INTO journal (op, path) VALUES (?, ?)", (Op.DELETE, path))
+
+
+def announce_rename(db: sqlite3.Connection, op: Op, old: str, new: str) -> None:
+    """Notes that a file is to move: `LEAVE` to a path of its own, or then `ARRIVE` at one that is free by now."""
+    db.execute("INSERT INTO journal (op, path, new_path) VALUES (?, ?, ?)", (op, old, new))
+
+
+def execute(db: sqlite3.Connection, tree: FileTree) -> None:
+    """Does what is announced, apart from writes. Begins and ends its own transactions."""
+    assert not db.in_transaction  # A kill would forget what was announced, but not what was done.
+    for stage in ((Op.DELETE, Op.LEAVE), (Op.ARRIVE,)):
+        marks = ", ".join(str(int(op)) for op in stage)
+        entries = db.execute(f"SELECT path, new_path FROM journal WHERE op IN ({marks}) ORDER BY op, id").fetchall()
+        if not entries:
+            continue
+        for path, new_path in entries:
+            if new_path is None:
+                tree.remove(path)
+            elif tree.digest(path) is not None:
+                tree.rename(path, new_path)
+            failpoint.reached("op-done")
+        db.execute(f"DELETE FROM journal WHERE op IN ({marks})")
+        failpoint.reached("stage-done")
+
+
+def recover(db: sqlite3.Connection, tree: FileTree) -> None:
+    """Finishes or undoes what a kill left."""
+    _recover_writes(db, tree)
+    execute(db, tree)
+
+
+def _recover_writes(db: sqlite3.Connection, tree: FileTree) -> None:
+    entries = db.execute("SELECT path, sha256, row FROM journal WHERE op = ? ORDER BY id", (Op.WRITE,)).fetchall()
+    if not entries:
+        return
+    db.execute("BEGIN")
+    group: list[tuple[str, bytes]] = []
+    for path, digest, row in entries:
+        group.append((path, digest))
+        if row is not None:  # the last file of its page
+            if all(tree.digest(path) == digest for path, digest in group):
+                apply_change(db, RowChange.load(row))
+            else:
+                for path, _ in group:
+                    _undo_write(db, tree, path)
+            group.clear()
+    db.execute("DELETE FROM journal WHERE op = ?", (Op.WRITE,))
+    db.execute("COMMIT")
+
+
+def _undo_write(db: sqlite3.Connection, tree: FileTree, path: str) -> None:
+    """A file whose page is not complete: deleted if it is nobody's, fetched again if its row tells of other bytes."""
+    found = tree.digest(path)
+    owner = db.execute("SELECT url_id, sha256 FROM file WHERE path = ?", (path,)).fetchone()
+    if owner is None:
+        tree.remove(path)
+    elif found != owner[1]:
+        db.execute(f"UPDATE url SET queue = {Due.NOW} WHERE id = ?", (owner[0],))
+        db.execute("UPDATE page SET etag = NULL, last_modified = NULL WHERE url_id = ?", (owner[0],))
+        db.execute("UPDATE file SET sha256 = ?, received_sha256 = NULL WHERE path = ?", (found, path))
