@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from sitemirror.run.decide import Answer, FileAction, Holding, LinkAction, Observation, Policy, decide, holding
 from sitemirror.store import ending, journal, queue
 from sitemirror.store.paths import page_path
-from sitemirror.store.tables import MOVED, MOVED_TEMPORARILY, SCHEMA, Due, FileKind, UrlState
+from sitemirror.store.tables import MOVED, MOVED_TEMPORARILY, SCHEMA, FileKind, UrlState
 from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, forget_files, load_record
 
 START: Final = "https://x.org/"
@@ -176,10 +176,9 @@ class Mirror:
         """One run to its end, however often it is interrupted."""
         self.number, self.run = number, self.site.runs[number - 1]
         self._delete_files()
-        phases = (1 if self.run.kind == "crawl" else 0, "mode")
         self.db.execute(
             "INSERT INTO run (id, start_id, uuid, mode, scope, started_at, phase) VALUES (?, 1, '', ?, '', ?, 0)",
-            (number, str(phases), self.now),
+            (number, self.run.kind, self.now),
         )
         while True:
             if self.interruptions and self.chance.random() < 0.3:
@@ -282,7 +281,17 @@ class Mirror:
         decision = decide(record, seen, self.policy)
         columns = {
             name: getattr(decision, name)
-            for name in ("state", "queue", "reason", "detail", "target_id", "since", "misses", "gone_since", "gone_cause")
+            for name in (
+                "state",
+                "queue",
+                "reason",
+                "detail",
+                "target_id",
+                "since",
+                "misses",
+                "gone_since",
+                "gone_cause",
+            )
         }
         columns |= {"transient": int(decision.transient), "checked_run": self.number}
         change = RowChange(
@@ -409,9 +418,7 @@ class Mirror:
         crawls = self.run.kind == "crawl"
         root = self.db.execute("SELECT id FROM url WHERE url = ?", (START,)).fetchone() if crawls else None
         finds_gone = self.run.renews or not crawls
-        return ending.RunEnd(
-            self.number, 1, crawls, root and root[0], self.run.kind == "html", finds_gone, self.now
-        )
+        return ending.RunEnd(self.number, 1, crawls, root and root[0], self.run.kind == "html", finds_gone, self.now)
 
     def _record(self, id: int) -> UrlRecord:
         record = load_record(self.db, id)
@@ -424,7 +431,8 @@ class Mirror:
 
     def _lost(self) -> list[int]:
         rows = self.db.execute(
-            f"SELECT url_id, path FROM file JOIN url ON url.id = url_id WHERE state = {UrlState.PAGE} AND gone_since IS NULL"
+            "SELECT url_id, path FROM file JOIN url ON url.id = url_id"
+            f" WHERE state = {UrlState.PAGE} AND gone_since IS NULL"
         ).fetchall()
         return [id for id, path in rows if path not in self.files.content]
 
@@ -449,9 +457,9 @@ class Mirror:
         """All that must not depend on the order of answers."""
         rows = self.db.execute(
             "SELECT url.url, url.state, url.reason, t.url, url.named, url.gone_since, url.gone_cause, url.misses,"
-            " url.since, CASE WHEN url.reached_run = ? THEN url.depth END FROM url LEFT JOIN url AS t"
+            " url.since, CASE WHEN url.reached_run = ? AND ? THEN url.depth END FROM url LEFT JOIN url AS t"
             " ON t.id = url.target_id ORDER BY url.url",
-            (self.number,),
+            (self.number, self.run.kind == "crawl"),
         ).fetchall()
         account = self.db.execute(
             "SELECT account.url, place, e.url, account.gone_since FROM account JOIN url AS e ON e.id = end_id"
@@ -502,6 +510,3 @@ class Mirror:
 
 def _text_hash(text: str) -> bytes:
     return sha256(text.encode()).digest()[:16]
-
-
-__all__ = ["Due", "Mirror", "Site", "random_site"]

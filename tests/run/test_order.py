@@ -9,7 +9,7 @@ import pytest
 
 from tests.run.simulation import Mirror, random_site
 
-SITES = int(os.environ.get("SITEMIRROR_MODEL_SITES", "240"))
+SITES = int(os.environ.get("SITEMIRROR_MODEL_SITES", "160"))
 """Random sites to play; more for a longer search."""
 
 ORDERS = 6

@@ -110,7 +110,9 @@ def _rules() -> Mapping[tuple[Answer, Holding], Rule]:
         Answer.NOT_MODIFIED: Rule(alias, keeps_target=True),
     }
     tables = {Holding.NOTHING: nothing, Holding.COPY: copy, Holding.DUPLICATE: duplicate}
-    return MappingProxyType({(answer, holding): rule for holding, one in tables.items() for answer, rule in one.items()})
+    return MappingProxyType(
+        {(answer, holding): rule for holding, one in tables.items() for answer, rule in one.items()}
+    )
 
 
 RULES: Final = _rules()

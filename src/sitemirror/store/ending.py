@@ -1,7 +1,7 @@
 """The end of a run: all that depends on more than one URL, decided once, over all rows.
 
-`resolve_aliases` alone is for runs that are interrupted: as long as something is queued, one more answer could change
-the rest. `decide_end` is for complete runs, in one transaction. What it decides about files is announced in the journal.
+`decide_end` is for complete runs, in one transaction. What it decides about files is announced in the journal. An
+interrupted run only resolves its aliases: as long as something is queued, one more answer could change the rest.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def become_aliases(db: sqlite3.Connection, end: RunEnd) -> None:
         db.execute("DELETE FROM page WHERE url_id = ?", (id,))
         db.execute("DELETE FROM link WHERE src_id = ?", (id,))
         db.execute(
-            f"UPDATE url SET state = {UrlState.ALIAS}, gone_since = NULL, gone_cause = NULL, misses = NULL WHERE id = ?",
+            f"UPDATE url SET state = {UrlState.ALIAS}, gone_since = NULL, gone_cause = NULL, misses = NULL"
+            " WHERE id = ?",
             (id,),
         )
     if moved:
@@ -287,7 +288,7 @@ def merge_duplicates(db: sqlite3.Connection, end: RunEnd) -> None:
             f" WHERE page.text_hash = ? AND {_COMPARED} ORDER BY url.url",
             (text,),
         ).fetchall()
-        for merge in merges([Candidate(*row[:4], bool(row[4]), bool(row[5])) for row in rows]):
+        for merge in merges([Candidate(r[0], r[1], r[2], r[3], bool(r[4]), bool(r[5])) for r in rows]):
             if merge.winner.is_twin:
                 continue  # Their page has a reason to be left alone: it could not be checked.
             for loser in merge.losers:
@@ -355,8 +356,8 @@ def _is_home(file: _File) -> bool:
 def _make_room(db: sqlite3.Connection, file: _File) -> bool:
     """Drops the file of a gone page with this very path. False where the path cannot be had."""
     others = db.execute(
-        "SELECT file.id, file.path, url.gone_since IS NOT NULL, file.published FROM file JOIN url ON url.id = file.url_id"
-        " WHERE file.url_id != ? AND (file.path_key = ? AND file.path = file.preferred_path OR file.path = ?)",
+        "SELECT file.id, file.path, url.gone_since IS NOT NULL, file.published"
+        " FROM file JOIN url ON url.id = file.url_id WHERE file.url_id != ? AND (file.path_key = ? AND file.path = file.preferred_path OR file.path = ?)",
         (file.page, file.key, file.preferred),
     ).fetchall()
     for id, path, is_gone, published in others:

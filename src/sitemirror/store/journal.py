@@ -1,6 +1,6 @@
 """One journal of file operations: announced in a commit, then done, then struck out in the next commit.
 
-Whatever a kill leaves between is finished by `recover` when the state is opened next. Every operation may be done twice:
+What a kill leaves between is finished by `recover` when the state is opened next. Every operation may be done twice:
 
 - WRITE: the file is replaced as a whole, then the rows that tell of it are written.
 - DELETE and LEAVE come before ARRIVE, with a commit between. Nothing arrives at a path from which a file has yet to

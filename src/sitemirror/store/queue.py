@@ -56,8 +56,9 @@ RETURNING id
 _REDIRECTED: Final = f"""
 INSERT INTO url (key, url, state, queue, start_id, named, depth, found_on_id)
 VALUES (:key, :url, {UrlState.QUEUED}, {Due.NOW}, :start, 0, :depth, :source)
-ON CONFLICT (key) DO UPDATE SET depth = min(coalesce(depth, :depth), coalesce(:depth, depth)), {_NAMED_AGAIN.replace(
-    "WHEN :renews OR", f"WHEN :renews OR state = {UrlState.ALIAS} OR")}
+ON CONFLICT (key) DO UPDATE SET depth = min(coalesce(depth, :depth), coalesce(:depth, depth)), {
+    _NAMED_AGAIN.replace("WHEN :renews OR", f"WHEN :renews OR state = {UrlState.ALIAS} OR")
+}
 RETURNING id
 """
 
@@ -94,7 +95,7 @@ def name_links_of(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
     )
 
 
-# An alias whose end is not decided is asked for by its own name: a site under repair sends every page to the same error.
+# An alias without a page is asked for by its own name: a site under repair sends every page to the same error.
 _OPEN_END: Final = f"""
 url.id IN (SELECT alias.url_id FROM alias JOIN url AS e ON e.id = alias.page_id
            WHERE e.state IN ({UrlState.QUEUED}, {UrlState.FAILED}))
@@ -136,5 +137,3 @@ def due_ids(db: sqlite3.Connection, after: int = 0, limit: int = 256) -> Iterato
         f"SELECT id FROM url WHERE queue = {Due.NOW} AND id > ? ORDER BY id LIMIT ?", (after, limit)
     ).fetchall():
         yield id
-
-

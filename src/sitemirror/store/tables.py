@@ -1,7 +1,7 @@
 """The tables of the working state, version 8, and the numbers that their columns hold.
 
-A URL's row answers three questions apart: what there is of it (`state`), whether the site still names it (`gone_since`),
-and why the last answer gave no newer page (`reason`). What is absent is NULL, never 0, -1 or ''.
+A URL's row answers three questions apart: what there is of it (`state`), whether the site still has it
+(`gone_since`), and why the last answer gave no newer page (`reason`). What is absent is NULL, never 0, -1 or ''.
 """
 
 from __future__ import annotations

@@ -127,9 +127,11 @@ def _bound(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 def apply_change(db: sqlite3.Connection, change: RowChange) -> None:
     """Writes the rows. Doing it twice does no harm."""
-    before = db.execute("SELECT page.text_hash, main.path, main.sha256 FROM url LEFT JOIN page ON page.url_id = url.id"
-                        " LEFT JOIN file AS main ON main.url_id = url.id WHERE url.id = ? ORDER BY main.kind LIMIT 1",
-                        (change.id,)).fetchone()
+    before = db.execute(
+        "SELECT page.text_hash, main.path, main.sha256 FROM url LEFT JOIN page ON page.url_id = url.id"
+        " LEFT JOIN file AS main ON main.url_id = url.id WHERE url.id = ? ORDER BY main.kind LIMIT 1",
+        (change.id,),
+    ).fetchone()
     columns = _bound(change.url)
     assignments = ", ".join(f"{name} = :{name}" for name in columns)
     db.execute(f"UPDATE url SET {assignments} WHERE id = :id", columns | {"id": change.id})
@@ -194,5 +196,3 @@ def forget_files(db: sqlite3.Connection, pages: Iterable[int]) -> None:
     db.executemany(f"UPDATE url SET queue = {Due.NOW} WHERE id = ?", ((id,) for id in ids))
     db.executemany("UPDATE page SET etag = NULL, last_modified = NULL WHERE url_id = ?", ((id,) for id in ids))
     free_duplicates(db, ids)
-
-
