@@ -322,6 +322,8 @@ class Mirror:
             self._replace_links(record, links)
         apply_change(self.db, change)
         queue.name_links_of(self.db, self.rules, record.id)
+        if decision.checks_page and decision.target_id is not None:
+            queue.check_page(self.db, self.rules, decision.target_id)
         self.db.execute("COMMIT")
         assert copies <= self.copies(), "an answer took a copy away"
         if len(self._pending) >= 3:
@@ -333,10 +335,9 @@ class Mirror:
                 digest = _text_hash(reply.value)
                 if request.conditional and digest == self._asked_about(request):
                     return Observation(Answer.NOT_MODIFIED)
+                same = record.text_hash == digest
                 if holding(record) is Holding.DUPLICATE and record.target_id is not None:
-                    same = load_record(self.db, record.target_id).shares_text(digest)
-                else:
-                    same = record.text_hash == digest
+                    same = same and load_record(self.db, record.target_id).shares_text(digest)
                 return Observation(Answer.SAME_TEXT if same else Answer.NEW_TEXT)
             case "301" | "302":
                 if reply.value == record.url:

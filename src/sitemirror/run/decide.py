@@ -19,7 +19,7 @@ class Answer(IntEnum):
     """What came of a request, or of a URL's turn in the queue."""
 
     NEW_TEXT = auto()  # 200 with another text than the last good answer
-    SAME_TEXT = auto()  # 200 with the same
+    SAME_TEXT = auto()  # 200 with the same; of a duplicate, if its page has it as well (`UrlRecord.shares_text`)
     NOT_MODIFIED = auto()  # 304
     MOVED = auto()  # 301, 308, meta refresh, to a URL in scope
     MOVED_TEMPORARILY = auto()  # 302, 303, 307, to a URL in scope
@@ -70,6 +70,7 @@ class Rule(NamedTuple):
     explains: bool = False  # the answer's reason is recorded
     follows: bool = False  # the redirect's target is recorded, and queued
     keeps_target: bool = False  # an earlier redirect may hold again: its target is not gone meanwhile
+    checks_page: bool = False  # the page that it duplicates is asked for, too: nobody else may name it
     frees_duplicates: bool = False  # duplicates of this page are fetched whole: its text may be theirs no longer
 
 
@@ -106,8 +107,8 @@ def _rules() -> Mapping[tuple[Answer, Holding], Rule]:
         Answer.EXCLUDED: Rule(page, keeps_target=True),  # the run has no say in it
     }
     duplicate = nothing | {
-        Answer.SAME_TEXT: Rule(alias, keeps_target=True),
-        Answer.NOT_MODIFIED: Rule(alias, keeps_target=True),
+        Answer.SAME_TEXT: Rule(alias, keeps_target=True, checks_page=True),
+        Answer.NOT_MODIFIED: Rule(alias, keeps_target=True, checks_page=True),
     }
     tables = {Holding.NOTHING: nothing, Holding.COPY: copy, Holding.DUPLICATE: duplicate}
     return MappingProxyType(
@@ -182,6 +183,7 @@ class Decision(NamedTuple):
     links: LinkAction
     event: ChangeKind | None
     follows: bool
+    checks_page: bool
     frees_duplicates: bool
 
 
@@ -227,6 +229,7 @@ def decide(record: Record, seen: Observation, policy: Policy) -> Decision:
         links=rule.links,
         event=ChangeKind.BACK if rule.clears and record.gone_since and has is Holding.COPY else rule.event,
         follows=rule.follows,
+        checks_page=rule.checks_page,
         frees_duplicates=rule.frees_duplicates or (record.state == UrlState.PAGE and _ends_text(rule)),
     )
 

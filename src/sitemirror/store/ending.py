@@ -303,14 +303,15 @@ def merge_duplicates(db: sqlite3.Connection, end: RunEnd) -> None:
 
 # --- paths ---------------------------------------------------------------------------------------------------------
 
-_LIVE: Final = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
+# A page that is gone since this run has published nothing: it is judged with the others, and comes after them.
+_PLACED: Final = f"url.state = {UrlState.PAGE} AND (url.gone_since IS NULL OR NOT file.published)"
 _CONFLICTS: Final = f"""
 SELECT file.path_key, file.url_id, url.url, file.id, file.path, file.preferred_path, file.published
 FROM file JOIN url ON url.id = file.url_id
-WHERE {_LIVE} AND (file.path != file.preferred_path AND NOT file.published OR file.path_key IN (
-  SELECT path_key FROM file JOIN url ON url.id = file.url_id WHERE {_LIVE}
+WHERE {_PLACED} AND (file.path != file.preferred_path AND NOT file.published OR file.path_key IN (
+  SELECT path_key FROM file JOIN url ON url.id = file.url_id WHERE {_PLACED}
   GROUP BY path_key HAVING count(DISTINCT url_id) > 1))
-ORDER BY file.path_key, url.url, file.kind
+ORDER BY file.path_key, url.gone_since IS NOT NULL, url.url, file.kind
 """
 
 
@@ -354,18 +355,18 @@ def _is_home(file: _File) -> bool:
 
 
 def _make_room(db: sqlite3.Connection, file: _File) -> bool:
-    """Drops the file of a gone page with this very path. False where the path cannot be had."""
+    """Drops the published file of a gone page with this very path. False where the path cannot be had."""
     others = db.execute(
-        "SELECT file.id, file.path, url.gone_since IS NOT NULL, file.published"
-        " FROM file JOIN url ON url.id = file.url_id WHERE file.url_id != ? AND (file.path_key = ? AND file.path = file.preferred_path OR file.path = ?)",
+        "SELECT file.id, file.path, url.gone_since IS NOT NULL FROM file JOIN url ON url.id = file.url_id"
+        " WHERE file.published AND file.url_id != ?"
+        " AND (file.path_key = ? AND file.path = file.preferred_path OR file.path = ?)",
         (file.page, file.key, file.preferred),
     ).fetchall()
-    for id, path, is_gone, published in others:
-        if published and (path != file.preferred or not is_gone):
-            return False  # Only some file systems take it for this path, or it is a page with this name of its own.
-        if is_gone:
-            announce_delete(db, path)
-            db.execute("DELETE FROM file WHERE id = ?", (id,))
+    if any(path != file.preferred or not is_gone for _, path, is_gone in others):
+        return False  # Only some file systems take it for this path, or it is a page with this name of its own.
+    for id, path, _ in others:
+        announce_delete(db, path)
+        db.execute("DELETE FROM file WHERE id = ?", (id,))
     return True
 
 

@@ -95,6 +95,12 @@ def name_links_of(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
     )
 
 
+def check_page(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
+    """Queues the page of a duplicate that was asked for, if the run renews: nobody else may name it."""
+    values = {"page": page, "run": rules.run, "renews": rules.renews}
+    db.execute(f"UPDATE url SET {_NAMED_AGAIN} WHERE id = :page", values)
+
+
 # An alias without a page is asked for by its own name: a site under repair sends every page to the same error.
 _OPEN_END: Final = f"""
 url.id IN (SELECT alias.url_id FROM alias JOIN url AS e ON e.id = alias.page_id
