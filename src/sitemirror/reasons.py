@@ -62,6 +62,8 @@ class Reason(IntEnum):
     BAD_LOCATION = 58
     NO_LOCATION = 59
     SEVERAL_LOCATIONS = 60
+    MOVED = 61
+    DUPLICATE = 62
 
     # The server's answer
     HTTP_STATUS = 70
@@ -146,6 +148,8 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.BAD_LOCATION: "redirect that cannot be followed: {text}",
         Reason.NO_LOCATION: "HTTP {number} without a Location",
         Reason.SEVERAL_LOCATIONS: "HTTP {number} with several Locations",
+        Reason.MOVED: "moved to {url}",
+        Reason.DUPLICATE: "same text as {url}",
         Reason.HTTP_STATUS: "HTTP {number}",
         Reason.STILL_BUSY: "HTTP {tried}",
         Reason.PARTIAL_CONTENT: "HTTP 206: only a part was sent",

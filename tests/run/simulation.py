@@ -13,10 +13,11 @@ from hashlib import sha256
 from random import Random
 from typing import Final, NamedTuple
 
+from sitemirror.reasons import Reason
 from sitemirror.run.decide import Answer, FileAction, Holding, LinkAction, Observation, Policy, decide, holding
 from sitemirror.store import ending, journal, queue
 from sitemirror.store.paths import page_path
-from sitemirror.store.tables import MOVED, MOVED_TEMPORARILY, SCHEMA, FileKind, UrlState
+from sitemirror.store.tables import SCHEMA, FileKind, UrlState
 from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, forget_files, load_record
 
 START: Final = "https://x.org/"
@@ -344,8 +345,8 @@ class Mirror:
                     return Observation(Answer.DENIED, 299)
                 target = queue.redirect_to(self.db, self.rules, reply.value, record.depth, record.id)
                 if reply.kind == "302" and not self.run.replaces_all:
-                    return Observation(Answer.MOVED_TEMPORARILY, MOVED_TEMPORARILY, None, target)
-                return Observation(Answer.MOVED, MOVED, None, target)
+                    return Observation(Answer.MOVED_TEMPORARILY, Reason.MOVED_TEMPORARILY, None, target)
+                return Observation(Answer.MOVED, Reason.MOVED, None, target)
             case refusal:
                 return Observation(_REFUSALS[refusal], _REASONS[refusal])
 

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from sitemirror.reasons import Reason
 from sitemirror.run.decide import (
     RULES,
     Answer,
@@ -18,7 +19,7 @@ from sitemirror.run.decide import (
     decide,
     holding,
 )
-from sitemirror.store.tables import DUPLICATE, MOVED, ChangeKind, Due, GoneCause, UrlState
+from sitemirror.store.tables import ChangeKind, Due, GoneCause, UrlState
 from sitemirror.store.url_record import UrlRecord
 
 CELLS = sorted(RULES)
@@ -32,7 +33,7 @@ def record(has: Holding = Holding.NOTHING, **columns: object) -> UrlRecord:
     state = {Holding.COPY: UrlState.PAGE, Holding.DUPLICATE: UrlState.ALIAS, Holding.NOTHING: UrlState.QUEUED}[has]
     more = {"id": 1, "url": "https://x.org/", "state": state, "has_file": has is Holding.COPY, "checked_run": 6}
     if has is Holding.DUPLICATE:
-        more |= {"reason": DUPLICATE, "target_id": 2, "etag": "e"}
+        more |= {"reason": Reason.DUPLICATE, "target_id": 2, "etag": "e"}
     return UrlRecord(**nothing | more | columns)  # type: ignore[arg-type]
 
 
@@ -136,8 +137,7 @@ def test_transient_failure_is_retried_if_the_run_retries() -> None:
 
 def test_re_download_all_takes_temporary_redirects_for_permanent() -> None:
     """The copy's text may move to where the redirect leads."""
-    decision = decide(record(Holding.COPY), Observation(Answer.MOVED_TEMPORARILY, MOVED, None, 9), POLICY)
-    replaced = decide(
-        record(Holding.COPY), Observation(Answer.MOVED_TEMPORARILY, MOVED, None, 9), POLICY._replace(replaces_all=True)
-    )
+    redirect = Observation(Answer.MOVED_TEMPORARILY, Reason.MOVED, None, 9)
+    decision = decide(record(Holding.COPY), redirect, POLICY)
+    replaced = decide(record(Holding.COPY), redirect, POLICY._replace(replaces_all=True))
     assert (decision.frees_duplicates, replaced.frees_duplicates) == (False, True)

@@ -9,11 +9,11 @@ import pytest
 
 from tests.run.simulation import Mirror, random_site
 
-SITES = int(os.environ.get("SITEMIRROR_MODEL_SITES", "160"))
+SITES = int(os.environ.get("SITEMIRROR_MODEL_SITES", "80"))
 """Random sites to play; more for a longer search."""
 
 ORDERS = 6
-_SHARDS = 8
+_SHARDS = 4
 
 
 @pytest.mark.parametrize("shard", range(_SHARDS))

@@ -12,7 +12,8 @@ from enum import IntEnum, auto
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
-from sitemirror.store.tables import DUPLICATE, ChangeKind, Due, GoneCause, UrlState
+from sitemirror.reasons import Reason
+from sitemirror.store.tables import ChangeKind, Due, GoneCause, UrlState
 
 
 class Answer(IntEnum):
@@ -191,7 +192,7 @@ def holding(record: Record) -> Holding:
     """What is on disk for a URL. A deleted file is no copy."""
     if record.state == UrlState.PAGE and record.has_file:
         return Holding.COPY
-    if record.state == UrlState.ALIAS and record.reason == DUPLICATE:
+    if record.state == UrlState.ALIAS and record.reason == Reason.DUPLICATE:
         return Holding.DUPLICATE
     return Holding.NOTHING
 

@@ -12,16 +12,14 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from sitemirror.reasons import Reason
 from sitemirror.store.journal import announce_delete, announce_rename
 from sitemirror.store.names import fold
 from sitemirror.store.paths import collision_path
 from sitemirror.store.placement import PROVISIONAL_DIGITS
 from sitemirror.store.tables import (
-    DUPLICATE,
     MAX_ALIAS_HOPS,
-    MOVED,
     PASSES_LINKS,
-    REDIRECT_LOOP,
     ChangeKind,
     Due,
     GoneCause,
@@ -72,7 +70,7 @@ WITH RECURSIVE hop (id, at, n) AS (
 SELECT hop.id, hop.at, hop.n FROM hop JOIN url ON url.id = hop.at WHERE NOT {{leads}}
 """
 _IS_ALIAS: Final = f"(url.state = {UrlState.ALIAS})"
-_IS_LEAVING: Final = f"({_IS_ALIAS} OR url.state = {UrlState.PAGE} AND url.reason IS {MOVED})"
+_IS_LEAVING: Final = f"({_IS_ALIAS} OR url.state = {UrlState.PAGE} AND url.reason IS {Reason.MOVED})"
 
 
 def resolve_aliases(db: sqlite3.Connection) -> None:
@@ -85,8 +83,8 @@ def fail_loops(db: sqlite3.Connection, end: RunEnd) -> None:
     """Makes failures of named aliases without an end. The steps between them are nobody's business."""
     resolve_aliases(db)
     failed = db.execute(
-        f"UPDATE url SET state = {UrlState.FAILED}, reason = {REDIRECT_LOOP}, detail = NULL, transient = 0, since = ?,"
-        f" target_id = NULL, attempts = coalesce(attempts, 0) + 1"
+        f"UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,"
+        f" since = ?, target_id = NULL, attempts = coalesce(attempts, 0) + 1"
         f" WHERE {_IS_ALIAS} AND named AND id NOT IN (SELECT url_id FROM alias)",
         (end.now,),
     ).rowcount
@@ -270,7 +268,7 @@ def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
 
 _COMPARED: Final = f"""
 url.gone_since IS NULL AND page.text_hash IS NOT NULL AND (url.state = {UrlState.PAGE} AND url.reason IS NULL
-  OR url.state = {UrlState.ALIAS} AND url.reason = {DUPLICATE})
+  OR url.state = {UrlState.ALIAS} AND url.reason = {Reason.DUPLICATE})
 """
 
 
@@ -295,9 +293,10 @@ def merge_duplicates(db: sqlite3.Connection, end: RunEnd) -> None:
                 if not loser.is_twin:
                     _drop_files(db, end, loser.id, ChangeKind.MOVED)
                 db.execute(
-                    f"UPDATE url SET state = {UrlState.ALIAS}, reason = {DUPLICATE}, detail = NULL, transient = 0,"
-                    " since = CASE WHEN state = ? AND reason = ? THEN since ELSE ? END, target_id = ? WHERE id = ?",
-                    (UrlState.ALIAS, DUPLICATE, end.now, merge.winner.id, loser.id),
+                    f"UPDATE url SET state = {UrlState.ALIAS}, reason = {Reason.DUPLICATE}, detail = NULL,"
+                    " transient = 0, since = CASE WHEN state = ? AND reason = ? THEN since ELSE ? END, target_id = ?"
+                    " WHERE id = ?",
+                    (UrlState.ALIAS, Reason.DUPLICATE, end.now, merge.winner.id, loser.id),
                 )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+from sitemirror.reasons import Reason
+
 
 class UrlState(IntEnum):
     """What there is of a URL."""
@@ -64,18 +66,13 @@ class Op(IntEnum):
     ARRIVE = 4  # rename, to a path that is free once all others have left
 
 
-MOVED: Final = 61
-DUPLICATE: Final = 62
-MOVED_TEMPORARILY: Final = 54
-REDIRECT_LOOP: Final = 56
-
 MAX_ALIAS_HOPS: Final = 30
 """Redirects that are followed from one row to the next; a chain that is longer counts as a loop."""
 
 PASSES_LINKS: Final = (
     f"(url.state = {UrlState.PAGE} AND url.gone_cause IS NOT {GoneCause.NOT_FOUND}"
     f" AND url.gone_cause IS NOT {GoneCause.REMOVED}"
-    f" OR url.state = {UrlState.ALIAS} AND url.reason = {DUPLICATE}"
+    f" OR url.state = {UrlState.ALIAS} AND url.reason = {Reason.DUPLICATE}"
     f" OR url.state = {UrlState.FAILED} AND url.transient = 1)"
 )
 """Rows whose links count: pages, their duplicates, and pages whose file was deleted and that fail for the moment."""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
-from sitemirror.store.tables import DUPLICATE, MOVED, Due, FileKind, GoneCause, UrlState
+from sitemirror.reasons import Reason
+from sitemirror.store.tables import Due, FileKind, GoneCause, UrlState
 
 
 class UrlRecord(NamedTuple):
@@ -43,7 +44,7 @@ class UrlRecord(NamedTuple):
 
     def shares_text(self, text_hash: bytes | None) -> bool:
         """True if a duplicate with this text is still one of this page."""
-        stays = self.reason != MOVED and not self.misses and self.gone_cause in (None, GoneCause.UNNAMED)
+        stays = self.reason != Reason.MOVED and not self.misses and self.gone_cause in (None, GoneCause.UNNAMED)
         return self.state is UrlState.PAGE and stays and self.text_hash == text_hash
 
     @property
@@ -143,7 +144,7 @@ def apply_change(db: sqlite3.Connection, change: RowChange) -> None:
     state, reason = change.url.get("state"), change.url.get("reason")
     if state not in (None, UrlState.PAGE):
         db.execute("DELETE FROM file WHERE url_id = ?", (change.id,))
-        if state == UrlState.ALIAS and reason != DUPLICATE:
+        if state == UrlState.ALIAS and reason != Reason.DUPLICATE:
             db.execute("DELETE FROM page WHERE url_id = ?", (change.id,))
     for file in change.files:
         row = _bound(file._asdict()) | {"url_id": change.id}
@@ -181,7 +182,7 @@ def add_event(
 def free_duplicates(db: sqlite3.Connection, pages: Iterable[int]) -> None:
     """Queues the duplicates of pages whose text may be theirs no longer. Without validators they are fetched whole."""
     for page in pages:
-        values = (UrlState.ALIAS, DUPLICATE, page)
+        values = (UrlState.ALIAS, Reason.DUPLICATE, page)
         which = "state = ? AND reason = ? AND target_id = ?"
         db.execute(
             f"UPDATE page SET etag = NULL, last_modified = NULL WHERE url_id IN (SELECT id FROM url WHERE {which})",
