@@ -76,7 +76,7 @@ sys.exit(code)
 AT_THE_END = {"sitemirror.engine.publication", "sitemirror.publish.manifest", "sitemirror.publish.contents"}
 FOR_OTHERS = {"sitemirror.engine.verify", "sitemirror.engine.where", "sitemirror.engine.outline"}
 FOR_A_LOST_STATE = {"sitemirror.engine.rebuild", "sitemirror.publish.index_reader"}
-FOR_SITEMAPS = {"sitemirror.engine.discovery", "sitemirror.discover.sitemap", "sitemirror.discover.salvage"}
+FOR_SITEMAPS = {"sitemirror.engine.discovery", "sitemirror.sitemaps.parse", "sitemirror.sitemaps.wellformed"}
 FOR_STYLE_SHEETS = {"sitemirror.links.css"}
 FOR_ODD_INPUT = {"pydantic", "typer", "click", "rich", "tomllib", "difflib"}
 

@@ -13,10 +13,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from sitemirror.convert import convert_html, convert_text, front_matter, read_front_matter_url
-from sitemirror.discover.dates import parse_lastmod
-from sitemirror.discover.entries import one_by_one
-from sitemirror.discover.robots import Robots
-from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
 from sitemirror.fetch.media import parse_content_type, sniff
 from sitemirror.fetch.retry import parse_retry_after
@@ -25,6 +21,10 @@ from sitemirror.links.html import page_links
 from sitemirror.links.rewrite_html import localize_html
 from sitemirror.model import Entry, SitemapRef
 from sitemirror.publish.json_text import json_bytes
+from sitemirror.sitemaps.dates import parse_lastmod
+from sitemirror.sitemaps.entries import expand_batches
+from sitemirror.sitemaps.parse import SitemapParser
+from sitemirror.sitemaps.robots import Robots
 from sitemirror.store.paths import asset_path, page_path
 from sitemirror.text import UNPRINTABLE, printable
 from sitemirror.urls import InvalidUrl, normalize, parts
@@ -77,7 +77,7 @@ def sitemaps(data: bytes) -> None:
 
 def _read_sitemap(pieces: list[bytes]) -> list[str]:
     parser = SitemapParser(max_bytes=1 << 20)
-    found = [item for piece in pieces for batch in parser.batches(piece) for item in one_by_one(batch)]
+    found = [item for piece in pieces for batch in parser.batches(piece) for item in expand_batches(batch)]
     found += parser.close()
     return [item.loc for item in found if isinstance(item, Entry | SitemapRef)]
 

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.convert import PageKind, page_kind
-from sitemirror.discover.finder import looks_like_sitemap, scope_folder
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import MORE_FILES, BadStart, Unreachable
@@ -17,6 +16,8 @@ from sitemirror.fetch.exchange import Head
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
 from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
+from sitemirror.sitemaps.encoding import looks_like_sitemap
+from sitemirror.sitemaps.find import scope_folder
 
 REFUSALS: Final = (401, 403)
 """Statuses for clients that have not said who they are."""

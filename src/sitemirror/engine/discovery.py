@@ -9,9 +9,6 @@ from typing import Final
 import orjson
 
 from sitemirror import urls
-from sitemirror.discover.entries import Found, Stretch
-from sitemirror.discover.finder import candidates, looks_like_sitemap, normalized, sitemap_links
-from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.engine.arrival import MAX_HOPS, REFUSALS, Arrival, advice
 from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
@@ -31,6 +28,10 @@ from sitemirror.model import (
     Skipped,
 )
 from sitemirror.reasons import Cause, Reason, format_reason
+from sitemirror.sitemaps.encoding import looks_like_sitemap
+from sitemirror.sitemaps.entries import EntryBatch, Parsed
+from sitemirror.sitemaps.find import candidates, normalize_all, sitemap_links
+from sitemirror.sitemaps.parse import SitemapParser
 from sitemirror.store.intake import Listed
 from sitemirror.store.listing import Listing, SitemapRow
 from sitemirror.text import printable
@@ -93,7 +94,7 @@ class Discovery:
             self._demand(arrival)
             return
         robots = await self._robots.rules(arrival.url)
-        named = set(normalized(robots.sitemaps, urls.origin(arrival.url)))
+        named = set(normalize_all(robots.sitemaps, urls.origin(arrival.url)))
         start = urls.normalize(urls.origin(arrival.url) + arrival.folder)  # A folder may begin with two slashes.
         for group in candidates(start, robots.sitemaps):
             if await (self._read_group(group) if named.intersection(group) else self._probe(group)):
@@ -199,7 +200,7 @@ class Discovery:
         stopped = parser.stopped  # which it always is once closed
         self._take_in(row, location, parser.close(), problems)
         self._kind = parser.kind
-        self._cut = self._cut or parser.cut
+        self._cut = self._cut or parser.truncated
         if stream.error and not stopped:
             return Failed(location, stream.error.reason, stream.error.detail, transient=True)
         if not self._count and parser.kind in (None, "html"):
@@ -208,14 +209,14 @@ class Discovery:
             return Failed(location, Reason.NOT_A_SITEMAP)
         return "; ".join(problems) or None
 
-    def _take_in(self, row: SitemapRow, location: str, found: Iterable[Found], problems: list[str]) -> None:
+    def _take_in(self, row: SitemapRow, location: str, found: Iterable[Parsed], problems: list[str]) -> None:
         entries: list[Listed] = []
         children: list[str] = []
         for item in found:
             match item:
-                case Stretch():
+                case EntryBatch():
                     self._list(row, entries)
-                    self._list_stretch(row, location, item)
+                    self._list_batch(row, location, item)
                 case Entry():
                     entries.append(self._listed(item, location))
                 case SitemapRef(loc=loc):
@@ -251,7 +252,7 @@ class Discovery:
         self._since_checkpoint += len(entries)
         entries.clear()
 
-    def _list_stretch(self, row: SitemapRow, location: str, found: Stretch) -> None:
+    def _list_batch(self, row: SitemapRow, location: str, found: EntryBatch) -> None:
         """Most sitemaps list URLs of one host in their one spelling: what holds for all is asked once."""
         origin = urls.shared_origin(found.locs)
         if origin is None or not self._scope.takes_all(origin):

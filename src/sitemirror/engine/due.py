@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sitemirror.discover.dates import parse_lastmod
 from sitemirror.engine.keeper import Keeper
 from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session, unstamp
 from sitemirror.frontier.freshness import Copy, Freshness, judge
+from sitemirror.sitemaps.dates import parse_lastmod
 from sitemirror.store.known import Known
 from sitemirror.store.ledger import Ledger
 from sitemirror.store.schema import UNREAD, Row

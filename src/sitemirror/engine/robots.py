@@ -6,13 +6,13 @@ import asyncio
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.discover.robots import MAX_RULES_BYTES, Robots, whole_lines
 from sitemirror.engine.session import Session
 from sitemirror.fetch.stream import Stream
 from sitemirror.fetch.turns import Leaving, Turn
 from sitemirror.frontier.scope import Scope
 from sitemirror.model import Failed, Lane, Redirect, Skipped
 from sitemirror.reasons import Reason
+from sitemirror.sitemaps.robots import MAX_RULES_BYTES, Robots, whole_lines
 
 _HOPS: Final = 5
 

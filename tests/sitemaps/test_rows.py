@@ -1,4 +1,4 @@
-"""Ordinary entries are read by the row: what they say is the same as one by one, whatever stands around them."""
+"""Plain entries are matched in rows: the outcome is the same as one by one, whatever surrounds them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.discover.entries import Event, Stretch
-from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.model import Problem
-from tests.discover.reading import LIMIT, block, numbered, read, urlset
+from sitemirror.sitemaps.entries import EntryBatch, Event
+from sitemirror.sitemaps.parse import SitemapParser
+from tests.sitemaps.reading import LIMIT, block, numbered, read, urlset
 
 ORDINARY = [block(url) for url in numbered(3_000)]  # some 300 KB: more than two of the blocks that are read at once
 UNUSUAL = {
@@ -46,13 +46,13 @@ UNUSUAL = {
 
 
 @cache
-def said(one: str) -> tuple[Event, ...]:
+def events_of(one: str) -> tuple[Event, ...]:
     return read(urlset(one)).events
 
 
 def alone(*blocks: str) -> list[Event]:
-    """What each of the blocks says in a file of its own."""
-    return [event for one in blocks for event in said(one)]
+    """The events of each block in a file of its own."""
+    return [event for one in blocks for event in events_of(one)]
 
 
 @pytest.mark.parametrize("odd", UNUSUAL.values(), ids=UNUSUAL)
@@ -60,7 +60,7 @@ def test_unusual_entry_among_ordinary_ones(odd: str) -> None:
     """An unusual entry means what it means alone, and so do the thousands of entries before and after it."""
     before, after = ORDINARY[:2_000], ORDINARY[2_000:]
     expected = alone(*before, odd, *after)
-    expected.sort(key=lambda event: isinstance(event, Problem))  # which are told at the end
+    expected.sort(key=lambda event: isinstance(event, Problem))  # which are reported at the end
     assert list(read(urlset(*before, odd, *after)).events) == expected
 
 
@@ -83,18 +83,18 @@ def test_long_comment(opener: str, closer: str) -> None:
         assert read(urlset(block("/1"), hidden, block("/2"))).locs == ["/1", "/2"]
 
 
-def test_ordinary_entries_come_as_stretches() -> None:
-    """A file of nothing but ordinary entries is not taken apart entry by entry."""
+def test_plain_entries_come_in_batches() -> None:
+    """A file of nothing but plain entries is not parsed entry by entry."""
     parser = SitemapParser(max_bytes=LIMIT)
     found = [item for batch in parser.batches(urlset(*ORDINARY)) for item in batch]
-    by_row = sum(len(item.locs) for item in found if isinstance(item, Stretch))
+    by_row = sum(len(item.locs) for item in found if isinstance(item, EntryBatch))
     assert by_row > 2_000
     assert len(found) < 50
 
 
 @pytest.mark.parametrize("fault", ["<url><loc>https://example.com/?a&b</loc></url>", "</urlset>x", "<url>\x00</url>"])
 def test_place_of_a_fault(fault: str) -> None:
-    """Where the XML breaks is told by line and column, as if every byte had been looked at one by one."""
+    """Line and column of a fault are reported as if no row had been skipped."""
     body = urlset(*ORDINARY[:2_500], f"  {fault}", *ORDINARY[2_500:])
     line = body[: body.index(fault.encode())].count(b"\n") + 1
     reading = read(body)

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sitemirror.discover.robots import Robots
-from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.model import Entry
-from tests.discover.reading import read, read_pieces
+from sitemirror.sitemaps.parse import SitemapParser
+from sitemirror.sitemaps.robots import Robots
+from tests.sitemaps.reading import feed, read, read_pieces
 
 pytestmark = pytest.mark.vectors
 
@@ -202,7 +202,7 @@ def test_bombs(vectors: Path, name: str) -> None:
         parser = SitemapParser(max_bytes=10 * MEGABYTE)
         tracemalloc.start()
         start = time.process_time()
-        events = parser.feed(packed) + parser.close()
+        events = feed(parser, packed) + parser.close()
         elapsed, (_, peak) = time.process_time() - start, tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert parser.stopped

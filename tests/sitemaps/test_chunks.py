@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.discover.sitemap import SitemapParser
-from tests.discover.reading import LIMIT, block, numbered, read, read_pieces, urlset
+from sitemirror.sitemaps.parse import SitemapParser
+from tests.sitemaps.reading import LIMIT, block, feed, numbered, read, read_pieces, urlset
 
 PLAIN = urlset(*map(block, numbered(60)), '<url><xhtml:link rel="alternate" hreflang="de" href="/"/></url>')
 BROKEN = PLAIN.replace(b"page-000030", b"?a&b\xff<![CDATA[&]]>&eacute;")
@@ -65,11 +65,11 @@ def test_any_bytes(body: bytes) -> None:
 
 
 def test_kind_is_known_early() -> None:
-    """The first few kilobytes tell what a file is, so that a long download need not be awaited."""
+    """The first few kilobytes tell what a file is, so that no long download has to be waited for."""
     parser = SitemapParser(max_bytes=LIMIT)
-    parser.feed(PLAIN[:2000])
+    feed(parser, PLAIN[:2000])
     assert parser.kind is None
-    parser.feed(PLAIN[2000:])
+    feed(parser, PLAIN[2000:])
     assert parser.kind == "urlset"
 
 
@@ -78,7 +78,7 @@ def test_memory_does_not_grow_with_the_file(start: bytes) -> None:
     """Once the reader is under way, more entries take no more memory."""
     piece = "\n".join(map(block, numbered(600))).encode()
     parser = SitemapParser(max_bytes=10**9)
-    parser.feed(start)
+    feed(parser, start)
     peaks = []
     tracemalloc.start()
     for pieces in (6, 18):

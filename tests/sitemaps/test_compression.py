@@ -10,9 +10,9 @@ import zlib
 
 import pytest
 
-from sitemirror.discover.entries import one_by_one
-from sitemirror.discover.sitemap import SitemapParser
-from tests.discover.reading import block, numbered, read, read_pieces, urlset
+from sitemirror.sitemaps.entries import expand_batches
+from sitemirror.sitemaps.parse import SitemapParser
+from tests.sitemaps.reading import block, numbered, read, read_pieces, urlset
 
 LOCS = numbered(4000)
 SITEMAP = urlset(*map(block, LOCS))
@@ -46,7 +46,7 @@ def test_truncated_gzip_keeps_what_was_complete() -> None:
     for share in (0.1, 0.5, 0.99):
         reading = read(packed[: int(len(packed) * share)])
         assert reading.problems == ["gzip data ends early"]
-        assert reading.cut
+        assert reading.truncated
         assert reading.locs == LOCS[: len(reading.locs)]
         assert len(reading.locs) > len(LOCS) * share * 0.5
     assert read(packed[:1]).problems == ["binary data instead of a sitemap"]
@@ -134,6 +134,6 @@ def test_batches_bound_what_is_in_memory() -> None:
     """Well compressed bytes come out a few thousand entries at a time."""
     body = urlset(*["<url><loc>https://example.com/</loc></url>"] * 40_000)
     parser = SitemapParser(max_bytes=10**9)
-    sizes = [len(one_by_one(batch)) for batch in parser.batches(zlib.compress(body, 9, 31))]
+    sizes = [len(expand_batches(batch)) for batch in parser.batches(zlib.compress(body, 9, 31))]
     assert sum(sizes) + len(parser.close()) == 40_000
     assert max(sizes) < 10_000

@@ -1,6 +1,6 @@
-"""Reads robots.txt: who may fetch what, how slowly, and where the sitemaps are.
+"""Parses robots.txt: who may fetch what, how slowly, and where the sitemaps are.
 
-protego knows the rules; this module feeds it what RFC 9309 says counts, and bounds what a hostile file can cost.
+protego applies the rules; this module feeds it what counts by RFC 9309, and bounds what a hostile file can cost.
 """
 
 from __future__ import annotations

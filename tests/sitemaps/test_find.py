@@ -6,8 +6,9 @@ import gzip
 
 import pytest
 
-from sitemirror.discover.finder import WELL_KNOWN, candidates, looks_like_sitemap, scope_folder, sitemap_links
-from tests.discover.reading import block, urlset
+from sitemirror.sitemaps.encoding import looks_like_sitemap
+from sitemirror.sitemaps.find import WELL_KNOWN, candidates, scope_folder, sitemap_links
+from tests.sitemaps.reading import block, urlset
 
 
 @pytest.mark.parametrize(

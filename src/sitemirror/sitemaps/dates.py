@@ -1,7 +1,7 @@
-"""Reads the dates that sitemaps and feeds carry: by the standards, and as generators write them.
+"""Parses the dates of sitemaps and feeds: by the standards, and as generators write them.
 
-A date that says less than a moment means its end (a day without a time, a month without a day): a page may have
-changed until then, and refetching once too often is better than missing a change.
+A date of less precision than a moment means its end (a day without a time, a month without a day): a page may have
+changed until then, and fetching once too often is better than missing a change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HOURS_OF_ZONE: Final = {"EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, 
 
 
 def parse_lastmod(text: str) -> datetime | None:
-    """The moment in UTC that `text` names, or `None` if it names none. Never raises.
+    """Parses a date into a moment in UTC; None if it is none. Never raises.
 
     Dates without a time zone are UTC; a date without a time is the last second of its day, month or year.
     """
@@ -51,23 +51,23 @@ def parse_lastmod(text: str) -> datetime | None:
     return None
 
 
-def _moment(said: dict[str, str | None]) -> datetime:
-    year = _year(said["year"] or "")
-    month = _month(said)
-    day = said.get("day")
-    hour = said.get("hour")
+def _moment(fields: dict[str, str | None]) -> datetime:
+    year = _year(fields["year"] or "")
+    month = _month(fields)
+    day = fields.get("day")
+    hour = fields.get("hour")
     if hour is None:
         last_month = month or 12
         last_day = int(day) if day else monthrange(year, last_month)[1]
         return datetime(year, last_month, last_day, 23, 59, 59, tzinfo=UTC)
     start = datetime(year, month or 1, int(day or 1), tzinfo=UTC)
-    clock = timedelta(hours=int(hour), minutes=int(said.get("minute") or 0), seconds=int(said.get("second") or 0))
+    clock = timedelta(hours=int(hour), minutes=int(fields.get("minute") or 0), seconds=int(fields.get("second") or 0))
     # 24:00 is the end of a day, and a leap second runs into the next minute.
-    if clock > timedelta(days=1) or int(said.get("minute") or 0) > 59 or int(said.get("second") or 0) > 60:
+    if clock > timedelta(days=1) or int(fields.get("minute") or 0) > 59 or int(fields.get("second") or 0) > 60:
         raise ValueError("no such time of day")
     # A copy's own date is that of the second it was made in, and a change may come later in the same second.
-    fraction = timedelta(microseconds=int((said.get("fraction") or "")[:6].ljust(6, "0")))
-    return start + clock + fraction - _offset(said.get("zone") or "")
+    fraction = timedelta(microseconds=int((fields.get("fraction") or "")[:6].ljust(6, "0")))
+    return start + clock + fraction - _offset(fields.get("zone") or "")
 
 
 def _year(digits: str) -> int:
@@ -77,10 +77,10 @@ def _year(digits: str) -> int:
     return year + (1900 if year >= 69 else 2000)
 
 
-def _month(said: dict[str, str | None]) -> int | None:
-    if name := said.get("name"):
+def _month(fields: dict[str, str | None]) -> int | None:
+    if name := fields.get("name"):
         return _MONTHS.index(name.lower()) + 1
-    month = said.get("month")
+    month = fields.get("month")
     return int(month) if month else None
 
 

@@ -1,4 +1,4 @@
-"""Knows where sitemaps are: which URLs to try, in which order, and what a sitemap looks like from its first bytes."""
+"""Where sitemaps are looked for: which URLs to try, and in which order."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.discover.inflate import Inflater
-from sitemirror.discover.recode import Recoder
-from sitemirror.discover.sniff import HEAD, Shape, first_line_is_url, has_sitemap_root, shape, skip_blanks
 
 WELL_KNOWN: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap.xml.gz", "sitemap.txt", "wp-sitemap.xml")
 
@@ -20,7 +17,7 @@ _FILE_ENDINGS: Final = (
 
 
 def scope_folder(path: str) -> str:
-    """The folder that a start URL's path stands for, with a slash at the end."""
+    """The folder of a start URL's path, with a slash at the end."""
     folder, _, name = path.rpartition("/")
     if name.lower().endswith(_FILE_ENDINGS):
         return folder + "/"
@@ -28,15 +25,15 @@ def scope_folder(path: str) -> str:
 
 
 def candidates(start_url: str, robots_sitemaps: Iterable[str]) -> list[list[str]]:
-    """Groups of sitemap URLs, to be tried in order until one works; within a group all are read. No URL comes twice."""
+    """Groups of distinct sitemap URLs: they are tried in order until one works; within a group all are read."""
     origin = urls.origin(start_url)
     folder = scope_folder(urls.parts(start_url).path)
-    named = list(normalized(robots_sitemaps, origin + "/"))
+    named = list(normalize_all(robots_sitemaps, origin + "/"))
     groups: list[list[str]] = []
     if folder == "/":
         groups.append(named)
     else:
-        own = [url for url in named if _lies_under(url, start_url, folder)]
+        own = [url for url in named if _is_under(url, start_url, folder)]
         groups.append(own)
         groups += [[origin + folder + name] for name in WELL_KNOWN]
         groups.append([url for url in named if url not in own])
@@ -45,45 +42,23 @@ def candidates(start_url: str, robots_sitemaps: Iterable[str]) -> list[list[str]
 
 
 def sitemap_links(html: bytes, base_url: str) -> list[str]:
-    """What a page's `<link rel="sitemap">` elements point to."""
-    import turbohtml  # A site whose robots.txt names its sitemaps needs none of it here.
+    """The targets of a page's `<link rel="sitemap">` elements."""
+    import turbohtml  # Not needed for a site whose robots.txt names its sitemaps.
 
     document = turbohtml.parse(html)
     base = base_url
     for element in document.select("base[href]")[:1]:
-        base = next(normalized([element.attr("href") or ""], base_url), base_url)
+        base = next(normalize_all([element.attr("href") or ""], base_url), base_url)
     named = (
         element.attr("href") or ""
         for element in document.select("link[href]")
         if "sitemap" in (element.attr("rel") or "").lower().split()
     )
-    return list(dict.fromkeys(normalized(named, base)))
+    return list(dict.fromkeys(normalize_all(named, base)))
 
 
-def looks_like_sitemap(head: bytes, content_type: str) -> bool:
-    """Whether a body that begins with `head` is a sitemap, a feed or a list of URLs rather than a page.
-
-    A list of URLs is believed only if its first line is one: any text may have a URL somewhere.
-    """
-    start = _readable_start(head)
-    match shape(start):
-        case Shape.XML | Shape.LATE_XML:
-            return has_sitemap_root(start)
-        case Shape.TEXT:
-            return "html" not in content_type.lower() and first_line_is_url(start)
-        case _:
-            return False
-
-
-def _readable_start(head: bytes) -> bytes:
-    for _ in range(2):
-        head = next(Inflater().feed(head), b"")
-    recoder = Recoder()
-    return skip_blanks(recoder.feed(head) + recoder.close())[:HEAD]
-
-
-def normalized(texts: Iterable[str], base: str) -> Iterator[str]:
-    """The one spelling of each, as far as it is a URL."""
+def normalize_all(texts: Iterable[str], base: str) -> Iterator[str]:
+    """Yields the normalized URL of each text that is one."""
     for text in filter(None, map(str.strip, texts)):
         try:
             yield urls.normalize(text, base)
@@ -91,17 +66,17 @@ def normalized(texts: Iterable[str], base: str) -> Iterator[str]:
             continue
 
 
-def _lies_under(url: str, start_url: str, folder: str) -> bool:
+def _is_under(url: str, start_url: str, folder: str) -> bool:
     found = urls.parts(url)
     return found.host in urls.host_twins(urls.parts(start_url).host) and found.path.startswith(folder)
 
 
 def _without_repeats(groups: Iterable[Iterable[str]]) -> list[list[str]]:
     seen: set[str] = set()
-    kept: list[list[str]] = []
+    distinct: list[list[str]] = []
     for group in groups:
         fresh = [url for url in dict.fromkeys(group) if url not in seen]
         seen.update(fresh)
         if fresh:
-            kept.append(fresh)
-    return kept
+            distinct.append(fresh)
+    return distinct

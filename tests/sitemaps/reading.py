@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.model import Entry, Problem, SitemapRef
+from sitemirror.sitemaps.entries import Event, expand_batches
+from sitemirror.sitemaps.parse import SitemapParser
 
 LIMIT = 100 * 1024 * 1024
 
@@ -16,9 +17,9 @@ class Reading:
     """All that came out of one body, in order."""
 
     kind: str | None
-    events: tuple[Entry | SitemapRef | Problem, ...]
+    events: tuple[Event, ...]
     decoded_bytes: int
-    cut: bool
+    truncated: bool
 
     @property
     def entries(self) -> list[Entry]:
@@ -37,14 +38,19 @@ class Reading:
         return [event.reason for event in self.events if isinstance(event, Problem)]
 
 
+def feed(parser: SitemapParser, data: bytes) -> list[Event]:
+    """Everything that the next bytes complete."""
+    return [event for batch in parser.batches(data) for event in expand_batches(batch)]
+
+
 def read_pieces(pieces: Iterable[bytes], *, max_bytes: int = LIMIT) -> Reading:
     """What a parser makes of a body that arrives in these pieces."""
     parser = SitemapParser(max_bytes=max_bytes)
-    events: list[Entry | SitemapRef | Problem] = []
+    events: list[Event] = []
     for piece in pieces:
-        events += parser.feed(piece)
+        events += feed(parser, piece)
     events += parser.close()
-    return Reading(parser.kind, tuple(events), parser.decoded_bytes, parser.cut)
+    return Reading(parser.kind, tuple(events), parser.decoded_bytes, parser.truncated)
 
 
 def read(body: bytes, *, max_bytes: int = LIMIT) -> Reading:

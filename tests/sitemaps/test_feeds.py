@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sitemirror.model import Entry
-from tests.discover.reading import read
+from tests.sitemaps.reading import read
 
 
 def test_rss_2_items() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemirror.model import Entry, SitemapRef
-from tests.discover.reading import block, numbered, read, read_pieces, urlset
+from tests.sitemaps.reading import block, numbered, read, read_pieces, urlset
 
 FAULTS = {
     "ampersand": "<url><loc>https://example.com/?a=1&b=2&copy=3</loc></url>",
@@ -43,7 +43,7 @@ def test_no_entry_is_lost_or_doubled(fault: str, before: int) -> None:
     assert reading.locs == [*locs[:before], spoilt, *locs[before:]]
     assert len(reading.problems) == 1
     assert reading.problems[0].startswith("broken XML")
-    assert not reading.cut
+    assert not reading.truncated
     assert [entry.lastmod for entry in reading.entries if entry.loc in locs] == ["2026-01-02"] * len(locs)
 
 
@@ -181,7 +181,7 @@ def test_truncation_keeps_every_complete_entry(data: st.DataObject) -> None:
     complete = body[:end].count(b"</loc>")
     assert reading.locs in (locs[:complete], locs[: complete + 1])
     assert len(reading.problems) == 1
-    assert reading.cut
+    assert reading.truncated
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
@@ -189,16 +189,16 @@ def test_truncation_keeps_every_complete_entry(data: st.DataObject) -> None:
 def test_broken_and_cut(fault: str, after: int) -> None:
     """A document that was broken before is known to be cut all the same."""
     body = urlset(fault, *map(block, numbered(after)))
-    assert not read(body).cut
-    assert read(body[:-40]).cut
-    assert read(body[: -len("</urlset>") - 1]).cut
+    assert not read(body).truncated
+    assert read(body[:-40]).truncated
+    assert read(body[: -len("</urlset>") - 1]).truncated
 
 
 def test_rows_without_a_root() -> None:
     """Entries that stand alone are whole when the last one is."""
     body = "".join(map(block, numbered(3))).encode()
-    assert not read(body).cut
-    assert read(body[:-9]).cut
+    assert not read(body).truncated
+    assert read(body[:-9]).truncated
 
 
 TAGS = '<url> </url> <loc> </loc> <urlset> <item> <image:loc> <!-- --> <![CDATA[ ]]> & < > " \0 x https://example.com/'

@@ -1,4 +1,4 @@
-"""Plain lists of URLs are sitemaps; pages, JSON, pictures and DTDs are not, and the reason is said."""
+"""Plain lists of URLs are sitemaps; pages, JSON, pictures and DTDs are rejected with a reason."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from sitemirror.discover.sitemap import SitemapParser
 from sitemirror.model import Entry
-from tests.discover.reading import block, read, read_pieces, urlset
+from sitemirror.sitemaps.parse import SitemapParser
+from tests.sitemaps.reading import block, feed, read, read_pieces, urlset
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r", b"\n\n  \n"])
@@ -88,13 +88,13 @@ def test_other_things_instead_of_a_sitemap(body: bytes, reason: str) -> None:
     assert (reading.kind, reading.locs, reading.problems) == (None, [], [reason])
 
 
-def test_a_stranger_stops_the_download() -> None:
-    """Nothing more is wanted as soon as the first bytes show that this is no sitemap."""
+def test_other_format_stops_the_download() -> None:
+    """The parser stops as soon as the first bytes show that this is no sitemap."""
     parser = SitemapParser(max_bytes=10**9)
-    events = parser.feed(b"<!doctype html>" + b"<p>text</p>" * 1000)
+    events = feed(parser, b"<!doctype html>" + b"<p>text</p>" * 1000)
     assert parser.stopped
     assert len(events) == 1
-    assert parser.feed(urlset(block("https://example.com/"))) == []
+    assert feed(parser, urlset(block("https://example.com/"))) == []
     assert parser.close() == []
 
 

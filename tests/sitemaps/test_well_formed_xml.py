@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sitemirror.model import Entry, SitemapRef
-from tests.discover.reading import block, read, urlset
+from tests.sitemaps.reading import block, read, urlset
 
 
 def test_urlset_gives_loc_lastmod_and_priority() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.discover.dates import parse_lastmod
+from sitemirror.sitemaps.dates import parse_lastmod
 
 
 def at(*numbers: int) -> datetime:

@@ -1,1 +1,0 @@
-"""Finds what a site says it has: robots.txt, sitemaps, feeds, links."""
