@@ -22,8 +22,9 @@ from itertools import chain, compress
 from math import floor, log
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
-from tldextract import TLDExtract
+from publicsuffixlist import PublicSuffixList
 
 from bench.quality import aeb
 from bench.quality.labels import labels, words
@@ -45,7 +46,7 @@ from sitemirror.convert.parts import Parts
 
 FOLDS: Final = 5
 NEWS: Final = "article-extraction-benchmark"  # a kind of page of its own: its score is another one
-_DOMAINS: Final = TLDExtract(suffix_list_urls=())  # the list that comes with it; nothing is fetched
+_SUFFIXES: Final = PublicSuffixList(only_icann=True)
 MODEL: Final = Path(judge.__file__).with_name("content_model.json")
 _SHORT: Final = 12  # words of a block whose first words are worth learning
 _RARE: Final = 4  # pages; a word on fewer says too little
@@ -92,8 +93,9 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
 
 def fold_of(url: str) -> int:
     """Pages of one domain are all in one fold, always the same."""
-    found = _DOMAINS(url)
-    return md5(f"{found.domain}.{found.suffix}".encode(), usedforsecurity=False).digest()[0] % FOLDS
+    host = urlsplit(url).hostname or ""
+    domain = _SUFFIXES.privatesuffix(host) or host
+    return md5(domain.encode(), usedforsecurity=False).digest()[0] % FOLDS
 
 
 def learn_page(sample: Sample, reading: Reading, hinted: Hints, is_ruled: bool) -> Page:

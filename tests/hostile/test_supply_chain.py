@@ -18,7 +18,7 @@ from sitemirror.settings import Settings
 ROOT = Path(__file__).parents[2]
 PERMISSIVE = re.compile(r"MIT(?:-0)?|Apache(?:-| )2\.0|BSD(?:-[23]-Clause)?|PSF-2\.0|ISC(?: License)?|MIT License")
 # Weak copyleft that ends at its own files, which we neither change nor hand on.
-OWN_FILES_ONLY = {"certifi": "MPL-2.0", "orjson": "MPL-2.0 AND (Apache-2.0 OR MIT)"}
+OWN_FILES_ONLY = {"orjson": "MPL-2.0 AND (Apache-2.0 OR MIT)", "publicsuffixlist": "MPL-2.0"}
 
 
 def _needed() -> dict[str, str]:
