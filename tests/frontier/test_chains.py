@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sitemirror.frontier.chains import Way, shape
+from sitemirror.frontier.traps import Trail, shape
 
 SITE = "https://example.com"
 
@@ -25,7 +25,7 @@ SITE = "https://example.com"
 def test_urls_of_one_shape(one: str, other: str) -> None:
     """Numbers, ids and months are what a trap counts with."""
     assert shape(SITE + one) == shape(SITE + other)
-    assert Way([SITE, SITE + one]).leads_on_to(SITE + other)
+    assert Trail([SITE, SITE + one]).continues_with(SITE + other)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_urls_of_one_shape(one: str, other: str) -> None:
 )
 def test_urls_of_different_shape(one: str, other: str) -> None:
     """Words are not ids, even when they are spelled with hex digits."""
-    assert not Way([SITE + one]).leads_on_to(SITE + other)
+    assert not Trail([SITE + one]).continues_with(SITE + other)
 
 
 def test_every_host_of_a_wildcard_domain_is_one_shape() -> None:
@@ -75,20 +75,20 @@ BEFORE = ["/cal/2031/04", "/cal/2031/04/17", "/menu", "/print?of=/cal/2031/04", 
 )
 def test_what_a_page_bears(new: str, bears: bool) -> None:
     """A page of a calendar shows something if a link on it is not of the way, not known, no date and not itself."""
-    way = Way([f"{SITE}/cal/2031/05", f"{SITE}/cal/2031/04"])
+    way = Trail([f"{SITE}/cal/2031/05", f"{SITE}/cal/2031/04"])
     before = [SITE + path for path in BEFORE]
-    assert way.bears_fruit([SITE + "/menu", SITE + new], before) is bears
-    assert not way.bears_fruit([], before)
+    assert way.shows_new_links([SITE + "/menu", SITE + new], before) is bears
+    assert not way.shows_new_links([], before)
 
 
 def test_dates_in_one_number_are_dates() -> None:
     """`20310517` is a day, `12345678` is not."""
-    way = Way([f"{SITE}/cal?on=20310516", f"{SITE}/cal?on=20310515"])
-    assert not way.bears_fruit([f"{SITE}/day?on=20310516"], [f"{SITE}/day?on=20310515"])
-    assert way.bears_fruit([f"{SITE}/day?on=12345678"], [f"{SITE}/day?on=12345677"])
+    way = Trail([f"{SITE}/cal?on=20310516", f"{SITE}/cal?on=20310515"])
+    assert not way.shows_new_links([f"{SITE}/day?on=20310516"], [f"{SITE}/day?on=20310515"])
+    assert way.shows_new_links([f"{SITE}/day?on=12345678"], [f"{SITE}/day?on=12345677"])
 
 
 def test_the_host_counts_for_nothing() -> None:
     """An address and a port are numbers too, but no page's own."""
-    way = Way(["http://127.0.0.1:2031/list/2", "http://127.0.0.1:2031/list/1"])
-    assert way.bears_fruit(["http://127.0.0.1:2031/item/127"], ["http://127.0.0.1:2031/item/1"])
+    way = Trail(["http://127.0.0.1:2031/list/2", "http://127.0.0.1:2031/list/1"])
+    assert way.shows_new_links(["http://127.0.0.1:2031/item/127"], ["http://127.0.0.1:2031/item/1"])

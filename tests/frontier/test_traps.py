@@ -13,8 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sitemirror.frontier.chains import WHOLE, Way
-from sitemirror.frontier.traps import Limits, Traps, without_session
+from sitemirror.frontier.traps import FULL_STEP, Limits, Trail, Traps, without_session
 from sitemirror.reasons import Cause, Reason
 from sitemirror.urls import InvalidUrl, normalize
 
@@ -40,7 +39,7 @@ TOKEN = "5e1f0a9b3c7d2e485e1f0a9b3c7d2e48"
 )
 def test_real_sites_pass(path: str) -> None:
     """Deep, long and recurring paths of the kind that people make are let through."""
-    assert Traps().reason(SITE + path, chain=200 * WHOLE) is None
+    assert Traps().reason(SITE + path, chain=200 * FULL_STEP) is None
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def crawl(traps: Traps, start: str, *references: str) -> int:
         assert len(seen) < 5_000, "the trap has no end"
         for reference in references:
             found = without_session(normalize(reference.replace("{next}", str(len(seen))), url))
-            length = traps.chain(Way(way), chain, found)
+            length = traps.chain_length(Trail(way), chain, found)
             if found not in seen and not traps.reason(found, chain=length):
                 seen.add(found)
                 traps.accept(found)
@@ -196,7 +195,7 @@ def test_large_flat_sites_are_not_cut() -> None:
     index = SITE + "/items/"
     for n in range(5_000):
         url = f"{SITE}/items/{n}.html"
-        chain = traps.chain(Way([index]), 0, url)
+        chain = traps.chain_length(Trail([index]), 0, url)
         assert (chain, traps.reason(url, chain=chain)) == (0, None)
         traps.accept(url)
 
@@ -291,8 +290,8 @@ def test_no_text_raises(one: str, other: str, chain: int) -> None:
     traps = Traps()
     traps.accept(one)
     reason = traps.reason(other, chain=chain)
-    assert reason is not None if chain > 200 * WHOLE else reason in (None, REPEATS)
-    assert traps.chain(Way([one]), chain, other) in (0, chain + WHOLE)
+    assert reason is not None if chain > 200 * FULL_STEP else reason in (None, REPEATS)
+    assert traps.chain_length(Trail([one]), chain, other) in (0, chain + FULL_STEP)
     without_session(one)
 
 
@@ -329,7 +328,7 @@ def test_any_number_of_queries_takes_the_same_memory() -> None:
 
 def test_judgements_do_not_depend_on_the_process() -> None:
     """Where a path is counted is the same in every process, however Python's own hashes are seeded."""
-    code = "from sitemirror.frontier.queries import _places; print(_places('https://example.com/x'))"
+    code = "from sitemirror.frontier.traps import _hashes; print(_hashes('https://example.com/x'))"
     answers = {
         subprocess.run(
             [sys.executable, "-c", code],

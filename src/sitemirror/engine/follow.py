@@ -7,9 +7,8 @@ from functools import cache
 from typing import Final
 
 from sitemirror.engine.plan import Plan
-from sitemirror.frontier.chains import TENTH, WHOLE, WINDOW, Way
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import Traps, without_session
+from sitemirror.frontier.traps import FULL_STEP, REDUCED_STEP, TRAIL_LENGTH, Trail, Traps, without_session
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import Cause, Reason
@@ -21,8 +20,8 @@ from sitemirror.store.schema import ASSET, PAGE, UNREAD
 
 _NO_LINK: Final = frozenset((Reason.NOT_HTTP, Reason.FILE_SCHEME, Reason.INVALID_LINK))
 
-_LONG_CHAIN: Final = 50 * WHOLE
-"""From here on it is worth finding out whether a chain's pages bear fruit. Nearly no page of a real site is so far."""
+_LONG_CHAIN: Final = 50 * FULL_STEP
+"""From here on a chain's pages are searched for new links. Nearly no page of a real site is so far."""
 
 
 class Follow:
@@ -115,16 +114,16 @@ class Follow:
         return len(new)
 
     def _chains(self, known: Known, links: PageLinks) -> Callable[[str], int]:
-        """Gives a function that says how long a row of like URLs a link makes. The way here is looked up once."""
+        """Return a function that gives the chain length of a link. The trail is looked up once."""
 
         @cache
-        def way_and_step() -> tuple[Way, int]:
-            way = Way([known.url, *self._book.led_by(known.id, WINDOW - 1)])
-            return way, WHOLE if known.chain < _LONG_CHAIN else self._step(known, way, links)
+        def trail_and_step() -> tuple[Trail, int]:
+            trail = Trail([known.url, *self._book.led_by(known.id, TRAIL_LENGTH - 1)])
+            return trail, FULL_STEP if known.chain < _LONG_CHAIN else self._step(known, trail, links)
 
         def chain(url: str) -> int:
-            way, step = way_and_step()
-            return self._traps.chain(way, known.chain, url, step=step)
+            trail, step = trail_and_step()
+            return self._traps.chain_length(trail, known.chain, url, step=step)
 
         return chain
 
@@ -142,11 +141,12 @@ class Follow:
         if known.seen == UNREAD:  # Its links are not known, and could not be read now.
             self._book.read_later(known.id)
 
-    def _step(self, known: Known, way: Way, links: PageLinks) -> int:
+    def _step(self, known: Known, trail: Trail, links: PageLinks) -> int:
         """What a link on this page counts in a chain."""
         here = (without_session(found.url) for found in links.found if self._plan.html or not found.requisite)
         inside = (url for url in here if not self._scope.reason(url))
-        return TENTH if way.bears_fruit(inside, self._book.links_before(known.id, WINDOW)) else WHOLE
+        before = self._book.links_before(known.id, TRAIL_LENGTH)
+        return REDUCED_STEP if trail.shows_new_links(inside, before) else FULL_STEP
 
     def _not_followed(self, known: Known, found: Found, page_nofollow: bool) -> Reason | None:
         """Why a link into the site is not followed; None if it is."""

@@ -1,4 +1,4 @@
-"""Whether a page on disk must be asked for again: the sitemap's `lastmod` against what we have."""
+"""Decides if a saved page must be requested again, by the sitemap's `lastmod` and its validators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sitemirror.model import Validators
 
 
 class Freshness(Enum):
-    """What to do about a page that a sitemap lists and we may have."""
+    """The request that a listed page needs."""
 
     FRESH = "fresh"  # nothing to ask
     ASK = "ask"  # ask, with our validators
@@ -19,7 +19,7 @@ class Freshness(Enum):
 
 
 class Copy(NamedTuple):
-    """What we have of a page."""
+    """The dates and validators of a saved page."""
 
     mtime: datetime | None  # None: the file is missing
     fetched_at: datetime | None
@@ -27,7 +27,7 @@ class Copy(NamedTuple):
 
 
 def judge(copy: Copy, lastmods: Iterable[datetime | None]) -> Freshness:
-    """`lastmods` are the dates that sitemaps give for the page's names; None stands for one that cannot be read.
+    """Compare a copy with the dates that sitemaps give for the page's URLs; None is an unreadable date.
 
     A copy is as old as the older of its mtime and the recorded fetch: a git checkout renews mtimes.
     """

@@ -1,4 +1,4 @@
-"""The one gate: may this URL be fetched, and if not, why."""
+"""Decides which URLs a run may fetch, and by which registrable domain its hosts belong together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ESCAPE: Final = re.compile("%[0-9a-fA-F]{2}")
 
 
 class Scope:
-    """What one run may fetch. `folder` is the start path's folder ("/" for the whole site)."""
+    """The rules of one run. `folder` is the start path's folder ("/" for the whole site)."""
 
     def __init__(self, settings: Settings, *, start_url: str, folder: str = "/") -> None:
         self.folder = folder if not settings.whole_site else "/"
@@ -33,7 +33,7 @@ class Scope:
         self._origins: dict[str, bool] = {}
 
     def host_reason(self, url: str) -> Reason | None:
-        """Why this URL's host may not be talked to; None if it may."""
+        """Return why this URL's host must not be contacted, or None."""
         origin = urls.origin(url)
         allowed = self._origins.get(origin)
         if allowed is None:
@@ -43,7 +43,7 @@ class Scope:
         return None if allowed else Reason.DOMAIN_LOCK
 
     def reason(self, url: str, *, is_needed: bool = False) -> Reason | None:
-        """Why this URL may not be fetched; None if it may. What a page needs to look right may be in any folder."""
+        """Return why this URL must not be fetched, or None. Requisites of a page may be in any folder."""
         refused = self.host_reason(url)
         if refused or self._any_path:
             return refused
@@ -59,17 +59,17 @@ class Scope:
         return None
 
     def takes_all(self, origin: str) -> bool:
-        """Whether every URL of this origin may be fetched, whatever its path."""
+        """Tell if every URL of this origin may be fetched, whatever its path."""
         return self._any_path and not self.host_reason(origin + "/")
 
     def fingerprint(self) -> str:
-        """Changes when the same URL could get another answer."""
+        """Return a text that differs when the same URL could get another answer."""
         globs = [[glob.pattern for glob in group] for group in (self._include, self._exclude)]
         return repr((self.folder, self._lock and self._domain, globs))
 
 
 def _one_case(text: str) -> str:
-    """`%c3%a9` and `%C3%A9` are the same character: sites write one, browsers show the other."""
+    """Write percent escapes in upper case: sites write `%c3%a9`, browsers show `%C3%A9`."""
     return _ESCAPE.sub(lambda escape: escape[0].upper(), text)
 
 
@@ -105,7 +105,7 @@ def _public_suffixes() -> PublicSuffixList:
 
 
 class CrawlScope(Scope):
-    """What a crawl may fetch: the start host and its www twin, or with --any-domain every host.
+    """The rules of a crawl: the start host and its www twin, or with --any-domain every host.
 
     The start page is fetched whatever the globs say: without it there is no way to what they let through.
     """
