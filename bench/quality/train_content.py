@@ -32,22 +32,21 @@ from bench.quality.said import said
 from bench.quality.wcxb import KINDS, Sample, Score, folder, mean, samples, score
 from bench.record import Figure, Record, at_least, main
 from sitemirror.choices import Content
-from sitemirror.convert import content as parts
-from sitemirror.convert import convert_html, judge
-from sitemirror.convert.blocks import Reading
+from sitemirror.convert import convert_html
+from sitemirror.convert.content import model
+from sitemirror.convert.content.blocks import Parts, Reading
+from sitemirror.convert.content.choose import drop_chrome, drop_no_content, own_content
+from sitemirror.convert.content.features import Features, Hints, hints
+from sitemirror.convert.content.keep import keep
+from sitemirror.convert.content.model import Lexicon, first_words, name_words
 from sitemirror.convert.document import parse
-from sitemirror.convert.features import Features
 from sitemirror.convert.generators import recognise
-from sitemirror.convert.hints import Hints, hints
-from sitemirror.convert.keep import keep
-from sitemirror.convert.lexicon import Lexicon, first_words, name_words
-from sitemirror.convert.metadata import read_metadata
-from sitemirror.convert.parts import Parts
+from sitemirror.convert.metadata.fields import read_metadata
 
 FOLDS: Final = 5
 NEWS: Final = "article-extraction-benchmark"  # a kind of page of its own: its score is another one
 _SUFFIXES: Final = PublicSuffixList(only_icann=True)
-MODEL: Final = Path(judge.__file__).with_name("content_model.json")
+MODEL: Final = Path(model.__file__).with_name("content_model.json")
 _SHORT: Final = 12  # words of a block whose first words are worth learning
 _RARE: Final = 4  # pages; a word on fewer says too little
 _DOUBT: Final = 3.0  # pages' worth of the average that each word begins with
@@ -81,14 +80,10 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     if body is None:
         return None
     generators = recognise(read_metadata(document).signature, body)
-    parts.drop_no_content(document)
-    parts.drop_chrome(body, document.beside, ())
+    drop_no_content(document)
+    drop_chrome(body, document.beside, ())
     reading = Reading(body)
-    return (
-        (reading, hints(document.head, sample.url), bool(parts.own_content(body, generators)))
-        if reading.texts
-        else None
-    )
+    return (reading, hints(document.head, sample.url), bool(own_content(body, generators))) if reading.texts else None
 
 
 def fold_of(url: str) -> int:

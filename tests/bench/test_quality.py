@@ -13,7 +13,7 @@ from bench.quality.labels import labels, words
 from bench.quality.said import said
 from sitemirror.choices import Content
 from sitemirror.convert import convert_html
-from sitemirror.convert.keep import keep
+from sitemirror.convert.content.keep import keep
 
 VECTORS = os.environ.get("SITEMIRROR_VECTORS")
 needs_vectors = pytest.mark.skipif(not VECTORS, reason="SITEMIRROR_VECTORS is not set")

@@ -10,8 +10,8 @@ import pytest
 import turbohtml
 
 from sitemirror.convert import convert_html
+from sitemirror.convert.elements.rules import ROLES
 from sitemirror.convert.generators import Generator, generators, read_generator, recognise, vocabulary
-from sitemirror.convert.shape import ROLES
 from tests.convert.pages import markdown
 
 FILES = Path(__file__).parents[2] / "src" / "sitemirror" / "convert" / "adapters"

@@ -7,7 +7,7 @@ import turbohtml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sitemirror.convert.markdown_escapes import unescaped
+from sitemirror.convert.render.escapes import unescaped
 from tests.convert.pages import markdown
 from tests.convert.trees import to_html, tree
 

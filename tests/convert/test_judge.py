@@ -6,9 +6,7 @@ from random import Random
 
 import pytest
 
-from sitemirror.convert.judge import Model, model, probability, read_model
-from sitemirror.convert.lexicon import Lexicon
-from sitemirror.convert.questions import Tree
+from sitemirror.convert.content.model import Lexicon, Model, Tree, model, probability, read_model
 
 COLUMNS = ("one", "two", "three")
 OF_PAGE = ("page_one", "hint_two")
@@ -80,7 +78,7 @@ def test_the_model_is_small_and_names_what_it_was_learnt_from() -> None:
     """The file that is shipped stays under a megabyte, credits its data and asks only for columns that there are."""
     from importlib.resources import files
 
-    data = files("sitemirror.convert").joinpath("content_model.json").read_bytes()
+    data = files("sitemirror.convert.content").joinpath("content_model.json").read_bytes()
     assert len(data) <= 1_000_000
     assert b"WCXB" in data
     assert b"CC-BY-4.0" in data

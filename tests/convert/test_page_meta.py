@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sitemirror.convert.document import parse
-from sitemirror.convert.page_meta import MAX_HEADING, MAX_HEADINGS, MAX_LANGUAGES, page_meta, read_page_meta
+from sitemirror.convert.metadata.summary import MAX_HEADING, MAX_HEADINGS, MAX_LANGUAGES, page_meta, read_page_meta
 from sitemirror.model import PageMeta
 from tests.convert.pages import URL
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 import turbohtml
 
-from sitemirror.convert.blocks import Reading
-from sitemirror.convert.lexicon import NOTHING, Lexicon
-from sitemirror.convert.parts import Parts
+from sitemirror.convert.content.blocks import Parts, Reading
+from sitemirror.convert.content.model import NOTHING, Lexicon
 
 
 def read(html: str) -> Reading:

@@ -6,9 +6,9 @@ import pytest
 import turbohtml
 
 from sitemirror.choices import Content
-from sitemirror.convert.blocks import Reading
-from sitemirror.convert.hints import Hints, hints
-from sitemirror.convert.keep import keep
+from sitemirror.convert.content.blocks import Reading
+from sitemirror.convert.content.features import Hints, hints
+from sitemirror.convert.content.keep import keep
 
 ARTICLE = Hints(graph=1, titles="the long way home | the daily walk")
 TEXT = "A sentence of the text that people came for, and then some more of it. "

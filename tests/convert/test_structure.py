@@ -11,9 +11,9 @@ import pytest
 import turbohtml
 
 from sitemirror.choices import Content
-from sitemirror.convert.blocks import Reading
-from sitemirror.convert.hints import Hints
-from sitemirror.convert.keep import keep
+from sitemirror.convert.content.blocks import Reading
+from sitemirror.convert.content.features import Hints
+from sitemirror.convert.content.keep import keep
 from tests.convert.pages import markdown
 
 GOLDEN = Path(__file__).parent.parent / "golden"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sitemirror.convert.frontmatter import front_matter, read_front_matter_url, with_front_matter
-    from sitemirror.convert.kind import PageKind, page_kind
+    from sitemirror.convert.media_types import PageKind, page_kind
+    from sitemirror.convert.metadata.front_matter import front_matter, read_front_matter_url, with_front_matter
     from sitemirror.convert.page import convert_html, convert_text
 
 __all__ = [
@@ -23,9 +23,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("PageKind", "page_kind"), "kind"),
+    **dict.fromkeys(("PageKind", "page_kind"), "media_types"),
     **dict.fromkeys(("convert_html", "convert_text"), "page"),
-    **dict.fromkeys(("front_matter", "read_front_matter_url", "with_front_matter"), "frontmatter"),
+    **dict.fromkeys(("front_matter", "read_front_matter_url", "with_front_matter"), "metadata.front_matter"),
 }
 
 

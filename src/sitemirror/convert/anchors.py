@@ -15,16 +15,16 @@ import orjson
 from turbohtml import Comment, Element, Text
 
 from sitemirror.choices import Content
-from sitemirror.convert import content as parts
+from sitemirror.convert.content.choose import choose, drop_chrome, drop_no_content, drop_unseen
 from sitemirror.convert.document import parse
+from sitemirror.convert.elements.headings import HEADINGS
+from sitemirror.convert.elements.links import make_absolute, tidy_links
+from sitemirror.convert.elements.rules import shape
+from sitemirror.convert.elements.tables import square
 from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
-from sitemirror.convert.headings import HEADINGS
-from sitemirror.convert.links import make_absolute, tidy_links
-from sitemirror.convert.markdown import render
-from sitemirror.convert.metadata import read_metadata
-from sitemirror.convert.shape import shape
-from sitemirror.convert.sheets import hiding_rules
-from sitemirror.convert.tables import square
+from sitemirror.convert.hidden.css import hiding_rules
+from sitemirror.convert.metadata.fields import read_metadata
+from sitemirror.convert.render.renderer import render
 from sitemirror.links.markdown_inline import Inline
 from sitemirror.links.markdown_text import MarkdownText
 from sitemirror.links.resolve import Resolver
@@ -102,11 +102,11 @@ def fragment_map(
     urls = Resolver(document.base, document.tree.encoding)
     generators = recognise(read_metadata(document).signature, body)
     rules = hiding_rules(document)
-    parts.drop_no_content(document)
-    cut, unseen = parts.drop_chrome(body, document.beside, rules)
+    drop_no_content(document)
+    cut, unseen = drop_chrome(body, document.beside, rules)
     names = vocabulary(generators)
-    elements = parts.choose(body, Content(content), generators, document)
-    parts.drop_unseen(unseen, cut)
+    elements = choose(body, Content(content), generators, document)
+    drop_unseen(unseen, cut)
     slugs = _numbered(elements, urls, names)
     if slugs is None:
         # As the conversion does with a page that is all navigation.
@@ -114,7 +114,7 @@ def fragment_map(
         body = document.body
         assert body is not None
         elements, pins = [body], _pin(body)
-        parts.drop_no_content(document)
+        drop_no_content(document)
         slugs = _numbered(elements, urls, names) or {}
     return _places(elements, pins, slugs) if slugs else {}
 

@@ -1,4 +1,4 @@
-"""Bytes become a tree here, once. Charset and base URL are settled in the same place, so that no rule guesses again."""
+"""Parses bytes into a document, once. Charset and base URL are settled here, so that no rule guesses again."""
 
 from __future__ import annotations
 

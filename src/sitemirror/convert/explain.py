@@ -1,5 +1,4 @@
-"""Tells what was kept of a page and what was cut, block by block, with the reason: the conversion's own choice, made
-visible."""
+"""Explains the choice of content: every text block of a page, kept or cut, with the reason."""
 
 from __future__ import annotations
 
@@ -9,13 +8,13 @@ from dataclasses import dataclass
 from turbohtml import Element, Node
 
 from sitemirror.choices import Content
-from sitemirror.convert import content as parts
-from sitemirror.convert.blocks import Reading
-from sitemirror.convert.controls import says_nothing
+from sitemirror.convert.content.blocks import Reading
+from sitemirror.convert.content.choose import Reason, choose, drop_chrome, drop_no_content, drop_unseen
 from sitemirror.convert.document import parse
+from sitemirror.convert.elements.controls import says_nothing
 from sitemirror.convert.generators import recognise, vocabulary
-from sitemirror.convert.metadata import read_metadata
-from sitemirror.convert.sheets import hiding_rules
+from sitemirror.convert.hidden.css import hiding_rules
+from sitemirror.convert.metadata.fields import read_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +37,15 @@ def explain(
         return []
     generators = recognise(read_metadata(document).signature, body)
     rules = hiding_rules(document)
-    parts.drop_no_content(document)
+    drop_no_content(document)
     reading = Reading(body)
     blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
-    taken, unseen = parts.drop_chrome(body, document.beside, rules)
-    kept = parts.choose(body, Content(content), generators, document)
-    parts.drop_unseen(unseen, taken)
+    taken, unseen = drop_chrome(body, document.beside, rules)
+    kept = choose(body, Content(content), generators, document)
+    drop_unseen(unseen, taken)
     cut = dict(taken)
     if noise := vocabulary(generators).noise:
-        cut.update((found, parts.Reason.GENERATED) for element in kept for found in element.select(noise))
+        cut.update((found, Reason.GENERATED) for element in kept for found in element.select(noise))
     if not any(element.text.strip() for element in kept):
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []
@@ -64,7 +63,7 @@ def _explained(text: str, tag: str, is_kept: bool, reason: str) -> Explained:
 
 def _verdict(
     node: Node,
-    cut: Mapping[Element, parts.Reason],
+    cut: Mapping[Element, Reason],
     kept: Sequence[Element],
     named: Callable[[str], Element | None],
 ) -> tuple[bool, str]:
@@ -72,13 +71,13 @@ def _verdict(
     while at is not None:
         if isinstance(at, Element):
             if says_nothing(at, named):
-                return False, parts.Reason.CONTROL.value
+                return False, Reason.CONTROL.value
             if at in cut:
                 return False, cut[at].value
             if at in kept:
                 return True, "the page" if at.tag == "body" else f"in the content: {_name(at)}"
         at = at.parent
-    return False, parts.Reason.OUTSIDE.value
+    return False, Reason.OUTSIDE.value
 
 
 def _name(element: Element) -> str:

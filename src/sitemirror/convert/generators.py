@@ -1,9 +1,9 @@
-"""What documentation generators call the parts of their pages, read from one small file per generator.
+"""Documentation generators, one TOML file each in `adapters/`: their class names and content selectors.
 
-`adapters/` holds those files, and adding one is all that adding a generator takes. Matching dozens of class names on
-every page costs more than parsing it, so a generator's names are used only on pages whose head names it: in its
-generator meta element, or by the style sheets and scripts that it loads. A few are also looked for in the page itself,
-where no head names any: their pages are often put into a site's own frame. `common.toml` holds for every page.
+Adding a file is all that adding a generator takes. Matching dozens of class names on every page costs more than
+parsing it, so a generator's names are used only on pages whose head names it: in its generator meta element, or by the
+style sheets and scripts that it loads. A few are also looked for in the page itself, where no head names any: their
+pages are often put into a site's own frame. `common.toml` holds for every page.
 """
 
 from __future__ import annotations

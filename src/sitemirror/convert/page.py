@@ -1,4 +1,4 @@
-"""One page from its bytes to Markdown: the order of the steps, and nothing else."""
+"""Converts a page from bytes to Markdown: the order of the steps."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from typing import Final
 from turbohtml import Element, Text
 
 from sitemirror.choices import Content
-from sitemirror.convert import content as parts
-from sitemirror.convert.characters import without_unseen
+from sitemirror.convert.content.choose import (
+    choose,
+    count_hidden_texts,
+    drop_chrome,
+    drop_hidden,
+    drop_no_content,
+    drop_unseen,
+)
 from sitemirror.convert.document import Document, decode, parse
+from sitemirror.convert.elements.inline import STYLED, settle_white_space, thin_breaks
+from sitemirror.convert.elements.links import make_absolute, read_links, tidy_links
+from sitemirror.convert.elements.rules import shape
+from sitemirror.convert.elements.tables import square
 from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
-from sitemirror.convert.links import make_absolute, read_links, tidy_links
-from sitemirror.convert.markdown import render
-from sitemirror.convert.metadata import Metadata, read_metadata, with_neighbours
-from sitemirror.convert.one_line import one_line
-from sitemirror.convert.refresh import declared_refresh, refresh_target
-from sitemirror.convert.shape import shape
-from sitemirror.convert.sheets import Rule, hiding_rules
-from sitemirror.convert.tables import square
-from sitemirror.convert.white_space import STYLED, settle_white_space, thin_breaks
+from sitemirror.convert.hidden.characters import one_line, without_unseen
+from sitemirror.convert.hidden.css import Rule, hiding_rules
+from sitemirror.convert.metadata.fields import Metadata, read_metadata, with_neighbours
+from sitemirror.convert.metadata.refresh import declared_refresh, refresh_target
+from sitemirror.convert.render.renderer import render
 from sitemirror.errors import UsageError, wrong_type
 from sitemirror.links.resolve import Resolver
 from sitemirror.model import Link, Page
@@ -47,7 +53,7 @@ def convert_html(
     urls = Resolver(document.base, document.tree.encoding)
     rules = hiding_rules(document)
     if body is not None:
-        parts.drop_no_content(document)
+        drop_no_content(document)
         links = read_links(body, urls)
     return _converted(document, body, html, chosen, charset, urls, links, rules)
 
@@ -73,7 +79,7 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     body = document.body
     rules = hiding_rules(document)
     if body is not None:
-        parts.drop_no_content(document)
+        drop_no_content(document)
     return _converted(
         document, body, html, content, charset, Resolver(document.base, document.tree.encoding), (), rules
     )
@@ -98,11 +104,11 @@ def _converted(
     metadata = with_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    cut, unseen = parts.drop_chrome(body, document.beside, rules)
+    cut, unseen = drop_chrome(body, document.beside, rules)
     names = vocabulary(generators)
-    chosen = parts.choose(body, content, generators, document)
-    parts.drop_unseen(unseen, cut)
-    hidden_texts = parts.hidden_texts(cut)
+    chosen = choose(body, content, generators, document)
+    drop_unseen(unseen, cut)
+    hidden_texts = count_hidden_texts(cut)
     markdown, smuggled = _markdown(chosen, urls, names)
     if not markdown:
         # A page that is nothing but navigation, or a nav that was never closed: better too much than nothing.
@@ -131,7 +137,7 @@ def describe_document(document: Document) -> Page:
     refresh = None
     if declared_refresh(document) is not None:
         if body is not None:
-            parts.drop_no_content(document)
+            drop_no_content(document)
         refresh = refresh_target(document)
     return _page(document, metadata, title, "", (), refresh)
 
@@ -174,9 +180,9 @@ def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, withou
     if body is None:
         return "", 0
     rules = hiding_rules(document) if without_hidden else ()
-    parts.drop_no_content(document)
+    drop_no_content(document)
     if without_hidden:
-        parts.drop_hidden(body, rules)
+        drop_hidden(body, rules)
     if document.breaks > _MANY_BREAKS:
         thin_breaks(body)
     settle_white_space(body.select(STYLED))

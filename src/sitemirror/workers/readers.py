@@ -8,9 +8,8 @@ from typing import Final
 
 import orjson
 
-from sitemirror.convert.describe import describe
 from sitemirror.convert.document import parse
-from sitemirror.convert.page_meta import read_page_meta
+from sitemirror.convert.metadata.summary import describe, read_page_meta
 from sitemirror.links.html import page_links, tree_links
 from sitemirror.workers.jobs import Reading, Source, Wishes
 
@@ -28,7 +27,8 @@ def read_html(source: Source, wishes: Wishes) -> Reading:
     if not wishes.markdown:
         says = describe(document)
         return Reading(_digest(body), says.title, says.canonical, says.refresh, links=links, meta=meta)
-    from sitemirror.convert.frontmatter import front_matter  # A crawl that keeps HTML does without the conversion.
+    # A crawl that keeps HTML does without the conversion.
+    from sitemirror.convert.metadata.front_matter import front_matter
     from sitemirror.convert.page import convert_document
 
     page = convert_document(document, body, content=wishes.content, charset=charset)

@@ -1,0 +1,1 @@
+"""Chooses which part of a page is its content."""

@@ -1,0 +1,381 @@
+"""Decides from the odds of each block which blocks are kept, and prunes the others from the tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
+from operator import itemgetter, mul
+from typing import Final
+
+from turbohtml import Element
+
+from sitemirror.choices import Content
+from sitemirror.convert.content.blocks import Reading
+from sitemirror.convert.content.features import TITLES, Hints
+from sitemirror.convert.content.model import probabilities, probability
+
+_COMMENTS: Final = re.compile(
+    r"(?<![A-Za-z])[Cc]omments?(?![a-z])|[a-z]Comments?(?![a-z])|disqus"
+    r"|[Cc]omments?[-_]?(?:list|body|content|area|text|thread|section)"
+)
+_NAMES: Final = 1000  # characters that are looked at
+_COMMENTS_AT_MOST: Final = 0.7  # of what is likely to be content; an article may be shorter than what people say of it
+_ARTICLE_AT_LEAST: Final = 0.3
+_MAIN_AT_LEAST: Final = 0.5
+_NEVER: Final = -8.0  # odds, as a logarithm
+_FARTHER: Final = 2.0  # by how much the logarithm of the odds falls
+_NAMELESS: Final = 8  # characters; a shorter heading is in too many titles
+_NAMELESS_FOREIGN: Final = 3  # where a character may be a word
+
+
+class Places:
+    """What a page says of where its blocks stand."""
+
+    def __init__(self, reading: Reading, probabilities: Sequence[float]) -> None:
+        self._reading = reading
+        self._probabilities = probabilities
+
+    @cached_property
+    def _likely(self) -> list[float]:
+        """How much of the text before each block is likely to be content."""
+        return [0.0, *accumulate(map(mul, self._probabilities, map(len, self._reading.texts)))]
+
+    def main_part(self) -> set[int] | None:
+        """The blocks of what a page marks as its main part, if that has most of the likely content."""
+        reading = self._reading
+        tags = reading.tags
+        marked = [place for place, role in reading.roles.items() if role == "main" and place]
+        if "main" in tags:
+            marked += [place for place, tag in enumerate(tags) if tag == "main"]
+        if not marked and tags.count("article") == 1:
+            marked = [tags.index("article")]
+        parts = [range(reading.starts[place], reading.ends[place]) for place in marked]
+        blocks = set[int]().union(*parts)
+        share = self._share(parts[0] if len(parts) == 1 else blocks) if blocks else 0
+        return blocks if share >= _MAIN_AT_LEAST else None
+
+    def article(self, titles: str) -> range | None:
+        """The smallest article, or main part, that has a heading that the page is called by and much of the content."""
+        reading = self._reading
+        for block, owner in enumerate(reading.owners):
+            place = owner if self._is_title(block, titles) else 0
+            while place:
+                if reading.tags[place] in ("article", "main"):
+                    blocks = range(reading.starts[place], reading.ends[place])
+                    if self._share(blocks) >= _ARTICLE_AT_LEAST:
+                        return blocks
+                place = reading.parents[place]
+        return None
+
+    def comments(self) -> set[int]:
+        """The blocks of what people say of the page; empty where that may be the page.
+
+        One part of that name may be about anything; comments are several, or stand in a part for them.
+        """
+        reading = self._reading
+        found: set[int] = set()
+        parts = 0
+        for place, names in enumerate(reading.names):
+            # Nearly all names have none of this in them, and the expression takes its time.
+            if ("omment" in names or "disqus" in names) and place and _COMMENTS.search(names, 0, _NAMES):
+                parts += 1
+                found.update(range(reading.starts[place], reading.ends[place]))
+        return found if parts > 1 and self._share(found) <= _COMMENTS_AT_MOST else set()
+
+    def _is_title(self, block: int, titles: str) -> bool:
+        text = self._reading.texts[block]
+        is_heading = self._reading.tags[self._reading.owners[block]] in TITLES
+        nameless = _NAMELESS if text.isascii() else _NAMELESS_FOREIGN
+        return is_heading and len(text) > nameless and " ".join(text.lower().split()) in titles
+
+    def _share(self, blocks: set[int] | range) -> float:
+        """How much of what is likely to be content is in these blocks."""
+        likely = self._likely
+        if isinstance(blocks, range):
+            inside = likely[blocks.stop] - likely[blocks.start]
+        else:
+            inside = sum(likely[block + 1] - likely[block] for block in blocks)
+        return inside / (likely[-1] or 1)
+
+
+def by_place(reading: Reading, odds: Sequence[float], hints: Hints) -> Sequence[float]:
+    """The odds on a page that says that it is an article, less those of comments and of all that is not in it."""
+    if not hints.is_article:
+        return odds
+    places = Places(reading, probabilities(odds))
+    if not hints.is_documentation and (article := places.article(hints.titles)) is not None:
+        odds = [one if block in article else one - _FARTHER for block, one in enumerate(odds)]
+        places = Places(reading, probabilities(odds))
+    comments = places.comments()
+    return [min(one, _NEVER) if block in comments else one for block, one in enumerate(odds)] if comments else odds
+
+
+_AUTO: Final = 0.12  # the chance of being content that `auto` leaves to no block
+_BRIDGED: Final = 2  # blocks
+_ENOUGH_OF_LIST: Final = 0.3
+_LISTS: Final = frozenset(("ul", "ol"))
+_TABS: Final = "tablist"
+_TAB: Final = "button, a:is([href^='#'], [data-toggle], [data-bs-toggle])"
+_TAB_NAME: Final = 60  # characters at most
+_TABS_CLASS: Final = "nav-tabs"  # Bootstrap's, and those of who learnt from it
+# The surest block of a page is about this sure (the logarithm of its odds), and how far a page's blocks are moved
+# towards that: a page that is unlike the ones that were learnt from is judged by its own measure.
+_SUREST: Final = 3.0
+_MOVED: Final = 0.2
+_STRICT: Final = 1.1  # `main` asks for so much more than the expectation does, since odds are a little too good
+# An article's text is sure, and so is what is not: its surer half has odds (their logarithm) over some number, and what
+# is below half of that less one is something else.
+_SURE_SHARE: Final = 0.5
+_BELOW: Final = 1.0
+_HEADINGS: Final = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_SAID: Final = 50  # characters; a longer text is not said twice on purpose
+_SAID_AGAIN: Final = frozenset(("pre", "td", "th"))  # but in code and in tables it may be
+
+
+def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
+    """How likely a block must be content to be kept.
+
+    Keeping every block that is at least half as likely as the best F1 that can be expected gives that best F1: where
+    little is sure, more has to be kept.
+    """
+    expected = sum(map(mul, likely, lengths))
+    best, right, kept = 0.0, 0.0, 0
+    for p, n in sorted(zip(likely, lengths, strict=True), key=itemgetter(0), reverse=True):
+        right += p * n
+        kept += n
+        f1 = 2 * right / (kept + expected)
+        if f1 < best:
+            break
+        best = f1
+    return best / 2
+
+
+def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints) -> list[bool]:
+    """For each block whether it is kept, given the logarithms of the odds that it is content. At least one is."""
+    if content is Content.MAIN:
+        odds = by_place(reading, odds, hints)
+    moved = _MOVED * (max(odds) - _SUREST)
+    odds = [one - moved for one in odds]
+    likely = probabilities(odds)
+    lengths = list(map(len, reading.texts))
+    least = threshold(likely, lengths)
+    if content is Content.AUTO or hints.is_documentation:
+        enough = min(least, _AUTO)
+        kept = [p >= enough for p in likely]
+        marked = Places(reading, likely).main_part()
+        if marked is not None and content is Content.AUTO:
+            _drop_menus(reading, [p >= least for p in likely], kept, min(marked))
+        _bridge(reading, kept)
+        _join_lists(reading, kept)
+        _keep_tabs(reading, kept)
+        _complete(reading, kept)
+        _keep_title(reading, kept, hints)
+        if marked is not None and content is Content.MAIN:
+            _cut_to(reading, marked, kept)
+        if not any(kept):
+            kept[likely.index(max(likely))] = True
+        return kept
+    least *= _STRICT
+    if hints.is_article:
+        least = max(least, probability(_middle(odds, likely, lengths) * _SURE_SHARE - _BELOW))
+    least = min(least, max(likely))
+    kept = [p >= least for p in likely]
+    _once(reading, kept)
+    return kept
+
+
+def _drop_menus(reading: Reading, likely: Sequence[bool], kept: list[bool], before: int) -> None:
+    """Lets go of links alone that stand before the main part, unless they are likely to be content."""
+    for block in range(before):
+        if reading.linked[block] == len(reading.texts[block]) and not likely[block]:
+            kept[block] = False
+
+
+def _cut_to(reading: Reading, marked: set[int], kept: list[bool]) -> None:
+    """Keeps nothing but the main part, and the title above it where that has none."""
+    titles = [block for block, owner in enumerate(reading.owners) if reading.tags[owner] == "h1" and kept[block]]
+    has_title = any(block in marked for block in titles)
+    for block in range(len(kept)):
+        if block not in marked and (has_title or block not in titles[:1]):
+            kept[block] = False
+
+
+def _middle(odds: Sequence[float], likely: Sequence[float], lengths: Sequence[int]) -> float:
+    """The odds that the surer half of the expected content has at least."""
+    rest = sum(map(mul, likely, lengths)) / 2
+    for one, p, n in sorted(zip(odds, likely, lengths, strict=True), key=itemgetter(0), reverse=True):
+        rest -= p * n
+        if rest <= 0:
+            return one
+    return min(odds)
+
+
+def _complete(reading: Reading, kept: list[bool]) -> None:
+    """Keeps code, tables, captions and headings that a choice of single blocks would tear out of the content.
+
+    Code is content wherever it stands, a table is kept whole or not at all, a caption with its table or code, and a
+    heading with anything of what it is the heading of, and with headings of its rank beside it unless it heads links
+    alone; in the part that the page marks as its main one, tables and headings always are.
+    """
+    tags, owners, parents = reading.tags, reading.owners, reading.parents
+    cells = [place for place, tag in enumerate(tags) if tag == "th"] if "th" in tags else []
+    for table in {_table(reading, place) for place in cells}:  # Those with headings hold data.
+        start, end = reading.starts[table], reading.ends[table]
+        if table and (any(kept[start:end]) or _is_main(reading, table)):
+            kept[start:end] = [True] * (end - start)
+    missing: list[int] = []
+    ranks: set[tuple[int, str]] = set()  # of kept headings, with what they stand in
+    for block in range(len(kept) - 1, -1, -1):
+        place = owners[block]
+        tag = tags[place]
+        if tag == "pre":
+            kept[block] = True
+        elif tag in _HEADINGS:
+            if kept[block] or any(kept[block + 1 : _below(reading, block)]) or _is_main_heading(reading, block):
+                kept[block] = True
+                ranks.add((parents[place], tag))
+            else:
+                missing.append(block)
+    for block in missing:
+        place = owners[block]
+        kept[block] = (parents[place], tags[place]) in ranks and not _heads_links(reading, block)
+    for caption in [place for place, tag in enumerate(tags) if tag == "figcaption"] if "figcaption" in tags else ():
+        figure = parents[caption]
+        if tags[figure] == "figure" and any(kept[reading.starts[figure] : reading.ends[figure]]):
+            start, end = reading.starts[caption], reading.ends[caption]
+            kept[start:end] = [True] * (end - start)
+
+
+def _keep_title(reading: Reading, kept: list[bool], hints: Hints) -> None:
+    """Keeps the page's one h1 where the page is called so: it often stands alone in a banner above everything else."""
+    if not hints.titles or reading.tags.count("h1") != 1:
+        return
+    place = reading.tags.index("h1")
+    blocks = range(reading.starts[place], reading.ends[place])
+    # A heading that is one link is the site's name, unless it leads to this very page.
+    is_link = all(reading.linked[block] == len(reading.texts[block]) for block in blocks)
+    if is_link and not _leads_here(reading.elements[place], hints.path):
+        return
+    if " ".join(" ".join(reading.texts[block] for block in blocks).lower().split()) in hints.titles:
+        for block in blocks:
+            kept[block] = True
+
+
+def _leads_here(heading: Element, path: str) -> bool:
+    link = heading.find("a", href=True) or heading.closest("a")
+    target = (link.attr("href") or "").partition("#")[0].partition("?")[0] if link is not None else ""
+    return len(path) > 1 and target.endswith(path)
+
+
+def _bridge(reading: Reading, kept: list[bool]) -> None:
+    """Keeps the one or two blocks between others that are kept and stand beside them: a caption, who is quoted."""
+    owners, parents = reading.owners, reading.parents
+    last, around = -1, (0, 0)
+    for block, is_kept in enumerate(kept):
+        if is_kept:
+            place = parents[owners[block]]
+            before, around = around, (place, parents[place])
+            if 0 <= last < block - 1 <= last + _BRIDGED and any(one and one in before for one in around):
+                kept[last + 1 : block] = [True] * (block - 1 - last)
+            last = block
+
+
+def _join_lists(reading: Reading, kept: list[bool]) -> None:
+    """Keeps a list of single lines whole if enough of it is kept."""
+    for place in [place for place, tag in enumerate(reading.tags) if tag in _LISTS]:
+        start, end = reading.starts[place], reading.ends[place]
+        if not sum(kept[start:end]) > _ENOUGH_OF_LIST * (end - start):
+            continue
+        if all(reading.tags[owner] == "li" for owner in reading.owners[start:end]):
+            kept[start:end] = [True] * (end - start)
+
+
+def _keep_tabs(reading: Reading, kept: list[bool]) -> None:
+    """Keeps the names of tabs above a tab that is kept. A list of tabs that holds their panels is judged as it is."""
+    rows = [place for place, role in reading.roles.items() if role == _TABS]
+    rows += [
+        place
+        for place, name in enumerate(reading.names)
+        if _TABS_CLASS in name and reading.elements[place].select_one(_TAB) is not None  # others lead to other pages
+    ]
+    for place in rows:
+        start, end = reading.starts[place], reading.ends[place]
+        if any(kept[end : end + 2]) and all(len(text) <= _TAB_NAME for text in reading.texts[start:end]):
+            kept[start:end] = [True] * (end - start)
+
+
+def _table(reading: Reading, place: int) -> int:
+    """The table that a cell is in; 0, which is the body, if it is in none."""
+    while place and reading.tags[place] != "table":
+        place = reading.parents[place]
+    return place
+
+
+def _below(reading: Reading, block: int) -> int:
+    """Where the text ends that a heading is the heading of: with what holds both, or at the next of its rank."""
+    tags, owners = reading.tags, reading.owners
+    place = owners[block]
+    rank = _HEADINGS[tags[place]]
+    while place and reading.ends[place] <= block + 1:
+        place = reading.parents[place]
+    end = reading.ends[place]
+    return next((at for at in range(block + 1, end) if _HEADINGS.get(tags[owners[at]], 7) <= rank), end)
+
+
+def _heads_links(reading: Reading, block: int) -> bool:
+    """Whether there is something below a heading, and it is a list of links: a menu."""
+    below = range(block + 1, _below(reading, block))
+    return bool(below) and all(reading.linked[at] == len(reading.texts[at]) for at in below)
+
+
+def _is_main_heading(reading: Reading, block: int) -> bool:
+    return reading.linked[block] < len(reading.texts[block]) and _is_main(reading, reading.owners[block])
+
+
+def _is_main(reading: Reading, place: int) -> bool:
+    return reading.elements[place].closest("main, [role=main]") is not None
+
+
+def _once(reading: Reading, kept: list[bool]) -> None:
+    """Keeps a text once that a page has several times, as those do that have a version for every screen.
+
+    What is said again in one and the same place is said again on purpose.
+    """
+    seen: dict[str, int] = {}
+    for block, text in enumerate(reading.texts):
+        owner = reading.owners[block]
+        if kept[block] and len(text) >= _SAID and reading.tags[owner] not in _SAID_AGAIN:
+            place = reading.parents[owner]
+            kept[block] = seen.setdefault(text, place) == place
+
+
+def prune(reading: Reading, kept: Sequence[bool]) -> None:
+    """Takes out of the tree what is not kept: whole elements where nothing in them is, else the text itself.
+
+    An element without text (a picture, a rule) goes with the text around it.
+    """
+    upto = [0, *accumulate(kept)]
+    gone: set[int] = set()
+    starts, ends, parents = reading.starts, reading.ends, reading.parents
+    for place in range(1, len(starts)):
+        parent = parents[place]
+        if parent in gone:
+            gone.add(place)
+            continue
+        start, end = starts[place], ends[place]
+        if start < end:
+            is_gone = upto[start] == upto[end]
+        else:
+            alone = reading.tags[place] != "hr"  # a rule parts two texts, and says nothing with one
+            before = kept[start - 1] if start > starts[parent] else alone
+            after = kept[start] if start < ends[parent] else alone
+            is_gone = not (before and after)
+        if is_gone:
+            gone.add(place)
+            reading.elements[place].decompose()
+    for block, is_kept in enumerate(kept):
+        if not is_kept and reading.owners[block] not in gone:
+            for node in reading.nodes[block]:
+                node.decompose()

@@ -1,0 +1,264 @@
+"""Notes, tips and warnings as GitHub alerts, whatever markup a page draws their boxes with."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, TypeGuard
+
+from turbohtml import Element, Node, Text
+
+from sitemirror.convert.elements.headings import linked_words_of
+from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.render.markers import alert_above_block, alert_above_text, pins
+
+_TOO_MUCH: Final = ("h1", "h2", "main", "article")  # in a box that only has the name of a note
+_KIND_ATTRIBUTES: Final = ("data-callout-type", "data-callout", "data-type")
+_BOXES: Final = frozenset(("div", "aside", "section", "details", "blockquote", "dl", "p"))
+_TEXT: Final = frozenset(("p", "a", "b", "strong", "em", "i", "code", "span", "kbd", "img", "small", "sub", "sup"))
+_CELLS: Final = ":scope > tr > :is(td, th), :scope > * > tr > :is(td, th)"
+_KINDS: Final = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
+_DISMISSED: Final = "alert-dismiss"  # begins what Bootstrap calls messages that go when they are read
+_COLONS: Final = (":", "：")
+_PROSE: Final = ("p", "pre", "ul", "ol", "dl")
+_BOLD: Final = ("b", "strong")
+_LINES: Final = ("p", "h3", "h4", "h5", "h6")
+_DEEPEST: Final = 10  # boxes within each other that are looked into
+_MARK: Final = re.compile(r"\s*\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*", re.I)
+_SIGN_TAGS: Final = ("span", "i", "div")  # In others it is a word of the title, like the name of an operator or a key.
+_WORD_TAGS: Final = ("code", "kbd", "samp", "tt")
+_BOX: Final = "hint"  # a kind, and what several makers call all of their boxes
+_MAX_KIND: Final = 40  # characters
+_END_OF_TITLE: Final = ":!：. "
+
+
+def shape_admonition(box: Element, names: Vocabulary) -> bool:
+    """Makes `box` an alert; `False` if it is none."""
+    if box.tag not in _BOXES or _DISMISSED in (box.attr("class") or "") or _is_empty(box) or _is_around_one(box, names):
+        return False
+    title = box.find("dt" if box.tag == "dl" else "summary") if box.tag in ("dl", "details") else None
+    if title is None:
+        title = _title(box, names)
+    if any(found is not title for found in box.iter_elements(_TOO_MUCH)):
+        return False
+    drawn = _take_icon(box, names)
+    if title is not None:
+        _take_sign(title)
+    said = " ".join(title.text.split()) if title is not None else ""
+    kind = _kind(box, names) or drawn or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
+    if (spoken := said.rstrip(_END_OF_TITLE).upper()) in _KINDS:
+        kind = spoken  # What a reader sees counts for more than the box that it is drawn in.
+    if kind is None and (not said or box.tag == "details"):
+        return False  # a box that says nothing of itself, or a section that is folded away
+    kind = kind or "NOTE"
+    head: list[Element] = []
+    if title is not None:
+        if said and said.rstrip(_END_OF_TITLE).casefold() not in (kind.casefold(), f"{kind.casefold()}s"):
+            head.append(Element("p", None, [Element("strong", None, linked_words_of(title))]))
+        _take_title(title, box)
+    _lay_open(box, names)
+    if title is None:
+        kind = _take_run_in(box) or kind
+    first = head[0] if head else _shown(box)
+    follows = box.find("img") is not None if first is None else isinstance(first, Text) or first.tag in _TEXT
+    head.insert(0, alert_above_text(kind) if follows else alert_above_block(kind))
+    if box.tag == "p":
+        box.wrap(Element("blockquote"))
+        box.insert_before(*head)
+        return True
+    box.tag = "blockquote"
+    for number, element in enumerate(head):
+        box.insert(number, element)
+    return True
+
+
+def shape_undrawn(quote: Element) -> None:
+    """Makes an alert of a quotation that was written as one, on a page whose maker did not know these."""
+    line = _shown(quote)
+    mark = line[0] if isinstance(line, Element) and line.tag == "p" and len(line) else None
+    if not isinstance(line, Element) or not isinstance(mark, Text) or (found := _MARK.match(mark.data)) is None:
+        return
+    mark.data = mark.data[found.end() :]
+    after = mark.next_sibling
+    if not mark.data and isinstance(after, Element) and after.tag == "br":
+        after.decompose()
+    if not line.text.strip() and line.find("img") is None:
+        line.decompose()
+    first = _shown(quote)
+    follows = isinstance(first, Text) or (first is not None and first.tag in _TEXT)
+    quote.insert(0, (alert_above_text if follows else alert_above_block)(found[1].upper()))
+
+
+def _is_empty(box: Element) -> bool:
+    """Whether a box waits for a script to say something in it."""
+    return box.select_one("*") is None and not box.text.strip()
+
+
+def _is_around_one(box: Element, names: Vocabulary) -> bool:
+    """Whether there is nothing in a box but another one of its name, which is the note."""
+    inner = next((child for child in box if isinstance(child, Element)), None)
+    if inner is None or inner.tag not in _BOXES or inner.attr("class") != box.attr("class"):
+        return False
+    is_note = any(names.roles.get(word) == "admonition" for word in (inner.attr("class") or "").split())
+    return is_note and inner.text.strip() == box.text.strip()
+
+
+def _take_icon(box: Element, names: Vocabulary) -> str | None:
+    """Takes out the picture or the sign for the kind of a note, if it begins with one; which alert that is."""
+    first = _shown(box)
+    if isinstance(first, Element) and first.tag == "p":
+        first = next(filter(_is_seen, first), None)
+    if not isinstance(first, Element) or box.text.strip() == first.text.strip():
+        return None
+    words = (first.attr("alt") or "").casefold().strip("[] \n").removesuffix("icon").strip()
+    kind = names.alerts.get(words) if first.tag == "img" else None
+    sign = first.text.strip()
+    is_sign = first.attr("aria-hidden") == "true" and len(sign) == 1 and not sign.isalnum()
+    if kind is not None or is_sign:
+        after = first.next_sibling
+        if isinstance(after, Text):
+            after.data = after.data.lstrip()
+        first.decompose()
+    return kind
+
+
+def _take_sign(title: Element) -> None:
+    """Takes out the sign in an element of its own that a title begins with."""
+    first = next(filter(_is_seen, title), None)
+    if not isinstance(first, Element) or first.tag not in _SIGN_TAGS:
+        return
+    sign = first.text.strip()
+    if sign and not any(map(str.isalnum, sign)) and next(first.iter_elements(_WORD_TAGS), None) is None:
+        first.decompose()
+
+
+def _kind(box: Element, names: Vocabulary) -> str | None:
+    """The alert that a box's class names or attributes call for."""
+    words = (box.attr("class") or "").lower().split()
+    words += [value.lower() for name in _KIND_ATTRIBUTES if (value := box.attr(name))]
+    # The last of several is the closest: `hint` alone is a kind, and in `hint warning` and `hint hint-warning` the box.
+    called = [word for word in (*reversed(words), *(word.rpartition("-")[2] for word in words)) if word in names.alerts]
+    return names.alerts[next((word for word in called if word != _BOX), called[0])] if called else None
+
+
+def _title(box: Element, names: Vocabulary) -> Element | None:
+    """The box's own title, not that of a box inside it, nor of a listing or a table below its text."""
+    found = box.select_one(names.titles)
+    if found is None or _is_below_text(found, box):
+        return _table_title(box) or _named_title(box, names)
+    holder = found.parent
+    while isinstance(holder, Element) and holder is not box:
+        if any(names.roles.get(word) == "admonition" for word in (holder.attr("class") or "").split()):
+            return None
+        holder = holder.parent
+    return found
+
+
+def _is_below_text(title: Element, box: Element) -> bool:
+    """Whether more than an icon stands above a title."""
+    holder: Node | None = title
+    while isinstance(holder, Element) and holder is not box:
+        for node in holder.previous_siblings:
+            if isinstance(node, Text):
+                if any(map(str.isalnum, node.data)):
+                    return True
+            elif isinstance(node, Element) and any(
+                one.text.strip() for one in node.iter_elements(_PROSE, include_self=True)
+            ):
+                return True
+        holder = holder.parent
+    return False
+
+
+def _table_title(box: Element) -> Element | None:
+    """The one header cell of the table that DocBook draws a box with."""
+    table = _first_table(box)
+    heads = [cell for cell in table.select(_CELLS) if cell.tag == "th"] if table is not None else []
+    is_above = len(heads) == 1 and table is not None and heads[0].parent == table.find("tr")
+    return heads[0] if is_above else None
+
+
+def _named_title(box: Element, names: Vocabulary) -> Element | None:
+    """The first line of a box where that is only what kind of note it is, whatever it is marked up as."""
+    first = _shown(box)
+    label = first.parent if isinstance(first, Text) else None
+    if isinstance(label, Element) and label is not box and len(label) == 1:
+        first = label  # in a div of its own
+    elif not isinstance(first, Element) or first.tag not in _LINES:
+        return None
+    if len(first.text) > _MAX_KIND:
+        return None
+    said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
+    return first if said in names.alerts and box.text.strip() != first.text.strip() else None
+
+
+def _take_run_in(box: Element) -> str | None:
+    """Takes out the bold word that begins a note's first line and says what kind it is; which one."""
+    first = _shown(box)
+    word = next(filter(_is_seen, first), None) if isinstance(first, Element) and first.tag == "p" else first
+    if not isinstance(word, Element) or word.tag not in _BOLD or len(word.text) > _MAX_KIND:
+        return None
+    said = word.text.strip()
+    after = word.next_sibling
+    goes_on = after.data.lstrip() if isinstance(after, Text) else ""
+    kind = said.rstrip(_END_OF_TITLE).upper()
+    has_colon = said.endswith(_COLONS) or goes_on.startswith(_COLONS)
+    if kind not in _KINDS or not has_colon or box.text.strip() in (said, f"{said}:"):
+        return None
+    if isinstance(after, Text):
+        # The colon goes with the word, and no other sign: `::before` may come next.
+        after.data = goes_on if said.endswith(_COLONS) else goes_on[1:].lstrip()
+    elif isinstance(after, Element) and after.tag == "br":
+        after.decompose()
+    _take_title(word, box)
+    return kind
+
+
+def _take_title(title: Element, box: Element) -> None:
+    kept = pins(title.children)
+    parent = title.parent
+    title.decompose()
+    for number, pin in enumerate(kept):
+        box.insert(number, pin)
+    # The heading around an icon and the title, if nothing else is left in it.
+    if isinstance(parent, Element) and parent is not box and not parent.text.strip() and parent.find("img") is None:
+        parent.decompose()
+
+
+def _lay_open(box: Element, names: Vocabulary) -> None:
+    """Takes the text out of what only places it: definitions, or a table with an icon on the left."""
+    if box.tag == "dl":
+        for part in box.find_all(["dt", "dd"]):
+            part.tag = "div"
+        return
+    table = _first_table(box)
+    if table is None:
+        return
+    *others, last = table.select(_CELLS) or [table]
+    said = {other.text.strip().rstrip(_END_OF_TITLE).casefold() for other in others}
+    if last is not table and all(not text or text in names.alerts for text in said):  # else it is a table with data
+        table.insert_after(*last.children)
+        table.decompose()
+
+
+def _first_table(box: Element) -> Element | None:
+    """The table that a box begins with."""
+    first = next((child for child in box if isinstance(child, Element) and (len(child) or child.tag != "p")), None)
+    return first if first is not None and first.tag == "table" else None
+
+
+def _shown(box: Element) -> Element | Text | None:
+    """What a reader sees first. A plain div is as good as what is in it."""
+    found: Element | Text | None = box
+    for _level in range(_DEEPEST):
+        if not isinstance(found, Element) or (found is not box and found.tag not in ("div", "section")):
+            return found
+        found = next(filter(_is_seen, found), None)
+    return found
+
+
+def _is_seen(node: Node) -> TypeGuard[Element | Text]:
+    if isinstance(node, Text):
+        return bool(node.data.strip())
+    return isinstance(node, Element) and (
+        bool(node.text.strip()) or node.find("img") is not None or node.tag in ("hr", "img")
+    )

@@ -1,0 +1,620 @@
+"""Code blocks and code spans: language, line numbers, changed lines, and lines that only elements mark.
+
+A code span would join its lines, so code with several lines becomes a block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import unescape
+from textwrap import dedent
+from typing import Final
+
+from turbohtml import Comment, Element, Node, Text
+
+_LANGUAGE_CLASS: Final = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight|hl)"
+    r"-([\w+#.-]+)|\b(?:brush|lang):\s*([\w+#.-]+)"
+)
+_LANGUAGE_ATTRIBUTES: Final = (
+    "data-lang", "data-language", "language", "data-enlighter-language", "data-code-lang", "syntax",
+    "data-syntax",
+)  # fmt: skip
+_SETTINGS: Final = "data-syntaxhighlighter-params"  # `brush: java; gutter: false`
+_BESIDE_LANGUAGE: Final = frozenset(("hljs", "sourceCode", "programlisting", "prettyprint", "highlight"))
+_BESIDE_BOTH: Final = frozenset(("linenums", "line-numbers", "numberLines", "prettyprinted", "prettyprint", "hljs"))
+# Class names that mean a language without a word beside them, on code alone: elsewhere some are words like any other.
+_KNOWN: Final = frozenset(
+    (
+        "ada", "apache", "asm", "awk", "bash", "bat", "batch", "c", "c#", "c++", "clojure", "cmake", "cobol",
+        "coffeescript", "cpp", "csharp", "css", "csv", "cuda", "dart", "delphi", "diff", "django", "docker",
+        "dockerfile", "dos", "elixir", "elm", "erb", "erlang", "f#", "fish", "fortran", "fsharp", "gherkin", "glsl",
+        "go", "golang", "graphql", "groovy", "haml", "handlebars", "haskell", "hcl", "heex", "html", "http", "ini",
+        "java", "javascript", "jinja", "jinja2", "js", "json", "json5", "jsonc", "jsonnet", "jsx", "julia", "kotlin",
+        "latex", "less", "lisp", "lua", "makefile", "markdown", "matlab", "mermaid", "nginx", "nim", "nix", "objc",
+        "objectivec", "ocaml", "pascal", "perl", "php", "plsql", "powershell", "prolog", "protobuf", "proto", "ps1",
+        "puppet", "py", "pycon", "python", "python3", "r", "raku", "rb", "rs", "rst", "ruby", "rust", "sass", "scala",
+        "scheme", "scss", "sh", "shell", "sparql", "sql", "svelte", "swift", "tcl", "terraform", "tex", "toml", "ts",
+        "tsx", "typescript", "vb", "vbnet", "verilog", "vhdl", "vim", "vue", "xml", "yaml", "yml", "zig", "zsh",
+    )
+)  # fmt: skip
+_CODE: Final = ("code", "pre")
+_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,40}")
+_NO_LANGUAGE: Final = frozenset(
+    (
+        "text", "none", "plaintext", "plain", "default", "txt", "nohighlight", "notranslate", "code", "line", "generic",
+        "myst-ansi",
+    )
+)  # fmt: skip
+# What code is wrapped in by names that begin like those: `highlight-wrapper`, `lang-switcher`.
+_ARRANGES: Final = re.compile(
+    r"(?:^|[-_])(?:area|block|body|box|button|container|content|copy|frame|group|header|inner|ipynb|menu|outer|panel|picker|"
+    r"select|selector|switch|switcher|tabs?|title|toggle|toolbar|view|viewer|wrap|wrapper)$",
+    re.I,
+)
+_OTHER_NAMES: Final = {
+    "html-basic": "html",
+    "html-erb": "erb",
+    "xml-svg": "svg",
+    "jscript": "javascript",
+}  # GitHub's and SyntaxHighlighter's
+_SHORT_NAMES: Final = frozenset(("c", "r", "js", "ts", "go", "py", "rb", "rs", "cs", "sh", "kt", "hs", "md"))
+
+
+def language_of(element: Element, names: Mapping[str, str]) -> str | None:
+    """The language that `element` names; empty if it says that there is none, `None` if it says nothing."""
+    classes = element.attr("class")
+    named = None
+    if len(element.attrs) > (classes is not None):  # Most have nothing but a class; looking for each name takes longer.
+        named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
+        if named is None and (settings := element.attr(_SETTINGS)):
+            named = _prefixed_name(settings)
+        if named is None and element.tag == "pre" and (spoken := element.attr("lang")):
+            # `lang` is for what people speak; some renderers misuse it.
+            named = spoken if ("-" not in spoken and len(spoken) > 2) or spoken in _SHORT_NAMES else None
+    if not named:
+        if not classes:
+            return None
+        named = _prefixed_name(classes) if "-" in classes or ":" in classes else None
+        named = named or _bare_name(element, classes.split(), names)
+    if not named:
+        return None
+    named = named.strip().lower()
+    named = _OTHER_NAMES.get(named, named).removesuffix("-nolint")  # MDN's, of code that is not checked
+    if named in _NO_LANGUAGE:
+        return ""
+    return named if _LANGUAGE.fullmatch(named) else None
+
+
+def _prefixed_name(classes: str) -> str | None:
+    """The language that a class name ends with, after a word that says so."""
+    for found in _LANGUAGE_CLASS.finditer(classes):
+        name: str = found[1] or found[2]
+        if not _ARRANGES.search(name):
+            return name
+    return None
+
+
+def _bare_name(element: Element, words: Sequence[str], names: Mapping[str, str]) -> str | None:
+    """The language that is a class name of its own, or stands beside one that says what the element is."""
+    for word in words:
+        if word in names:
+            return names[word]
+    if not _KNOWN.isdisjoint(words) and element.tag in _CODE:
+        return next(word for word in words if word in _KNOWN)
+    if len(words) == 2 and words[0] in _BESIDE_LANGUAGE and words[1] not in _BESIDE_BOTH:
+        return words[1]
+    return None
+
+
+_NAMES_LANGUAGE: Final = re.compile(r"(?:^|\s)lang(?:uage)?-")
+_CONTROLS: Final = frozenset(("button", "clipboard-copy", "input"))
+_OWN_LINES: Final = "span.line, span[style*='display:block'], span[style*='display: block']"
+_LEVELS: Final = 4  # of boxes around all of the lines
+_MANY: Final = 3  # lines that count by themselves; of fewer, something has to say that they do
+_NOT_COPIED: Final = re.compile(r"select-none|number|lineno|line-no|gutter|\bln\b", re.I)
+_LINES: Final = (".ec-line", ".line")  # Expressive Code's, Shiki's
+_ADDED: Final = frozenset(("ins", "add"))
+REMOVED: Final = frozenset(("del", "remove"))
+"""What marks a line that is no longer there: without its sign, the code would be wrong."""
+CHANGED: Final = _ADDED | REMOVED
+_CODE_OF_LINE: Final = ".code"
+
+
+def split_listing(pre: Element) -> list[Element]:
+    """Leaves the first of the variants that a code block holds; the others become blocks, which it returns.
+
+    Code in one language that is cut in pieces has a line in each.
+    """
+    codes: list[Element] = []
+    for child in pre:
+        if isinstance(child, Element):
+            if child.tag == "code":
+                codes.append(child)
+            elif child.tag not in _CONTROLS:
+                return []
+        elif isinstance(child, Text) and not child.data.isspace():
+            return []
+    if len(codes) < 2:
+        return []
+    names = [code.attr("class") or "" for code in codes]
+    if len(set(names)) == len(names) and all(map(_NAMES_LANGUAGE.search, names)):
+        attributes = {name: value for name, value in pre.attrs.items() if name != "id"}
+        variants = [Element("pre", attributes) for _ in names[1:]]
+        pre.insert_after(*variants)
+        for block, code in zip((pre, *variants), codes, strict=True):
+            block.append(code)
+        for rest in list(pre)[:-1]:
+            rest.extract()
+        return variants
+    for code in codes[1:]:
+        if isinstance(before := code.previous_sibling, Element) and not before.text.endswith("\n"):
+            code.insert_before(Text("\n"))
+    return []
+
+
+def part_lines(pre: Element) -> None:
+    """Ends the lines of code that only their elements part."""
+    for line in pre.select(_OWN_LINES)[1:]:
+        if not (isinstance(before := line.previous_sibling, Element) and before.tag == "br"):  # as Hexo's lines end
+            line.insert_before(Text("\n"))
+
+
+def join_roff(page: Element) -> bool:
+    """Takes out the line ends that mandoc writes above each line of code that is indented, beside the line's own."""
+    for end in page.select("pre br"):
+        before, after = end.previous_sibling, end.next_sibling
+        if isinstance(after, Text) and (before is None or (isinstance(before, Text) and before.data.endswith("\n"))):
+            after.data = after.data.removeprefix("\n")
+            end.decompose()
+    return False
+
+
+def drop_counted(pre: Element) -> None:
+    """Takes out what begins each line and counts them, whatever it is called."""
+    holder = pre
+    lines: list[Element] = []
+    for _level in range(_LEVELS):
+        if any(isinstance(child, Text) and not child.data.isspace() for child in holder):
+            return
+        lines = [child for child in holder if isinstance(child, Element)]
+        if len(lines) != 1:
+            break
+        holder = lines[0]
+    numbers = [line[0] for line in lines if len(line)]
+    counted = [one for one in numbers if isinstance(one, Element)]
+    if not counted or len(counted) < len(lines):
+        return
+    first = counted[0].text.strip()
+    if not first.isdecimal() or len(first) > 6:
+        return
+    begin = int(first)
+    if any(one.text.strip() != str(number) for number, one in enumerate(counted, begin)):
+        return
+    if (len(lines) >= _MANY and begin == 1) or all(map(_is_beside, counted)):
+        for line, one in zip(lines, counted, strict=True):
+            one.decompose()
+            if not line.text and line.tag == "div":
+                line.append(Text("\n"))  # An empty box is no line.
+
+
+def _is_beside(number: Element) -> bool:
+    """Whether a number says that it is no part of the code, or stands beside a box with its line."""
+    if isinstance(line := number.next_sibling, Element) and line.tag == "div":
+        return True
+    return number.attr("aria-hidden") == "true" or _NOT_COPIED.search(number.attr("class") or "") is not None
+
+
+def show_changes(pre: Element, changes: frozenset[str]) -> bool:
+    """Puts the signs back that highlighters leave to their style sheets, if any line has one of `changes`."""
+    for selector in _LINES:
+        lines = [(line, frozenset((line.attr("class") or "").split())) for line in pre.select(selector)]
+        if any(names & changes for _, names in lines):
+            break
+    else:
+        return False
+    for line, names in lines:
+        sign = "+" if names & _ADDED else "-" if names & REMOVED else " "
+        (line.select_one(_CODE_OF_LINE) or line).insert(0, Text(sign))
+    return True
+
+
+_LINE_NUMBERS: Final = (
+    "[class]:is(.linenos, .lineno, .linenumber, .line-number, .gutter, .hljs-ln-numbers, .ln, .linenr, "
+    ".source-line-no, .sourceLineNo, span.line-numbers, td.line-numbers)"
+)
+_UNSELECTABLE: Final = "span[style*=user-select]"  # Hugo's numbers, where it writes styles and no classes
+_MORE_THAN_TEXT: Final = ":not(code)"
+_MAYBE_NUMBERED: Final = "[class^=lin], .ln"
+_MORE_THAN_COLOUR: Final = (
+    ":not(span), [id], [style], [hidden], [aria-hidden], [class*=hidden], [class*='-'], [class*=lin], .ln"
+)
+_POPUPS: Final = ".twoslash-popup-container"  # the type of a name, for who points at it
+_LINES_BESIDE: Final = "td.code > .container > .line"  # SyntaxHighlighter's, beside their numbers
+_IN_A_WRAPPER: Final = 5  # elements and texts, at most
+_COLOURING: Final = re.compile(r"</?(?:font|span|b|strong|i|em|u|a)(?: [^<>]*)?>")
+_BREAK: Final = re.compile(r"<br ?/?>")
+_ENTITY: Final = re.compile(r"&#?\w+;")
+_LABELS: Final = ("div", "span", "header", "figcaption")
+_LABEL_LEVELS: Final = 3
+_HEADS_CODE: Final = re.compile(r"code|lang|header|toolbar|title|label", re.I)
+_ALSO_CALLED: Final = {
+    "javascript": ("js", "mjs", "cjs"), "typescript": ("ts",), "python": ("py", "python3"), "ruby": ("rb",),
+    "rust": ("rs",), "shell": ("sh", "bash", "console"), "bash": ("sh", "shell"), "yaml": ("yml",),
+    "c#": ("csharp", "cs"), "c++": ("cpp",), "go": ("golang",), "golang": ("go",), "js": ("javascript",),
+    "markdown": ("md",), "kotlin": ("kt",), "objective-c": ("objc", "objectivec"), "f#": ("fsharp",),
+}  # fmt: skip
+_BUTTONS: Final = ("button", "clipboard-copy")
+
+
+def drop_colours(listings: Iterable[Element]) -> None:
+    """Makes one text of code that is cut into coloured pieces. Half the elements of a manual are such pieces."""
+    for pre in listings:
+        code = pre if len(pre) != 1 else pre.find("code") or pre
+        if len(code) < 2 or isinstance(code[0], Comment):  # which keeps the place of an id
+            continue
+        if code.select_one(_MORE_THAN_COLOUR) is None:
+            text = code.text
+            if not text.lstrip()[:1].isdigit():  # else it may have numbers beside its lines
+                code.set_text(text)
+
+
+def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
+    """Tells the renderer the language of a code block; `names` are class names that mean one."""
+    if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
+        return  # Its text is that of the one around it.
+    code = pre.find("code")
+    if code is not None and len(pre) > 1:
+        for variant in split_listing(pre):
+            shape_listing(variant, names)
+    if (classes := pre.attr("class")) and "twoslash" in classes:
+        pre.remove(_POPUPS)
+    text = pre.text
+    if pre.select_one(_MORE_THAN_TEXT) is not None:
+        if text.lstrip()[:1].isdigit() or pre.select_one(_MAYBE_NUMBERED) is not None:
+            _drop_numbers(pre)
+        if "\n" not in text:
+            part_lines(pre)
+        for part in list(pre.iter_elements((*_BUTTONS, "details", "li"))):
+            if part.tag == "details":
+                _unfold(part)
+            elif part.tag == "li":
+                beside = part.next_sibling
+                if not part.text and not (isinstance(beside, Text) and "\n" in beside.data):
+                    part.append(Text("\n"))  # It has a number beside it, and so is a line.
+            else:
+                part.decompose()
+    language = language_of(code, names) if code is not None else None
+    here: Node | None = pre
+    # Many generators name the language on a wrapper, a few elements further out. A wrapper wraps little else.
+    for _level in range(9):
+        if language is not None or not isinstance(here, Element) or (here is not pre and not _wraps_little(here)):
+            break
+        language = language_of(here, names)
+        here = here.parent
+    if language:
+        _drop_label(pre, language)
+    if language == "diff":
+        show_changes(pre, CHANGED)
+    elif ((classes and "has-diff" in classes) or pre.attr("data-language")) and show_changes(pre, REMOVED):
+        language = "diff"  # Where lines are only added, the code is whole, and its language says more.
+    for part in (pre,) if code is None else (pre, code):
+        if language is not None:
+            part.attrs["class"] = f"language-{language}" if language else ""
+
+
+def _unfold(lines: Element) -> None:
+    """Shows lines of code that were folded away; Expressive Code tells above them how many there are."""
+    summary = lines.find("summary")
+    if summary is not None and "ec-section" in (lines.attr("class") or ""):
+        summary.decompose()
+    lines.tag = "div"
+
+
+def _drop_label(pre: Element, language: str) -> None:
+    """Takes the language out that stands above the code, for those who see the page: the code block says it."""
+    here: Node | None = pre
+    for _level in range(_LABEL_LEVELS):
+        if not isinstance(here, Element):
+            return
+        before = here.previous_sibling
+        while isinstance(before, Text) and not before.data.strip():
+            before = before.previous_sibling
+        if before is not None:
+            if isinstance(before, Element) and before.tag in _LABELS and _HEADS_CODE.search(before.attr("class") or ""):
+                said = "".join(before.text.lower().split())
+                if language in (said, *_ALSO_CALLED.get(said, ())) and _stands_alone(before):
+                    before.decompose()
+            return
+        here = here.parent
+
+
+def _stands_alone(label: Element) -> bool:
+    """Whether it is no word of a sentence, nor a place that something may lead to."""
+    if label.attr("id") is not None or label.select_one("[id]") is not None:
+        return False
+    return label.tag != "span" or not any(
+        not isinstance(one, Text) or one.data.strip() for one in label.previous_siblings
+    )
+
+
+def _drop_numbers(pre: Element) -> None:
+    """Takes out the numbers of the lines, and what only has to place them."""
+    before = pre.text
+    pre.remove(_LINE_NUMBERS)
+    for span in pre.select(_UNSELECTABLE):
+        if span.text.strip().isdigit():  # else it may be a prompt
+            span.decompose()
+    if (text := pre.text) == before:
+        drop_counted(pre)
+        return
+    if isinstance(last := pre[-1] if len(pre) else None, Text) and last.data.isspace():
+        last.data = "\n"  # Javadoc has a screenful of empty lines below its sources.
+    inner = pre.find("pre")
+    if inner is not None and inner.text.strip() == text.strip():  # in a table, beside the numbers
+        code = inner.closest("code")
+        (pre if code is None else code).set_text(inner.text)
+
+
+def _wraps_little(element: Element) -> bool:
+    try:
+        element[_IN_A_WRAPPER]  # Counting all that is in it would take as long as there is.
+    except IndexError:
+        return True
+    return False
+
+
+def shape_lines(element: Element) -> None:
+    """Makes a code block of an element that draws one: a line of code in each of its own elements, or rows."""
+    for row in element.select("tr + tr"):
+        row.insert(0, Text("\n"))
+    lines = element.select(_LINES_BESIDE) or [child for child in element if isinstance(child, Element)]
+    texts = [line.text.rstrip("\n") for line in lines] if lines else [element.text]
+    if all(text.startswith(" ") for text in texts if text.strip()) and any(map(str.strip, texts)):
+        texts = [text[1:] for text in texts]  # It stood between the code and the numbers of its lines.
+    text = "\n".join(texts)
+    element.clear()
+    element.tag = "pre"
+    element.append(Text(text.replace("\xa0", " ")))
+
+
+def shape_terminal(box: Element) -> None:
+    """Takes the tags out of a session's text, which are there for a script to play it in colour."""
+    for pre in box.iter_elements("pre"):
+        code = pre.find("code") or pre
+        text, tags = _COLOURING.subn("", code.text)
+        if tags:
+            code.set_text(_ENTITY.sub(lambda found: unescape(found[0]), _BREAK.sub("\n", text)))
+
+
+def shape_callouts(box: Element) -> bool:
+    """Makes a numbered list of the remarks on a listing that a page keeps in a table, number and text."""
+    table = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
+    if table is None:
+        return False
+    for row in table.select(":scope > tr, :scope > * > tr"):
+        *numbers, remark = row.select(":scope > td") or [row]
+        for number in numbers:
+            for pin in [node for node in number.descendants if isinstance(node, Comment)]:
+                remark.insert(0, pin)
+            number.decompose()
+        remark.tag = "div"
+        row.tag = "li"
+    for part in table.select(":scope > tbody"):
+        part.unwrap()
+    table.tag = "ol"
+    return True
+
+
+def shape_diagram(element: Element) -> bool:
+    """Makes code of Mermaid's text, which is there for a script to draw."""
+    text = element.text
+    if not text.strip() or element.find("svg") is not None:
+        return False
+    element.clear()
+    even = dedent(text.strip("\n"))
+    # Where the first line alone is set in by the page's own markup, the others keep what they have.
+    element.append(Text((text if even[:1].isspace() else even).strip()))
+    element.tag = "pre"
+    element.attrs["class"] = "language-mermaid"
+    return True
+
+
+_SHORT: Final = 16  # characters, of code that is not looked into
+_LONG: Final = 30  # of code that may have boxes in it
+_BOXES: Final = ("div", "p", "ul", "ol", "li")  # within code, each has lines of its own
+_LISTS: Final = ("ul", "ol")
+_BROKEN: Final = ("br", *_BOXES)
+_NOT_READ: Final = ("button",)
+_DEEPEST: Final = 20  # levels that are set in; deeper ones stand below one another
+# Signs for where a box begins or ends and how far it is set in: control characters, which a page has no use for.
+_EDGE: Final = "\0"
+_STEP: Final = "\1"
+_SET_IN: Final = "\2"
+_WRAP: Final = "\3"  # where the source is wrapped, which is a blank, but not at the beginning of a line
+_EDGES: Final = re.compile(r"[ \x03]?\n?\x00[\x00\x01\x02\x03 ]*")
+_STEPS: Final = re.compile(r"(\x01*)\x02")
+_WRAPPED: Final = re.compile(r"[ \t]*+\n[ \t\n]*+")
+_KEEPS_LINES: Final = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
+_MORE_THAN_LETTERS: Final = ":not(b, big, br, code, em, font, i, small, span, strong, u, var)"
+_ONE_LINE: Final = "a, h1, h2, h3, h4, h5, h6, summary, dt, caption, label, button"
+_LINK_IN_CODE: Final = "code > a[href]:first-child"
+_HOLDS_NO_LINK: Final = "pre, a, h1, h2, h3, h4, h5, h6"  # the last ones: a heading that leads to itself
+_SEPARATORS: Final = ", \t\n\xa0"
+_NEUTRAL: Final = ("span", "font")
+_BLOCKS: Final = frozenset(
+    (
+        "article", "blockquote", "br", "center", "dd", "div", "dl", "figcaption", "figure", "h1", "h2", "h3", "h4",
+        "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "ul", "body",
+    )
+)  # fmt: skip
+
+
+def shape_code(root: Element) -> None:
+    """Shapes all code that stands in no code block."""
+    for link in root.select(_LINK_IN_CODE):
+        if isinstance(code := link.parent, Element):
+            _free_links(code)
+    # Most of it is a word or two, and every question is asked of dozens on each page.
+    found = [
+        code
+        for code in root.iter_elements("code")
+        if "\n" in (text := code.text)
+        or text[:1] == " " == text[-1:]
+        or ((size := len(text)) > _SHORT and code.find("br") is not None)
+        or (size > _LONG and code.find("div") is not None)
+    ]
+    for code in found:
+        if code.closest("pre") is None and code.parent is not None:  # else it was in code that is a block now
+            _shape_span(code)
+
+
+def _free_links(code: Element) -> bool:
+    """Puts code into the links that it consists of: a code span would hold their words, and lose where they lead."""
+    if code.closest(_HOLDS_NO_LINK) is not None:
+        return False
+    links: list[Element] = []
+    for node in code.children:
+        if isinstance(node, Element):
+            if node.tag != "a" or node.attr("href") is None:
+                return False
+            links.append(node)
+        elif isinstance(node, Text) and node.data.strip(_SEPARATORS):
+            return False
+    if not links:
+        return False
+    for link in links:
+        link.wrap_children(Element("code"))
+    code.tag = "span"
+    return True
+
+
+def shape_output(samp: Element) -> None:
+    """The same for what a program writes."""
+    if samp.closest("pre") is None and not _free_links(samp):
+        _shape_span(samp)
+
+
+def shape_typed(tt: Element) -> None:
+    """Makes code of what a typewriter writes, if it is no more than letters: code holds neither links nor blocks."""
+    if tt.text.strip() and tt.select_one(_MORE_THAN_LETTERS) is None and tt.closest("pre, code") is None:
+        tt.tag = "code"
+        _shape_span(tt)
+
+
+def _shape_span(code: Element) -> None:
+    """Gives code the lines that it is seen to have, and no others."""
+    if code.find("pre") is None:
+        _shape_lines(code, code.text)
+    else:
+        _free_block(code, code.text)
+
+
+def _free_block(code: Element, text: str) -> None:
+    """Has a code block speak for itself that stands in code without need."""
+    pre = code.find("pre")
+    if pre is not None and pre.text.strip() == text.strip():
+        code.tag = "div"
+
+
+def _shape_lines(code: Element, text: str) -> None:
+    keeps = "\n" in text and (style := code.attr("style")) is not None and _KEEPS_LINES.search(style) is not None
+    if keeps or code.find("br") is not None or code.find("div") is not None:
+        lines = [line.replace("\xa0", " ").rstrip() for line in _text(code, keeps=keeps).split("\n")]
+        if len(lines) > 1 and code.closest(_ONE_LINE) is None:
+            _place(code, lines)
+            return
+    if "\n" in text or (text[:1] == " " == text[-1:] and text.strip() and code.closest("td, th") is not None):
+        # Source is wrapped where it pleases, and a cell has no blanks of its own; a code span would show every one.
+        code.text = " ".join(text.split())
+
+
+def _text(code: Element, *, keeps: bool) -> str:
+    """Its text with the line ends that its elements make, and what is in a list set in."""
+    for part in list(code.iter_elements(_NOT_READ)):
+        part.decompose()
+    if not keeps:
+        for node in code.descendants:
+            if isinstance(node, Text) and "\n" in node.data:
+                node.data = _WRAPPED.sub(_WRAP, node.data)
+    for part in list(code.iter_elements(_BROKEN)):
+        if part.tag == "br":
+            part.replace_with(Text("\n"))
+            continue
+        part.insert_before(Text(_EDGE))
+        part.insert_after(Text(_EDGE))
+        if part.tag == "li":
+            part.insert(0, Text(_STEP * _depth(part, code) + _SET_IN))
+        elif part.tag in _LISTS:
+            part.insert_after(Text(_EDGE + _STEP * _depth(part, code) + _SET_IN))
+    text = _EDGES.sub(_line_end, code.text).replace("\n" + _WRAP, "\n")
+    return text.strip("\n" + _WRAP).replace(_WRAP, " ")
+
+
+def _line_end(found: re.Match[str]) -> str:
+    steps = _STEPS.findall(found[0])
+    return "\n" + "  " * len(steps[-1] if steps else "")
+
+
+def _depth(item: Element, code: Element) -> int:
+    """In how many lists it stands."""
+    depth = 0
+    for around in item.ancestors:
+        if around is code or depth == _DEEPEST:
+            break
+        depth += isinstance(around, Element) and around.tag in _LISTS
+    return depth
+
+
+def _place(code: Element, lines: Sequence[str]) -> None:
+    """Makes a block of code that stands alone, and several spans of what is in a sentence or in a cell."""
+    if code.closest("td, th") is None and (boxes := _boxes_of(code)) is not None:
+        code.tag = "pre"
+        code.set_text("\n".join(lines))
+        for box in boxes:
+            box.tag = "div"
+        for beside in (_seen(code.previous_siblings), _seen(code.next_siblings)):
+            if isinstance(beside, Element) and beside.tag == "br":
+                beside.extract()  # A block has lines of its own.
+        return
+    nodes: list[Node] = []
+    for line in lines:
+        if nodes:
+            nodes.append(Element("br"))
+        if line.strip():
+            nodes.append(Element("code", None, [Text(line.strip())]))
+    code.replace_with(*nodes)
+
+
+def _boxes_of(code: Element) -> list[Element] | None:
+    """What is around code with nothing beside it, up to the box that it stands in; `None` if it is in a sentence."""
+    boxes: list[Element] = []
+    here = code
+    for _level in range(_DEEPEST):
+        if not (_is_edge(_seen(here.previous_siblings)) and _is_edge(_seen(here.next_siblings))):
+            return None
+        parent = here.parent
+        if not isinstance(parent, Element):
+            return None
+        if parent.tag in _NEUTRAL or parent.tag == "p":
+            boxes.append(parent)
+        if parent.tag in _BLOCKS:
+            return boxes
+        if parent.tag not in _NEUTRAL:
+            return None
+        here = parent
+    return None
+
+
+def _is_edge(node: Node | None) -> bool:
+    """Whether a line ends there."""
+    return node is None or (isinstance(node, Element) and node.tag in _BLOCKS)
+
+
+def _seen(siblings: Iterable[Node]) -> Node | None:
+    """The first of them that is seen."""
+    for node in siblings:
+        if not isinstance(node, Comment) and not (isinstance(node, Text) and not node.data.strip()):
+            return node
+    return None

@@ -1,0 +1,178 @@
+"""Buttons and form fields: dropped, except for the words of those that title or hold content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import islice
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+from sitemirror.convert.elements.headings import HEADINGS
+
+FIELDS: Final = ("input", "select", "datalist", "textarea", "canvas", "dialog")
+_TICKED: Final = ("checkbox", "switch")
+_IN_NO_BUTTON: Final = (*HEADINGS, "pre", "table", "ul", "ol", "blockquote")
+_MADE_OF_BUTTONS: Final = (*HEADINGS, "summary", "dt")
+# What a button says that copies the heading in which it stands, or its address.
+_TOOL: Final = re.compile(
+    r"\s*+(?:[#¶§🔗]|copy|copied!?|permalink)(?:\s++(?:the|this|to|link|url|address|section|heading|clipboard))*+\s*+",
+    re.I,
+)
+_OPENS: Final = ("aria-controls", "data-bs-target", "data-target", "data-accordion-target", "data-collapse-toggle")
+_OPENING: Final = re.compile("accordion|collaps|disclosure|spoiler", re.I)
+# What a call of an API is named by, in references that unfold it.
+_CALL: Final = re.compile(r"(?:get|post|put|patch|delete|head|options|trace)\s*/", re.I)
+_STATUS: Final = re.compile(r"[1-5](?:\d\d|XX)(?!\d)")  # of a response
+_GOES_ON: Final = re.compile(r"\s*[\w.,;:!?)(]")
+_SENTENCE: Final = 3  # words around a button that are more than its label
+_PROSE: Final = 4  # words in a button that are more than its name
+_CODE: Final = re.compile(r"\bcode\b|codemirror|snippet", re.I)
+
+
+def says_nothing(element: Element, named: Callable[[str], Element | None]) -> bool:
+    """Whether it is a control whose own text goes with it; `named` finds an element by its id."""
+    if element.tag in FIELDS:
+        return element.attr("open") is None
+    return element.tag == "button" and not _is_wrapper(element) and not _opens_content(element, named)
+
+
+def shape_control(element: Element) -> None:
+    """What a person would fill in or open says nothing in a file."""
+    if element.attr("type") == "checkbox":
+        # The box of a task list; the renderer knows it as the first thing in its item only.
+        if isinstance(element.parent, Element) and element.parent.tag == "label":
+            element.parent.unwrap()
+    elif element.attr("open") is None:
+        element.decompose()
+
+
+def shape_label(label: Element) -> None:
+    """Labels stand apart on the page, by nothing but their style."""
+    label.insert_before(Text(" "))
+
+
+def shape_button(button: Element, named: Callable[[str], Element | None]) -> None:
+    """Buttons are controls, except those that carry a heading or name what they open; `named` finds that by its id."""
+    if _is_in_title(button):
+        _settle(button)
+    elif (role := button.attr("role")) == "tab":
+        button.tag = "p"
+    elif role in _TICKED and (item := button.closest("li")) is not None:
+        is_done = button.attr("aria-checked") == "true"
+        button.decompose()
+        item.insert(0, Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"}))
+    elif next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
+        button.tag = "div"  # A heading that unfolds its section, or the rest of a page that forgot to close it.
+    elif _is_in_sentence(button):
+        button.unwrap()
+    elif _holds_prose(button):
+        button.tag = "div"
+    elif (is_call := _CALL.match(button.text.strip()) is not None) or _opens_content(button, named):
+        for part in button.select(":scope > * + *, div, p") if is_call else ():
+            part.insert_before(Text(" "))  # They stand apart by nothing but their style, on one line.
+            part.tag = "span" if part.tag in ("div", "p") else part.tag
+        for part in list(button.iter_elements(("b", "strong"))):
+            part.unwrap()  # Twice as strong is no stronger.
+        button.wrap_children(Element("strong"))
+        button.tag = "p"
+    elif _holds_link(button):
+        button.unwrap()
+    else:
+        button.decompose()
+
+
+def is_listing(area: Element) -> bool:
+    """Whether a field for text is a listing that can be tried out: what is in it is there to be read."""
+    text = area.text.strip()
+    if not text or not (_CODE.search(area.attr("class") or "") or (area.attr("readonly") is not None and "\n" in text)):
+        return False
+    # An editor lays its field over the code that it has coloured.
+    beside = (
+        next((one for one in row if isinstance(one, Element)), None)
+        for row in (area.next_siblings, area.previous_siblings)
+    )
+    return all(one is None or one.tag != "pre" or one.text.strip() != text for one in beside)
+
+
+def _is_wrapper(button: Element) -> bool:
+    """Whether there is more in it, or it in more, than a button has."""
+    if _is_in_title(button):
+        return not _is_tool(button)
+    if button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
+        return True
+    if _is_in_sentence(button) or _holds_link(button):
+        return True
+    return _holds_prose(button) or _CALL.match(button.text.strip()) is not None
+
+
+def settle_buttons(title: Element) -> None:
+    """Leaves the words of a title's buttons before it is taken apart: by their own turn they would stand in none."""
+    if title.find("button") is not None:
+        for child in list(title):
+            if isinstance(child, Element) and child.tag == "button":
+                _settle(child)
+
+
+def _settle(button: Element) -> None:
+    if _is_tool(button):
+        button.decompose()
+    else:
+        button.unwrap()
+
+
+def _is_in_title(button: Element) -> bool:
+    parent = button.parent
+    return isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS
+
+
+def _is_tool(button: Element) -> bool:
+    """Whether it is there to copy a title or its address: it says so, and ends what the title says."""
+    if _TOOL.fullmatch(button.text) is None:
+        return False
+    if button.attr("aria-expanded") is not None or any(button.attr(name) for name in _OPENS):
+        return False  # It is the title of what it opens, whatever stands beside it.
+    return not any(map(_text_of, button.next_siblings)) and any(map(_text_of, button.previous_siblings))
+
+
+def _text_of(node: Node) -> str:
+    return node.text.strip() if isinstance(node, Element | Text) else ""
+
+
+def _is_in_sentence(button: Element) -> bool:
+    """Whether a text goes on behind it, and would make no sense without it."""
+    before, after = button.previous_sibling, button.next_sibling
+    if not isinstance(before, Text) or not isinstance(after, Text) or not before.data.strip():
+        return False
+    if _GOES_ON.match(after.data) is None:
+        return False
+    return len(before.data.split()) + len(after.data.split()) >= _SENTENCE
+
+
+def _holds_link(button: Element) -> bool:
+    """Whether it is there to show more of what its link leads to, to who points at it."""
+    link = button.find("a", href=True)
+    return link is not None and bool(link.text.strip())
+
+
+def _holds_prose(button: Element) -> bool:
+    """Whether it says something with weight and something else besides: what a response means, not what to press."""
+    if next(button.iter_elements(("p", "strong")), None) is None:
+        return False
+    if len(button.text.split()) < _PROSE and _STATUS.match(button.text.strip()) is None:
+        return False
+    return len(list(islice(button.stripped_strings, 2))) > 1
+
+
+def _opens_content(button: Element, named: Callable[[str], Element | None]) -> bool:
+    """Whether pressing it shows a part of the page: then it is that part's title."""
+    if not button.text.strip():
+        return False
+    if name := next((value for one in _OPENS if (value := button.attr(one))), ""):
+        opened = named(name.lstrip("#"))
+    elif button.attr("aria-expanded") is not None or _OPENING.search(button.attr("class") or ""):
+        opened = next((node for node in button.next_siblings if isinstance(node, Element)), None)
+    else:
+        return False
+    return opened is not None and bool(opened.text.strip())

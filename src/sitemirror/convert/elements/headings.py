@@ -1,0 +1,174 @@
+"""Headings, linked cards, and the titles of notes, tabs and folded sections: words on one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+from sitemirror.convert.elements.formulas import shape_math, shape_script
+from sitemirror.convert.elements.inline import shape_quotation, shape_raised
+from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.render.markers import MARKS, tex_of
+
+HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS: Final = (*HEADINGS, "ul", "ol", "dl", "pre", "table", "blockquote")
+_LONGEST: Final = 200  # characters of a box that is a heading
+_IN_NOTES: Final = HEADINGS[2:]  # A box with a larger one is more than a note.
+
+
+def has_heading(element: Element, names: Vocabulary) -> bool:
+    """Whether a heading of the page is in it, which has no place in a list; the titles of notes are none."""
+    return any(not _heads_note(heading, names) for heading in element.iter_elements(HEADINGS))
+
+
+def _heads_note(heading: Element, names: Vocabulary) -> bool:
+    if heading.tag not in _IN_NOTES:
+        return False
+    around = [one for one in islice(heading.ancestors, 2) if isinstance(one, Element)]
+    if not any(names.told[one.attr("class") or ""] == "admonition" for one in around):
+        return False
+    return heading.matches(names.titles) or heading.text.strip().casefold() in names.alerts
+
+
+def shape_spoken_heading(box: Element) -> None:
+    """Makes a heading of a box that is one to a screen reader, of the second level where it names none."""
+    level = box.attr("aria-level") or "2"
+    if len(box.text) > _LONGEST or next(box.iter_elements(_BLOCKS), None) is not None:
+        return
+    if (tag := f"h{level}") in HEADINGS:
+        box.tag = tag
+        shape_heading(box)
+
+
+def shape_heading(heading: Element) -> None:
+    """Leaves a heading that says something, on one line, and around a link rather than in one."""
+    text = heading.text
+    if not text.strip() and heading.find("img") is None:
+        heading.decompose()
+        return
+    if "\xa0" in text:
+        # The renderer would write an entity, in the very line that is searched most.
+        for node in heading.descendants:
+            if isinstance(node, Text) and "\xa0" in node.data:
+                node.data = node.data.replace("\xa0", " ")
+    link: Node | None = heading.parent
+    for _level in range(4):
+        if not isinstance(link, Element):
+            return
+        if link.tag == "a":
+            break
+        link = link.parent
+    else:
+        return
+    # A card: the link moves into the heading, or the heading would be lost in the link.
+    href = link.attr("href")
+    own = [f"#{name}" for one in (link, heading) if (name := one.attr("id"))]
+    if href and href not in own:  # else it leads to itself
+        heading.wrap_children(Element("a", {"href": href}))
+    if link.parent is not None:
+        link.unwrap()
+
+
+def shape_card(card: Element) -> bool:
+    """Has the title of a card be the link that the card is; without a title it stays as it is."""
+    link = card.select_one("a.sd-stretched-link.sd-hide-link-text[href]")
+    title = card.select_one(".sd-card-title")
+    if link is None or title is None or title.find("a") is not None or not title.text.strip():
+        return False
+    title.wrap_children(Element("a", {"href": link.attr("href") or ""}))
+    link.decompose()
+    return True
+
+
+_BLANKS: Final = re.compile(r"\s+")
+_EMPHASIS: Final = {"em": "em", "i": "em", "strong": "strong", "b": "strong"}
+# What says something else, or the same several times, once nothing but its words is left.
+_MORE_THAN_WORDS: Final[dict[str, Callable[[Element], None]]] = {
+    "math": shape_math, "script": shape_script, "sub": shape_raised, "sup": shape_raised, "kbd": shape_raised,
+    "q": shape_quotation,
+}  # fmt: skip
+_ONE_LINE: Final = re.compile(r";\s*mode\s*=\s*display", re.I)
+_SHAPED: Final = tuple(_MORE_THAN_WORDS)
+
+
+def words_of(title: Element) -> list[Node]:
+    """What a title says, to be put in another element."""
+    _shape_words(title)
+    return [Text(text) if holder is None else Element("code", None, [Text(text)]) for text, holder in _pieces(title)]
+
+
+def linked_words_of(title: Element) -> list[Node]:
+    """What a title says, with the links in it. One that is all of a title and leads nowhere else opens the box."""
+    _shape_words(title)
+    kept: list[Node] = []
+    said = title.text.strip()
+    for text, holder in _pieces(title, ("code", "a")):
+        address = "" if holder is None or holder.tag == "code" else holder.attr("href") or ""
+        if holder is None:
+            kept.append(Text(text))
+        elif holder.tag == "code":
+            kept.append(Element("code", None, [Text(text)]))
+        elif address and not (address.startswith("#") and holder.text.strip() == said):
+            kept.append(Element("a", {"href": address}, words_of(holder)))
+        else:
+            kept += words_of(holder)
+    return kept
+
+
+def line_of(title: Element) -> str:
+    """What a title says, with marks around its code and its emphasis, unless that is all of it."""
+    _shape_words(title)
+    said = " ".join(title.text.split())
+    emphasis = [one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", said)]
+    for one in emphasis:
+        opening, closing = MARKS[_EMPHASIS[one.tag]]
+        one.insert(0, Text(opening))
+        one.append(Text(closing))
+    return "".join(text if holder is None else _code_in_line(text) for text, holder in _pieces(title))
+
+
+def _code_in_line(text: str) -> str:
+    if (tex := tex_of(text)) is not None:
+        return f"${tex}$"
+    opening, closing = MARKS["code"]
+    return f"{opening}{text}{closing}"
+
+
+def _shape_words(title: Element) -> None:
+    """Shapes what is in a title before its turn comes: by then the title has been taken apart."""
+    for part in list(title.iter_elements(_SHAPED)):
+        if part.parent is not None:
+            if part.tag == "math":
+                part.attrs.pop("display", None)  # There is one line.
+            elif part.tag == "script":
+                part.attrs["type"] = _ONE_LINE.sub("", part.attr("type") or "")
+            _MORE_THAN_WORDS[part.tag](part)
+
+
+def _pieces(title: Element, holders: Sequence[str] = ("code",)) -> list[tuple[str, Element | None]]:
+    """The text of a title with single blanks, in pieces, each with the code or the link that it is all of, if any."""
+    if next(title.iter_elements(tuple(holders)), None) is None:
+        text = " ".join(title.text.split())
+        return [(text, None)] if text else []
+    pieces: list[tuple[str, Element | None]] = []
+    told: set[Node] = set()  # with the code or the link that they stand in
+    for node in title.descendants:
+        text = ""
+        if node in told:
+            continue
+        if isinstance(node, Element) and node.tag in holders:
+            told.update(node.descendants)
+            text = " ".join(node.text.split())
+        elif isinstance(node, Text):
+            text = _BLANKS.sub(" ", node.data)
+            text = text if pieces else text.lstrip()
+        if text:
+            pieces.append((text, node if isinstance(node, Element) else None))
+    if pieces and pieces[-1][1] is None:
+        last, _ = pieces.pop()
+        pieces += [(text, None)] if (text := last.rstrip()) else []
+    return pieces

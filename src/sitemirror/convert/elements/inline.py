@@ -1,0 +1,401 @@
+"""Inline text: keys, quotations, sub- and superscripts, text styles of CSS, line blocks, words that touch.
+
+Editors write `white-space`, `font-weight` and `font-style` on every paragraph and span that is pasted from elsewhere.
+The renderer takes what keeps white space for code, though most of it is prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import chain
+from typing import Final
+
+from turbohtml import Comment, Element, Node, Text
+
+from sitemirror.convert.render.markers import LINE_BREAK, MARKS
+
+_OWN_LINES: Final = ("p", "div", "ul", "ol", "dl", "pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
+_MAX_KEY: Final = 20  # characters
+_NO_MARKS: Final = "code, samp, pre, kbd :is(sub, sup)"  # Code has no markup, nor has a text to be typed.
+
+
+def shape_raised(element: Element) -> None:
+    """Marks keys, and what stands above or below the line: 10<sup>5</sup> must not become 105."""
+    if element.tag == "kbd" and (not element.text.strip() or element.find("a", href=True) is not None):
+        element.tag = "span"  # A picture of a key, or a link: code shows neither.
+        return
+    if element.tag == "kbd" and not _is_key(element):
+        if element.find("kbd") is not None:
+            element.tag = "span"  # Keys that are pressed together, each marked up by itself.
+        return
+    if element.tag != "kbd" and next(element.iter_elements(_OWN_LINES), None) is not None:
+        element.tag = "div"  # What holds paragraphs is in small print.
+        return
+    if element.text.strip() and not _is_reference(element) and element.closest(_NO_MARKS) is None:
+        for br in element.find_all("br"):
+            br.replace_with(Text(LINE_BREAK))
+        opening, closing = MARKS[element.tag]
+        element.insert(0, Text(opening))
+        element.append(Text(closing))
+        element.tag = "span"
+
+
+def _is_reference(element: Element) -> bool:
+    """Whether it is a footnote's link, which is its own mark; a power in the words of a link is none."""
+    if element.find("a") is not None:
+        return True
+    link = element.closest("a")
+    if link is None:
+        return False
+    return element.tag == "kbd" or (link.attr("href") or "#").startswith("#") or _is_all_of(element, link)
+
+
+def _is_all_of(element: Element, link: Element) -> bool:
+    """Whether nothing is said in the link but by the element. Not by its whole text: it may hold thousands of them."""
+    here: Node | None = element
+    while isinstance(here, Element) and here is not link:
+        for beside in chain(here.previous_siblings, here.next_siblings):
+            if isinstance(beside, Element | Text) and beside.text.strip():
+                return False
+        here = here.parent
+    return True
+
+
+def _is_key(kbd: Element) -> bool:
+    """Whether it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
+    text = kbd.text
+    is_option = len(text) > 1 and text.startswith(("-", "/"))
+    return len(text) <= _MAX_KEY and not is_option and kbd.find("kbd") is None
+
+
+def shape_key(element: Element) -> bool:
+    """Marks a key that its class alone makes one."""
+    element.text = element.text.strip()
+    element.tag = "kbd"
+    shape_raised(element)
+    return True
+
+
+def shape_step(arrow: Element) -> bool:
+    """Writes what leads from a menu to what is in it, which may be an icon."""
+    before = arrow.previous_sibling
+    if isinstance(before, Text):
+        before.data = before.data.replace("\xa0", " ")
+    arrow.tag = "span"
+    arrow.text = "›"
+    return True
+
+
+def shape_bold(title: Element) -> bool:
+    """Writes a title that is no heading in bold."""
+    if title.text.strip() and title.find(["strong", "b"]) is None:
+        title.wrap_children(Element("strong"))
+    return True
+
+
+def shape_above(element: Element) -> bool:
+    """Marks what a style sheet alone puts above the line."""
+    element.tag = "sup"
+    shape_raised(element)
+    return True
+
+
+def set_apart(element: Element) -> bool:
+    """Puts blanks around a word that only a style sheet keeps away from the next one."""
+    if isinstance(element.previous_sibling, Element):
+        element.insert_before(Text(" "))
+    element.insert_after(Text(" "))
+    return True
+
+
+def shape_within(box: Element) -> bool:
+    """Leaves a box behind a text in its line, where its style puts it, unless it has more than one paragraph."""
+    before = box.previous_sibling
+    if not isinstance(before, Text) or not before.data.strip():
+        return False
+    inside = [child for child in box if isinstance(child, Element)]
+    if any(child.tag in _OWN_LINES for child in inside[1:]) or (inside and inside[0].tag in _OWN_LINES[1:]):
+        return False
+    if inside and inside[0].tag == "p":
+        inside[0].unwrap()
+    box.tag = "span"
+    return True
+
+
+def leave_out(element: Element) -> bool:
+    """Takes out what is there to be pressed, by a name that nothing else has."""
+    element.decompose()
+    return True
+
+
+def shape_item_label(label: Element) -> bool:
+    """Leaves out what only draws an item's bullet or number; any other goes to the front of the item's text."""
+    item = label.parent
+    said = label.text.strip()
+    if not isinstance(item, Element) or item.tag != "li" or len(said) > _MAX_KEY:
+        return False
+    text = item.find("p")
+    is_counted = isinstance(item.parent, Element) and item.parent.tag == "ol" and said.rstrip(".").isdecimal()
+    if is_counted or not any(map(str.isalnum, said)):
+        label.decompose()
+    elif text is not None:
+        text.insert(0, Text(" "))
+        text.insert(0, label.extract())
+    return True
+
+
+def shape_reading(rt: Element) -> None:
+    """How a character is read stands above it; beside it, it needs parentheses."""
+    rt.insert(0, Text("("))
+    rt.append(Text(")"))
+
+
+def shape_quotation(q: Element) -> None:
+    """The renderer would write the marks without seeing them when it escapes what is beside them."""
+    q.insert(0, Text('"'))
+    q.append(Text('"'))
+    q.unwrap()
+
+
+_BOLD: Final = re.compile(r"(?:^|[;\s])font-weight\s*:\s*(?:bold|[6-9]00)", re.I)
+_SLANTED: Final = re.compile(r"(?:^|[;\s])font-style\s*:\s*(?:italic|oblique)", re.I)
+_CODE: Final = ("pre", "code", "kbd", "samp", "tt", "textarea", "svg", "math")
+# What is so without a style, or has one that says whether it is.
+_NEAR_BOLD: Final = f"b, strong, h1, h2, h3, h4, h5, h6, th, dt, {', '.join(_CODE)}, [style*='font-weight' i]"
+_NEAR_SLANTED: Final = f"i, em, cite, dfn, var, address, {', '.join(_CODE)}, [style*='font-style' i]"
+_LINES: Final = (
+    "p", "div", "ul", "ol", "dl", "pre", "table", "blockquote", "section", "article",
+    "h1", "h2", "h3", "h4", "h5", "h6",
+)  # fmt: skip
+
+
+def marks_letters(style: str) -> bool:
+    """Whether a style makes words bold or slanted."""
+    return _BOLD.search(style) is not None or _SLANTED.search(style) is not None
+
+
+def mark_letters(span: Element, style: str) -> None:
+    """Makes emphasis of a `span` within a line whose style says that it is."""
+    is_bold = _BOLD.search(style) is not None and _stands_out(span, _NEAR_BOLD, _BOLD, "font-weight")
+    is_slanted = _SLANTED.search(style) is not None and _stands_out(span, _NEAR_SLANTED, _SLANTED, "font-style")
+    if not (is_bold or is_slanted) or next(span.iter_elements(_LINES), None) is not None:
+        return
+    if is_bold and is_slanted:
+        span.wrap_children(Element("em"))
+    span.tag = "strong" if is_bold else "em"
+
+
+def _stands_out(span: Element, near: str, pattern: re.Pattern[str], name: str) -> bool:
+    """Whether the words around it are not like that; code has letters of its own."""
+    around = span.parent
+    found = around.closest(near) if isinstance(around, Element) else None
+    if found is None:
+        return True
+    style = found.attr("style") or ""
+    return found.tag not in _CODE and name in style.lower() and pattern.search(style) is None
+
+
+STYLED: Final = "[style*='white-space' i]"
+"""Finds what may have such a style."""
+
+_DECLARED: Final = re.compile(r"(?:^|[;\s])white-space\s*:\s*([\w-]+)[^;]*;?", re.I)
+_BOLD_TAGS: Final = frozenset(("b", "strong"))
+_NOT_BOLD: Final = re.compile(r"(?:^|[;\s])font-weight\s*:\s*(?:normal|[1-4]00)\b", re.I)
+_KEEPING: Final = frozenset(("pre", "pre-wrap", "pre-line", "break-spaces"))
+_TYPEWRITER: Final = re.compile(r"font[\w-]*\s*:[^;]*(?:mono|courier|consolas|menlo)", re.I)
+_CODE_TAGS: Final = ("pre", "code", "textarea")
+_PIECES: Final = ":not(div, span, br, b, i, em, strong, font, code)"  # what a listing is not made of
+_LINE_ENDS: Final = re.compile(r"[ \t]*+\n\s*+")
+_BOXES: Final = frozenset(("div", "p", "li", "td", "section", "article"))
+_INLINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "span", "strong", "u"))
+_SHOWN: Final = frozenset(("img", "picture", "video", "audio", "svg", "iframe", "object", "hr", "input"))
+_MOST_BREAKS: Final = 100  # in a row
+_MOST_MARKED: Final = 2000  # each is looked around for what it stands in
+_LEAST_LINES: Final = 2
+
+
+def settle_white_space(elements: Iterable[Element]) -> None:
+    """Makes text with line breaks of what has such a style, code of what also looks like it, and what others make."""
+    # A page has few such styles, and every element with any style is asked.
+    found = [
+        (element, style)
+        for element in elements
+        if (style := element.attr("style"))
+        and (
+            "white-space" in style
+            or "WHITE-SPACE" in style
+            or "font-weight" in style
+            or "line-through" in style
+            or "font-style" in style
+        )
+    ]
+    marked: list[tuple[Element, str]] = []
+    for element, style in found:
+        if element.tag in _BOLD_TAGS:
+            if _NOT_BOLD.search(style):
+                element.tag = "span"
+        elif element.tag == "span":
+            if "line-through" in style:
+                element.tag = "del"
+            elif marks_letters(style):
+                marked.append((element, style))
+        if declared := _DECLARED.search(style):
+            _settle(element, style, declared)
+    for element, style in marked if len(marked) <= _MOST_MARKED else ():
+        mark_letters(element, style)
+
+
+def thin_breaks(body: Element) -> None:
+    """Leaves but some of many line breaks in a row: the renderer looks at all of a row for each one in it."""
+    row = 0
+    spare: list[Element] = []
+    for node in body.descendants:
+        if isinstance(node, Text):
+            row = 0 if node.data.strip() else row
+        elif isinstance(node, Element):
+            row = row + 1 if node.tag == "br" else 0 if node.tag in _SHOWN else row
+            if row > _MOST_BREAKS and node.tag == "br":
+                spare.append(node)
+    for br in spare:
+        if br.closest("pre") is None:
+            br.decompose()
+
+
+def _settle(element: Element, style: str, found: re.Match[str]) -> None:
+    if found[1].lower() not in _KEEPING:
+        return
+    if element.tag in _CODE_TAGS:
+        # Editors write it on every word of code in a text, too.
+        if element.tag == "code" and "\n" not in element.text and element.find("br") is None:
+            element.attrs["style"] = style[: found.start()] + ";" + style[found.end() :]
+        return
+    if _is_listing(element, style):
+        element.tag = "pre"
+        return
+    element.attrs["style"] = style[: found.start()] + ";" + style[found.end() :]
+    if "\n" in element.text.strip():
+        _break_lines(element)
+
+
+def _is_listing(element: Element, style: str) -> bool:
+    """Whether it is a box of lines in a typewriter's letters, and of nothing else."""
+    return (
+        element.tag == "div"
+        and _TYPEWRITER.search(style) is not None
+        and element.select_one(_PIECES) is None
+        and ("\n" in element.text.strip() or len(element.select("div, br")) >= _LEAST_LINES)
+    )
+
+
+def _break_lines(element: Element) -> None:
+    """Ends the lines of its text where they are seen to end."""
+    for text in [node for node in element.descendants if isinstance(node, Text)]:
+        data = text.data
+        if "\n" not in data or data.isspace() or not _is_kept(text, element):
+            continue
+        nodes: list[Node] = []
+        here = 0
+        for end in _LINE_ENDS.finditer(data):
+            # Line ends at its edges are those of the markup around it, but beside other text.
+            if (end.start() == 0 and not _is_inline(text.previous_sibling)) or (
+                end.end() == len(data) and not _is_inline(text.next_sibling)
+            ):
+                continue
+            nodes += (Text(data[here : end.start()]), _end(text, end[0].count("\n")))
+            here = end.end()
+        if nodes:
+            text.replace_with(*nodes, Text(data[here:]))
+
+
+def _is_kept(text: Text, element: Element) -> bool:
+    """Whether nothing in between has a style of its own, or keeps its lines anyway."""
+    for around in text.ancestors:
+        if around is element:
+            return True
+        if isinstance(around, Element) and (around.tag in _CODE_TAGS or _DECLARED.search(around.attr("style") or "")):
+            return False
+    return False
+
+
+def _is_inline(node: Node | None) -> bool:
+    return isinstance(node, Element) and node.tag in _INLINE
+
+
+def _end(text: Text, lines: int) -> Element:
+    """What ends a line; after an empty one a new paragraph begins, where there is a place for it."""
+    parent = text.parent
+    return Element("div" if lines > 1 and isinstance(parent, Element) and parent.tag in _BOXES else "br")
+
+
+_PARTS: Final = frozenset(
+    ("a", "b", "bdi", "cite", "data", "em", "font", "i", "mark", "small", "span", "strong", "time", "u")
+)
+_UNSEEN: Final = frozenset(("svg", "script", "style", "template"))
+_ENDS: Final = ".!?:)%"  # of a sentence, a remark or an amount
+_IN_CODE: Final = "pre, code, tt, samp, kbd"
+_DEEPEST: Final = 20
+
+
+def set_words_apart(nodes: Iterable[Node], depth: int = 0) -> None:
+    """Puts a blank between those of the elements that are things of their own. `nodes` stand in one line."""
+    for node in nodes:
+        if type(node) is not Element or node.tag not in _PARTS:
+            continue
+        beside = node.next_sibling
+        while beside is not None and (type(beside) is Comment or (type(beside) is Element and beside.tag in _UNSEEN)):
+            beside = beside.next_sibling
+        if (
+            type(beside) is Element
+            and beside.tag in _PARTS
+            and _are_two(node, beside)
+            and node.closest(_IN_CODE) is None
+        ):
+            node.insert_after(Text(" "))
+        if depth < _DEEPEST:
+            set_words_apart(list(node), depth + 1)
+
+
+def _are_two(one: Element, other: Element) -> bool:
+    before, after = one.text, other.text
+    if not before or not after:
+        return False
+    last, first = before[-1], after[0]
+    if one.tag == other.tag == "a" and one.attr("href") != other.attr("href"):
+        return _has_case(last) and _has_case(first)  # Two links are two things; but some scripts have no blanks.
+    # "You" and "Tube" may be the halves of a name in two colours.
+    if len(before.split(None, 1)) + len(after.split(None, 1)) < 3:
+        return False
+    # One letter is part of what is beside it: "iPhone", "x2", "3D", "$5M".
+    if last.islower() and (len(before) == 1 or before[-2].isspace()):
+        return False
+    if last.isdigit() and (len(after) == 1 or after[1].isspace()):
+        return False
+    if first.isupper():
+        return last.islower() or last.isdigit() or last in _ENDS
+    return first.isdigit() and last.islower()
+
+
+def _has_case(letter: str) -> bool:
+    return letter.islower() or letter.isupper() or letter.isdigit()
+
+
+def shape_verse(box: Element) -> bool:
+    """Makes paragraphs of a box with each line in an element of its own; an empty one parts two stanzas."""
+    if box.tag != "div":
+        return False  # In a cell its lines are parted already.
+    stanza: Element | None = None
+    for line in box.select(".line"):
+        if not line.text.strip() and line.find("img") is None:
+            stanza = None
+            continue
+        if stanza is None:
+            stanza = Element("p")
+            box.append(stanza)
+        else:
+            stanza.append(Element("br"))
+        stanza.append(line)
+        line.tag = "span"
+    for rest in box.select(":scope > div"):
+        rest.decompose()  # What was further in, or empty.
+    return True

@@ -1,0 +1,196 @@
+"""Links of a page: collected, made absolute, and dropped where they lead nowhere."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import islice
+from typing import Final
+
+import turbohtml
+
+from sitemirror.convert.elements.headings import HEADINGS
+from sitemirror.convert.render.markers import LINE_BREAK
+from sitemirror.links.resolve import Resolver
+from sitemirror.model import Link
+from sitemirror.urls import MAX_LENGTH, origin
+
+# What a click on these does cannot be kept in a file; `data:` and `blob:` are bodies, not addresses.
+_NOT_ADDRESSES: Final = ("javascript:", "vbscript:", "data:", "blob:")
+
+_WEB: Final = ("https://", "http://")
+_SLASHES_OF_ORIGIN: Final = 2
+_MAX_PERMALINK: Final = 12  # characters
+_MAX_SIGN: Final = 2  # of one that is no word
+_PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
+_PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
+_PERMALINK_CLASS: Final = re.compile(r"permalink|header-?link|heading-?link|header-?anchor|heading-?anchor|hash-?link")
+_PERMALINK_ICON: Final = re.compile(r"\s*(?:(?:share|copy|link|permalink|anchor|hash|icon|to|section)\b\s*){1,4}", re.I)
+_TO_TOP: Final = frozenset(("#", "#top", "#page-top", "#top_of_page", "#_top"))
+_TOP_TEXTS: Final = frozenset(("top", "back to top", "↑", "⇑", "▲", "△", "⬆", "^"))
+_INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
+_HEADINGS: Final = frozenset(HEADINGS)
+# Anchors that may have to go, or to be no link: found by what their address has in it, they are few.
+_ODD: Final = (
+    r':is(a:is([href*="#"], [href=""], [href^=" "], [href^="\a "], :empty, [href*=":"]:not([href^="http"])), area)'
+)
+_LINK: Final = partial(tuple.__new__, Link)  # of an address and a text; in half the time
+SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
+
+
+def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
+    """The links of the page, once each, normalised, in its order, with their first text."""
+    found: dict[str, str] = {}
+    done: set[str] = set()  # A third of all links is there before.
+    for anchor in body.iter_elements(("a", "area")):
+        href = anchor.attr("href")
+        if href is None or href in done or href[:1] == "#" or (url := urls[href]) is None:
+            continue
+        if "#" in url:
+            url = url.partition("#")[0]
+        if href[:4] == "http" and url.count("/") == _SLASHES_OF_ORIGIN:
+            url += "/"
+        if not found.get(url):
+            text = found[url] = " ".join(anchor.text.split()) or _label(anchor)
+            if not text:
+                continue
+        done.add(href)
+    links = [
+        link
+        for link in found.items()
+        if (url := link[0]).startswith(_WEB) and len(url) <= MAX_LENGTH and ("@" not in url or "@" not in origin(url))
+    ]
+    return tuple(map(_LINK, links))
+
+
+def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
+    """Takes out anchors that lead nowhere, or only to their own heading. `render` sees to those that show nothing."""
+    for anchor in element.select(_ODD) if urls.joins else list(element.iter_elements(("a", "area"))):
+        href = anchor.attr("href")
+        if href is None:
+            if not len(anchor):
+                anchor.decompose()  # A target, not a link.
+            continue
+        is_within = href[:1] == "#"
+        text = anchor.text.strip()  # pydoctor has the sign of a permalink on a line of its own.
+        may_be_sign = (size := len(text)) <= _MAX_SIGN or (
+            size <= _MAX_PERMALINK and (text.lower() in _PERMALINK_TEXTS or not text.isascii())
+        )
+        if may_be_sign:
+            if is_within and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
+                anchor.decompose()
+                continue
+        elif not is_within and "#" in href and href[0] not in "/\\ " and ":" not in href:
+            continue  # To a place on another page, called more than a permalink ever is: most of them.
+        target = None if is_within else urls[href]
+        if target and not href.strip():
+            anchor.attrs["href"] = target  # The renderer's own rewriting passes over empty ones.
+        if target is None:
+            if may_be_sign and _is_permalink(anchor, text):
+                anchor.decompose()
+            else:
+                _settle_fragment(anchor, href, text)
+        elif target.startswith(_WEB):
+            if may_be_sign and "#" in target and _is_permalink(anchor, text):
+                anchor.decompose()
+        elif "".join(target.split()).lower().startswith(_NOT_ADDRESSES):
+            del anchor.attrs["href"]  # Some renderers know more blanks than browsers.
+
+
+def make_absolute(element: turbohtml.Element, urls: Resolver) -> None:
+    """Makes every URL under `element` absolute: links, pictures with all their sizes, posters, frames."""
+    element.rewrite_links(urls.__getitem__)
+    if urls.invalid:
+        for anchor in element.iter_elements("a"):
+            if (anchor.attr("href") or "").strip() in urls.invalid:
+                del anchor.attrs["href"]
+
+
+def drop_empty_links(element: turbohtml.Element) -> int:
+    """Takes out links that show nothing, neither text nor a picture, with the items that are but one. Their number."""
+    empty = [
+        anchor
+        for anchor in element.iter_elements("a")
+        if anchor.attr("href") is not None
+        and not anchor.text.replace(LINE_BREAK, "").strip()
+        and next(anchor.iter_elements(SHOWN), None) is None
+    ]
+    for anchor in empty:
+        item = anchor.closest("li")
+        is_all = item is not None and not item.text.strip() and next(item.iter_elements(SHOWN), None) is None
+        if item is not None and is_all:
+            item.decompose()
+        elif anchor.text or anchor.find("br") is not None:
+            anchor.replace_with(turbohtml.Text(" "))  # It may be all that stands between two words.
+        else:
+            anchor.decompose()
+    return len(empty)
+
+
+def strip_targets(element: turbohtml.Element) -> int:
+    """Takes the blanks off both ends of addresses. The number of those that had any."""
+    stripped = 0
+    for part in element.iter_elements(("a", "img")):
+        name = "href" if part.tag == "a" else "src"
+        value = part.attr(name)
+        if value is not None and value != (bare := value.strip()):
+            part.attrs[name] = bare
+            stripped += 1
+    return stripped
+
+
+def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
+    """Sees whether a link within the page is to stay one."""
+    if href.lower() in _TO_TOP and _leads_up_from_heading(anchor, text):
+        anchor.decompose()
+        return
+    arrow = anchor.find("img") if not text else None
+    if arrow is not None and (arrow.attr("alt") or "").strip().lower() in _TOP_TEXTS:
+        anchor.decompose()  # It leads up, below each section of some manuals.
+        return
+    parent = anchor.parent
+    in_heading = isinstance(parent, turbohtml.Element) and parent.tag in _HEADINGS
+    if in_heading:
+        for icon in anchor.find_all("img"):
+            if _PERMALINK_ICON.fullmatch(icon.attr("alt") or ""):
+                icon.decompose()
+    if len(href) < 2 or not href.startswith("#") or in_heading:
+        # `#` alone is a button, what is no URL leads nowhere, and a heading that links to itself says nothing.
+        del anchor.attrs["href"]
+
+
+def _leads_up_from_heading(anchor: turbohtml.Element, text: str) -> bool:
+    """Whether this is the way back to the top that some pages have beside every heading."""
+    if text.translate(_INVISIBLE).strip("[]() \xa0\n").lower() not in _TOP_TEXTS:
+        return False
+    heading = anchor.closest("h1, h2, h3, h4, h5, h6")
+    own = len(list(anchor.stripped_strings))
+    return heading is not None and len(list(islice(heading.stripped_strings, own + 1))) > own
+
+
+def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
+    """Whether this is the sign beside a heading that gives the heading's address.
+
+    The name alone is not enough: manual pages give it to the links that their options are.
+    """
+    shown = text if text.isascii() else text.translate(_INVISIBLE).strip()
+    if len(shown) > _MAX_SIGN and shown.lower() not in _PERMALINK_TEXTS:
+        return False
+    if shown and anchor.find("code") is not None:
+        return False
+    if shown in _PERMALINK_SIGNS:
+        return True
+    if not shown:
+        picture = next(anchor.iter_elements(SHOWN), None)
+        return picture is None or (picture.tag == "svg" and (anchor.attr("href") or "").startswith("#"))
+    if len(shown) <= _MAX_SIGN and any(map(str.isalnum, shown)):
+        return False
+    return _PERMALINK_CLASS.search(anchor.attr("class") or "") is not None
+
+
+def _label(anchor: turbohtml.Element) -> str:
+    """What a link without text is called."""
+    label = anchor.attr("aria-label") or anchor.attr("alt") or anchor.attr("title")
+    if not label and (image := anchor.find("img")) is not None:
+        label = image.attr("alt")
+    return " ".join(label.split()) if label else ""

@@ -1,0 +1,351 @@
+"""Definition lists and task lists as Markdown lists; API signatures as code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, TypeGuard
+
+from turbohtml import Element, Node, Text
+
+from sitemirror.convert.elements.controls import settle_buttons
+from sitemirror.convert.elements.headings import HEADINGS, has_heading
+from sitemirror.convert.generators import Vocabulary
+from sitemirror.convert.render.markers import pins
+
+_PARTS: Final = ("dt", "dd")
+_LEVELS: Final = 3  # of boxes in one another that group the parts of a list
+# What is looked for in terms. Few elements stand in one, and a selector is quicker to ask than a walk to begin.
+_BLOCKS: Final = "p, div, ul, ol, pre, table, dl"
+_LINES: Final = ("br", "div", "p", "tr", "dd", "li")
+_BOLD: Final = "strong, b"
+_MARKED: Final = f"a, code, kbd, {_BOLD}"
+_CLASSIFIERS: Final = ":scope > span:is([class=classifier], [class=classifier-delimiter])"
+_NAME: Final = ":is(code, tt)[class*=descname]"  # what is declared, as Sphinx before 4 marked it, and nothing around it
+_NOT_IN_A_LIST: Final = "td, th, a"
+_BESIDE: Final = ("source", "docs", "src")  # what links are called that lead from a signature to where it is written
+_ROWS: Final = ":scope > tr, :scope > * > tr"
+_VARIANTS: Final = ":is(ol, ul, table)"
+_VARIANT: Final = ":scope > :is(li, tr), :scope > tbody > tr"
+_REMARK: Final = ".def-doc"
+_TEMPLATE: Final = ":scope > td.memTemplParams"
+_NEW_LINE: Final = "\v"
+_OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
+_AFTER_NAME: Final = frozenset("(<:=")
+
+
+def shape_definitions(dl: Element, names: Vocabulary) -> None:
+    """Turns a `dl` into a list, unless it only indents, or holds what no list can."""
+    parts: list[Element | Text] = []
+    groups: list[Element] = []
+    _collect(dl, parts, groups)
+    kinds: list[str] = []  # asked once of each: a list may have thousands
+    for part in parts:
+        kind = part.tag if isinstance(part, Element) else ""
+        if kind == "dt" and isinstance(part, Element):
+            _shape_term(part, names)
+            kind = part.tag
+        kinds.append(kind)
+    if "dt" not in kinds:
+        _open(dl, parts)  # `dd` alone: how old pages and wikis indent
+        return
+    if has_heading(dl, names) or dl.closest(_NOT_IN_A_LIST) is not None:
+        _open(dl, parts)
+        return
+    item: Element | None = None
+    before: Element | None = None
+    # Terms above one definition have it in common; without any, as in a table of contents, each stands for itself.
+    last = max([number for number, kind in enumerate(kinds) if kind != "dt"], default=-1)
+    for number, (part, kind) in enumerate(zip(parts, kinds, strict=True)):
+        is_term = kind == "dt"
+        if item is None or (is_term and (number > last or before is None or _is_link(before))):
+            if kind not in _PARTS:
+                continue  # It stands before the list, as it did.
+            item = Element("li")
+            dl.append(item)  # Before anything is put into it: what moves within one tree is not copied.
+        before = part if is_term and isinstance(part, Element) else None
+        item.append(part)
+        if isinstance(part, Element) and kind in _PARTS:
+            part.tag = "p" if is_term else "div"
+    for group in groups:
+        group.unwrap()
+    dl.tag = "ul"
+
+
+def shape_pairs(box: Element, names: Vocabulary) -> bool:
+    """Makes definitions of a table that has a term and what it means in each row."""
+    inside = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
+    table = box if box.tag == "table" else inside
+    rows = [] if table is None else table.select(_ROWS)
+    cells = [row.select(":scope > td, :scope > th") for row in rows]
+    if table is None or not rows or any(len(pair) != 2 for pair in cells):
+        return False
+    for row, (term, meaning) in zip(rows, cells, strict=True):
+        while len(term) and _says_nothing(term[-1]):
+            term[-1].extract()
+        term.tag, meaning.tag = "dt", "dd"
+        row.unwrap()
+    for part in table.select(":scope > tbody, :scope > colgroup"):
+        part.unwrap()
+    table.remove("col")
+    table.tag = "dl"
+    shape_definitions(table, names)
+    return True
+
+
+def _says_nothing(node: Node) -> bool:
+    """Whether it is a blank, or the line break that AsciiDoc ends a term with."""
+    return not node.data.strip() if isinstance(node, Text) else isinstance(node, Element) and node.tag == "br"
+
+
+def _is_link(term: Element) -> bool:
+    """Whether a term is nothing but a link, as those of a table of contents are."""
+    link = term.find("a")
+    return link is not None and link.attr("href") is not None and link.text.strip() == term.text.strip()
+
+
+def shape_signature(element: Element) -> None:
+    """Writes what declares a function or a class as code. Links to its source stay beside it."""
+    links = [link for link in element.find_all("a") if link.text.strip("[] \n") in _BESIDE and not _is_declared(link)]
+    for link in links:
+        link.extract()
+    for line in list(element.iter_elements(_LINES)):
+        line.insert_before(Text(_NEW_LINE))
+        if line.tag != "br" and line.next_sibling is not None:
+            line.insert_after(Text(_NEW_LINE))
+    text = _on_one_line(element.text.replace("\u200b", "").replace("\xa0", " "))
+    if not text:
+        return
+    kept = pins(element.children)
+    element.set_text(text)
+    element.wrap_children(Element("code"))
+    for pin in kept:
+        element.insert(0, pin)
+    for link in links:
+        element.extend((Text(" "), link))
+
+
+def _on_one_line(text: str) -> str:
+    """The lines of a signature in one, without blanks where that joins a bracket and what is in it."""
+    if _NEW_LINE not in text:
+        return " ".join(text.split())
+    first, *others = [" ".join(line.split()) for line in text.split(_NEW_LINE)]
+    joined, last, has_opened = [first], first, False
+    for line in filter(None, others):
+        if last.endswith(_OPENING):
+            has_opened = True
+        elif last and not (has_opened and line.startswith(_CLOSING)):
+            joined.append(" ")
+        joined.append(line)
+        last = line
+    return "".join(joined)
+
+
+def shape_synopsis(box: Element) -> bool:
+    """Writes the functions that DocBook declares, in a table or a paragraph each, as code."""
+    for part in box.find_all(["table", "p"]):
+        if part.select_one(".funcdef") is not None:
+            shape_signature(part)
+            part.tag = "p"
+    return True
+
+
+def shape_declaration(box: Element) -> bool:
+    """Makes one code block of a type whose variants or fields have an item or a row each, as odoc writes them."""
+    if box.select_one(f":scope > {_VARIANTS}") is None:
+        return False
+    for word in box.select(f"{_REMARK}, {_REMARK} > *, {_VARIANTS} li, {_VARIANTS} tr"):
+        word.insert_before(Text(" "))
+    lines: list[str] = []
+    for part in box:
+        if isinstance(part, Element):
+            variants = part.select(_VARIANT) if part.matches(_VARIANTS) else ()
+            lines += [f"  {' '.join(one.text.split())}" for one in variants] or [" ".join(part.text.split())]
+    box.tag = "pre"
+    box.set_text("\n".join(filter(None, lines)))
+    return True
+
+
+def _is_declared(link: Element) -> bool:
+    """Whether a link is the name of what is declared: `source` may be one."""
+    after = link.next_sibling
+    return isinstance(after, Text) and after.data.lstrip()[:1] in _AFTER_NAME
+
+
+def _link_to_member(row: Element) -> str | None:
+    """Where the name of a member leads, which the last cell of its row begins with; types have links as well."""
+    cell = row.find_all("td")[-1:]
+    link = cell[0].find("a", href=True) if cell else None
+    if link is None or not link.text.strip() or not cell[0].text.lstrip().startswith(link.text.strip()):
+        return None
+    return link.attr("href")
+
+
+def shape_members(table: Element) -> bool:
+    """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
+    shown: list[Element] = []
+    template = ""  # what the next row is a template of
+    for row in table.select(_ROWS):
+        heading = next(row.iter_elements(HEADINGS), None)
+        text = " ".join(row.text.split())
+        if heading is not None:
+            shown.append(heading)
+        elif not text:
+            continue
+        elif row.select_one(_TEMPLATE) is not None:
+            template = f"{text} "
+        elif (row.attr("class") or "").startswith("memdesc") and shown and shown[-1].tag == "ul":
+            cell = row.find_all("td")[-1]
+            cell.tag = "p"
+            shown[-1].find_all("li")[-1].append(cell)
+        else:
+            if not shown or shown[-1].tag != "ul":
+                shown.append(Element("ul"))
+            code = Element("code", None, [Text(template + text)])
+            link = _link_to_member(row)
+            shown[-1].append(Element("li", None, [code if link is None else Element("a", {"href": link}, [code])]))
+            template = ""
+    table.clear()
+    table.extend(shown)
+    table.tag = "div"
+    return True
+
+
+def _collect(holder: Element, parts: list[Element | Text], groups: list[Element], levels: int = _LEVELS) -> None:
+    """Adds the terms and definitions of a list, what stands between them, and the elements that group them."""
+    is_between = False  # after something that is neither, where blanks count
+    for child in holder:
+        if isinstance(child, Text):
+            if is_between or not child.data.isspace():
+                parts.append(child)
+                is_between = True
+        elif isinstance(child, Element):
+            is_between = False
+            if (tag := child.tag) in _PARTS:
+                parts.append(child)
+            elif tag == "div" and _is_group(child, levels):
+                groups.append(child)
+                grouped: list[Element | Text] = []
+                _collect(child, grouped, groups, levels - 1)
+                first = next((number for number, part in enumerate(grouped) if _is(part, "dt")), 0)
+                # A picture above the term of its group is no part of what was told before.
+                parts += [*grouped[first : first + 1], *grouped[:first], *grouped[first + 1 :]]
+            elif child.tag == "img" or child.text.strip() or child.find("img") is not None:
+                parts.append(child)
+                is_between = True
+
+
+def _is_group(box: Element, levels: int) -> bool:
+    """Whether a box in a list only holds some of its terms and definitions together."""
+    children = [child for child in box if isinstance(child, Element)] if levels else []
+    return any(child.tag in _PARTS or (child.tag == "div" and _is_group(child, levels - 1)) for child in children)
+
+
+def _is(part: Element | Text, tag: str) -> TypeGuard[Element]:
+    return isinstance(part, Element) and part.tag == tag
+
+
+def _shape_term(term: Element, names: Vocabulary) -> None:
+    classes = term.attr("class")
+    if classes and "signature" in [names.roles.get(name) for name in classes.split()]:
+        shape_signature(term)
+        return
+    if term.find() is None:  # but text
+        if term.text.strip():
+            term.wrap_children(Element("strong"))
+        return
+    settle_buttons(term)
+    if term.select_one(_NAME) is not None:
+        shape_signature(term)
+        return
+    for block in term.select(_BLOCKS):
+        if block.tag == "dl":
+            term.tag = "dd"  # What tells so much is no term: JSDoc has lists there.
+            return
+        if block.tag in ("pre", "table", "ul", "ol"):
+            return
+        if block.previous_sibling is not None:
+            block.insert_before(Text(" "))  # It stood on a line of its own.
+        block.unwrap()
+    classifiers = _take_classifiers(term)
+    text = term.text.strip()
+    marked = term.select_one(_MARKED)
+    is_part = marked is not None and len(marked.text.strip()) < len(text)
+    if text and (marked is None or (is_part and term.select_one(_BOLD) is None)):
+        term.wrap_children(Element("strong"))
+    for classifier in classifiers:
+        term.extend((Text(" : "), classifier))
+
+
+def _take_classifiers(term: Element) -> list[Element]:
+    """Takes out what docutils says of a term beside it; the colons between them are often the style sheet's."""
+    taken: list[Element] = []
+    for part in term.select(_CLASSIFIERS):
+        part.extract()
+        if part.attr("class") == "classifier":
+            taken.append(part)
+    return taken
+
+
+def _open(dl: Element, parts: Sequence[Element | Text]) -> None:
+    dl.tag = "div"
+    for part in parts:
+        if isinstance(part, Element) and part.tag in _PARTS:
+            part.tag = "div"
+
+
+_ICON: Final = re.compile(r"(?:^|\s)fa-(check-square|square-check)?(?:square)?(?:-o)?(?=\s|$)")
+_SIGN: Final = re.compile(r"\s*([\u2713\u2714\u2611\u2705]|[\u274f\u2610])\s+")
+_DONE: Final = ("on", "checked")
+_STATES: Final = ("on", "off", "checked", "unchecked")  # of an item, in Org and Doxygen
+_WRITTEN: Final = re.compile(r"\[[X\s]?\]")
+_OPEN: Final = "\u274f\u2610"
+
+
+def shape_checklist(rows: Element) -> None:
+    """Gives every item of a list of tasks the control that the renderer knows."""
+    for item in rows:
+        if isinstance(item, Element) and item.tag == "li" and item.find("input") is None:
+            _shape_item(item)
+
+
+def _shape_item(item: Element) -> None:
+    drawn = next((child for child in item if isinstance(child, Element)), None)
+    names = [] if drawn is None else (drawn.attr("class") or "").split()
+    if drawn is not None and "checkbox" in names and not drawn.text.strip():
+        drawn.replace_with(_box("checkbox-on" in names))  # Notion
+        return
+    if item.attr("data-inline-task-id") is not None:
+        item.insert(0, _box("checked" in (item.attr("class") or "").split()))  # Confluence
+        return
+    if (state := next((name for name in (item.attr("class") or "").split() if name in _STATES), None)) is not None:
+        if drawn is not None and drawn.tag == "code" and _WRITTEN.fullmatch(drawn.text):
+            drawn.decompose()  # Org, which writes the box as well, if it does not draw it
+        elif isinstance(first := _first(item), Text) and (found := _SIGN.match(first.data)):
+            first.data = f" {first.data[found.end() :]}"
+        item.insert(0, _box(state in _DONE))
+        return
+    first = _first(item)
+    if isinstance(first, Text):
+        found = _SIGN.match(first.data)
+        if found is None:
+            return
+        is_done = found[1] not in _OPEN
+        first.data = f" {first.data[found.end() :]}"
+        first.insert_before(_box(is_done))
+    elif first is not None and first.tag == "i" and (icon := _ICON.search(first.attr("class") or "")):
+        first.replace_with(_box(icon[1] is not None))
+
+
+def _box(is_done: bool) -> Element:
+    return Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"})
+
+
+def _first(item: Element) -> Element | Text | None:
+    """What the item's text begins with."""
+    node: Node | None = item
+    while isinstance(node, Element) and node.tag in ("li", "p", "div"):
+        node = next(
+            (one for one in node if isinstance(one, Element) or (isinstance(one, Text) and one.data.strip())), None
+        )
+    return node if isinstance(node, Element | Text) else None

@@ -1,0 +1,236 @@
+"""Pictures, drawings, videos and frames: shown, linked, replaced by their words, or dropped."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from turbohtml import Element, Node, Text
+
+from sitemirror.links.attributes import LAZY_SOURCES, LAZY_SRCSETS
+from sitemirror.links.resolve import Resolver
+from sitemirror.links.values import srcset_candidates
+
+_DRAWINGS: Final = (".svg", ".png", ".gif", ".jpg", ".jpeg", ".webp")
+_NO_PICTURE: Final = ("data:", "javascript:", "vbscript:", "blob:", "about:", "file:")  # or none that others can see
+_NO_WORDS: Final = "No description has been provided for this image"  # says nbconvert of every picture
+# How pages say that a picture is for their dark colours only: Docusaurus, Tailwind, PyData and Furo, Starlight; GitHub.
+_DARK_NAMES: Final = frozenset(("only-dark", "dark-only", "light:sl-hidden"))
+_DARK_NAME: Final = "themedComponent--dark"  # with a few letters behind it
+_DARK_ADDRESSES: Final = ("#only-dark", "#gh-dark-mode-only")
+_BESIDE: Final = 10  # pictures that are looked at to find another's twin
+_ON_LINE: Final = frozenset(("a", "b", "code", "em", "font", "i", "kbd", "picture", "small", "span", "strong", "u"))
+_AROUND: Final = 5  # elements around a picture in a line
+_BEFORE, _AFTER = (operator.attrgetter(f"{side}_sibling") for side in ("previous", "next"))
+_LAZY_SETS: Final = (*LAZY_SRCSETS, "srcset")
+
+
+def shape_image(image: Element, urls: Resolver) -> None:
+    """Where a picture really is, and its words on one line; what is no picture to a reader goes."""
+    if _is_pixel(image):
+        _take_out(image)
+        return
+    classes, source = image.attr("class") or "", image.attr("src") or ""
+    if ("emoji" in classes or "smiley" in classes) and (sign := (image.attr("alt") or "").strip()):
+        image.replace_with(Text(sign))  # a character, drawn by the page so that it looks the same everywhere
+        return
+    if _is_for_the_dark(classes, source) and _has_twin(image):
+        _take_out(image)
+        return
+    if image.attr("alt") == _NO_WORDS:
+        image.attrs["alt"] = ""
+    if not source or source.startswith(_NO_PICTURE):
+        source = _lazy_source(image, urls)
+        if not source:
+            _say(image, image.attr("alt") or "")
+            return
+        image.attrs["src"] = source
+    _out_of_code(image)
+    for name in ("alt", "title"):
+        if (text := image.attr(name)) and "\n" in text:
+            image.attrs[name] = " ".join(text.split())
+
+
+def _is_for_the_dark(classes: str, source: str) -> bool:
+    """Whether a page shows it only to those who prefer light letters on a dark ground."""
+    if source.endswith(_DARK_ADDRESSES):
+        return True
+    if "dark" not in classes and "light" not in classes:
+        return False
+    words = classes.split()
+    is_shown_then = "hidden" in words and any(word.startswith("dark:") and word != "dark:hidden" for word in words)
+    return is_shown_then or _DARK_NAME in classes or not _DARK_NAMES.isdisjoint(words)
+
+
+def _has_twin(image: Element) -> bool:
+    """Whether another picture stands beside it, or beside the link that it stands in, for a light ground or any."""
+    around = image.parent
+    if isinstance(around, Element) and around.tag == "a" and next(around.stripped_strings, None) is None:
+        around = around.parent
+    beside = around.find_all("img", limit=_BESIDE) if isinstance(around, Element) else ()
+    return not all(_is_for_the_dark(one.attr("class") or "", one.attr("src") or "") for one in beside)
+
+
+def _out_of_code(image: Element) -> None:
+    """Markdown's code holds no pictures: the renderer would drop them without a word."""
+    code = image.closest("code, tt, samp, pre")
+    if code is None or code.parent is None:
+        return
+    block = code.closest("pre") or code
+    if (number := (image.attr("alt") or "").strip("()")).isdecimal() and block.tag == "pre":
+        image.replace_with(Text(f"({number})"))  # DocBook's, of a remark below the code
+    elif block.text.strip():
+        block.insert_after(image.extract())
+    elif block.tag != "pre":
+        block.unwrap()
+    else:
+        block.tag = "p"
+
+
+def _lazy_source(image: Element, urls: Resolver) -> str:
+    """Where the picture really is when `src` is missing or only holds its place."""
+    sets = [image.attr(name) for name in _LAZY_SETS]
+    if isinstance(image.parent, Element) and image.parent.tag == "picture":
+        sets += [source.attr("srcset") for source in image.parent.find_all("source")]
+    for source in (*map(image.attr, LAZY_SOURCES), *(_largest(one or "") for one in sets)):
+        if source and source.strip():
+            found = urls[source] or source
+            if not found.startswith(_NO_PICTURE):
+                return found
+    return ""
+
+
+def _largest(srcset: str) -> str:
+    """The URL of the largest picture in a srcset; of several, the first."""
+    best = max(srcset_candidates(srcset), key=lambda candidate: candidate.size, default=None)
+    return srcset[best.start : best.end] if best else ""
+
+
+def _is_pixel(image: Element) -> bool:
+    """Whether the picture is there to count readers, or to keep a place free."""
+    sides = [(image.attr(name) or "").strip() for name in ("width", "height")]
+    thin = sum(side in ("0", "1") for side in sides)
+    return thin == 2 or (thin == 1 and all(map(str.isdigit, sides)) and not (image.attr("alt") or "").strip())
+
+
+def shape_noscript(noscript: Element) -> None:
+    """Keeps a noscript only for a picture that the page shows in no other way."""
+    images = [image for image in noscript.find_all("img") if not _is_pixel(image)]
+    before = noscript.previous_sibling
+    while isinstance(before, Text) and not before.data.strip():
+        before = before.previous_sibling
+    if not images or (isinstance(before, Element) and before.tag in ("img", "picture")):
+        noscript.decompose()
+    else:
+        noscript.unwrap()
+
+
+def shape_media(media: Element, urls: Resolver) -> None:
+    """A video or a sound becomes its poster and a link to it."""
+    child = None if media.attr("src") else media.find("source", src=True)
+    source = (media if child is None else child).attr("src") or ""
+    label = " ".join((media.attr("title") or media.attr("aria-label") or media.tag).split())
+    poster = urls[media.attr("poster") or "#"] or ""
+    shown: Node | None = None
+    if poster.startswith("http"):
+        shown = Element("img", {"src": poster, "alt": label})
+    if source and not source.startswith(_NO_PICTURE):
+        _link(media, source, shown or Text(label))
+    elif shown is None:
+        media.unwrap()
+    else:
+        media.replace_with(Element("p", None, [shown]))
+
+
+def shape_frame(frame: Element) -> None:
+    """An embedded page or document becomes a link to it."""
+    source = frame.attr("src") or frame.attr("data") or frame.attr("data-src") or ""
+    if frame.tag == "object" and frame.text.strip():
+        frame.unwrap()  # It says what to read instead.
+        return
+    if not source or source.startswith(_NO_PICTURE) or _is_pixel(frame):
+        frame.decompose()
+        return
+    if source.partition("?")[0].lower().endswith(_DRAWINGS):
+        frame.replace_with(Element("img", {"src": source, "alt": frame.attr("title") or ""}))
+        return
+    label = " ".join((frame.attr("title") or frame.attr("name") or source).split())
+    _link(frame, source, Text(label))
+
+
+def _link(embedded: Element, source: str, shown: Node) -> None:
+    """Replaces what is embedded by a link to it; in Markdown no link stands in another, so it stands before that."""
+    link = Element("p", None, [Element("a", {"href": source}, [shown])])
+    around = embedded.closest("a[href]")
+    if around is None or around.parent is None:
+        embedded.replace_with(link)
+        return
+    embedded.decompose()
+    around.insert_before(link)
+    if next(around.stripped_strings, None) is None and around.find("img") is None:
+        around.append(Text(around.attr("href") or ""))  # All that it showed; where it led is worth keeping.
+
+
+def shape_drawing(svg: Element) -> None:
+    """A drawing that has words leaves them; an icon, whatever its title, leaves nothing."""
+    if next(svg.iter_elements(("text", "foreignobject")), None) is None:
+        if (label := svg.attr("aria-label")) and svg.attr("aria-hidden") != "true" and _is_all_of_cell(svg):
+            _say(svg, label)
+        else:
+            before, around = svg.previous_sibling, svg.parent
+            if isinstance(before, Text) and isinstance(around, Element) and around.tag == "a" and svg is around[-1]:
+                before.data = before.data.rstrip()  # an arrow behind the words of a link
+            _take_out(svg)
+        return
+    svg.remove("title, desc, style, script")
+    for either in svg.find_all("switch"):
+        # The first that a browser can show is shown; the others say the same, for browsers that cannot.
+        shown = next((child for child in either if isinstance(child, Element)), None)
+        if shown is not None:
+            either.replace_with(shown)
+    _say(svg, " ".join(svg.stripped_strings))
+
+
+def _is_all_of_cell(svg: Element) -> bool:
+    """Whether a cell of a table has nothing else to read: then the icon is its yes or no."""
+    cell = svg.closest("td, th")
+    return cell is not None and next(cell.stripped_strings, None) is None
+
+
+def _say(element: Element, text: str) -> None:
+    """Replaces `element` by `text`, apart from the words beside it, or by nothing."""
+    words = " ".join(text.split())
+    if words:
+        before = " " if words[0].isalnum() and _beside(element, _BEFORE, -1).isalnum() else ""
+        after = " " if words[-1].isalnum() and _beside(element, _AFTER, 0).isalnum() else ""
+        element.replace_with(Text(before + words + after))
+    else:
+        _take_out(element)
+
+
+def _beside(element: Element, step: Callable[[Node], Node | None], edge: int) -> str:
+    """The character that stands right beside an element on its line; empty if none does."""
+    here: Node = element
+    for _level in range(_AROUND):
+        node = step(here)
+        while node is not None and not node.text:
+            if isinstance(node, Element) and node.tag == "br":
+                return ""
+            node = step(node)
+        if node is not None:
+            is_on_line = isinstance(node, Text) or (isinstance(node, Element) and node.tag in _ON_LINE)
+            return node.text[edge] if is_on_line else ""
+        parent = here.parent
+        if not isinstance(parent, Element) or parent.tag not in _ON_LINE:
+            return ""
+        here = parent
+    return ""
+
+
+def _take_out(element: Element) -> None:
+    """Removes `element`, and the link around it if that has nothing left to show."""
+    parent = element.parent
+    element.decompose()
+    if isinstance(parent, Element) and parent.tag == "a" and not parent.text.strip() and parent.find("img") is None:
+        parent.decompose()

@@ -1,0 +1,218 @@
+"""Tabs as lists with an item for each tab, and `details` as folded sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbohtml import Comment, Element, Node, Text
+
+from sitemirror.convert.elements.headings import HEADINGS, has_heading, line_of, words_of
+from sitemirror.convert.elements.links import SHOWN
+from sitemirror.convert.generators import Tabs, Vocabulary
+from sitemirror.convert.render.markers import end_of_details, folded, pins, unfolded
+
+Crowds = dict[tuple[Node, str], int]
+"""How many panels something holds that has none, or more than a list of tabs has names for: thousands of lists would
+each look at all of it. By what the panels are found with."""
+SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
+"""A set of tabs made of elements of its own, whose names are no classes."""
+_LEVELS: Final = 4  # how far above its tabs a set may hold its panels
+_PANELS: Final = "[role=tabpanel]"
+# Bootstrap's, which its older releases do not mark up for screen readers.
+_TOGGLES: Final = "a:is([data-toggle=tab], [data-toggle=pill], [data-bs-toggle=tab], [data-bs-toggle=pill])"
+_LEADING: Final = "a[href^='#'], button.tab"  # Hexo's themes, which call the rest as Bootstrap does
+_PANES: Final = ".tab-pane, .tab-item-content"
+_TARGETS: Final = ("href", "data-target", "data-bs-target")
+_MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
+
+
+def shape_tab_set(box: Element, tabs: Tabs, names: Vocabulary) -> bool:
+    """Groups the tabs of a set that a generator's names describe."""
+    return _group(box.select(tabs.labels), box.select(tabs.panels), names)
+
+
+def shape_named_tabs(box: Element, names: Vocabulary) -> bool:
+    """Groups the tabs of a box that is called a set of tabs."""
+    every = [found for name in (box.attr("class") or "").split() if (found := names.tabs.get(name))]
+    return any(shape_tab_set(box, tabs, names) for tabs in every)
+
+
+def shape_tabs_in(table: Element, names: Vocabulary, crowds: Crowds) -> None:
+    """Groups all tabs in the cells of a table."""
+    for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
+        role = names.told[classes] if (classes := box.attr("class")) else None
+        if role == "tabs":
+            shape_named_tabs(box, names)
+        elif role == "tablist" or box.attr("role") == "tablist":
+            shape_tab_list(box, names, crowds)
+        elif box.tag == "sl-tab-group":
+            shape_tab_set(box, SHOELACE, names)
+            box.tag = "div"
+
+
+def shape_tab_list(row: Element, names: Vocabulary, crowds: Crowds) -> bool:
+    """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
+    labels = row.select("[role=tab]")
+    if labels:
+        return _group_of(row, labels, _PANELS, names, crowds)
+    labels = row.select(_TOGGLES) or row.select(_LEADING)
+    return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES, names, crowds)
+
+
+def _group_of(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, crowds: Crowds) -> bool:
+    holder = row
+    panels: list[Element] = []
+    most = _MANY + _MANY * len(labels)
+    for _level in range(_LEVELS):
+        if not isinstance(holder.parent, Element):
+            break
+        holder = holder.parent
+        known = crowds.get((holder, panes), most)
+        if known > most:
+            return False
+        if panels := holder.select(panes) if known else []:
+            break
+        crowds[holder, panes] = 0
+    if len(panels) > most:
+        crowds[holder, panes] = len(panels)
+        return False
+    around = holder.closest(panes)
+    panels = [panel for panel in panels if _is_of(panel, around, panes)]
+    holds_all = bool(panels) and all(row in panel.ancestors for panel in panels)
+    if holds_all and (own := _before_panels(labels, panels)) is not None:
+        labels = own
+    if not _group(labels, panels, names, row if holds_all else None):
+        return False
+    if holds_all and not row.text.strip():
+        row.decompose()
+    return True
+
+
+def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list[Element] | None:
+    """What stands before the panel in each tab, where every tab holds its own; headings say themselves what follows."""
+    if len(labels) != len(panels):
+        return None
+    before: list[list[Node]] = []
+    for label, panel in zip(labels, panels, strict=True):
+        around = frozenset((panel, *panel.ancestors))
+        children = label.children
+        before.append(list(children[: next((place for place, node in enumerate(children) if node in around), 0)]))
+        if label not in around or not any(node.text.strip() for node in before[-1]):
+            return None
+        own = [node for node in before[-1] if isinstance(node, Element)]
+        if any(next(node.iter_elements(HEADINGS, include_self=True), None) is not None for node in own):
+            return None
+    found: list[Element] = []
+    for label, nodes in zip(labels, before, strict=True):
+        name = Element("span", {"id": label.attr("id") or "", "aria-controls": label.attr("aria-controls") or ""})
+        label.insert(0, name)
+        name.extend(nodes)
+        found.append(name)
+    return found
+
+
+def _is_of(panel: Element, around: Element | None, panes: str) -> bool:
+    """Whether `panel` is of the set that stands in the panel `around`, and not of a set in one of its own panels."""
+    outer = panel.parent.closest(panes) if isinstance(panel.parent, Element) else None
+    return outer is None or outer is around
+
+
+def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabulary, row: Element | None = None) -> bool:
+    """`row` is the list of tabs where the panels stand in its items, too."""
+    if not labels or not panels:
+        return False
+    pairs, every = _pairs(labels, panels), frozenset(labels)
+    if pairs is None or any(not every.isdisjoint(panel.ancestors) for panel in panels):
+        return False  # What goes with its label would be gone.
+    for text, panel in pairs:
+        if panel is not None:
+            _drop_double(text, panel)
+    in_cell = panels[0].closest("td, th") is not None
+    own = {panel for _, panel in pairs}
+    panels = [panel for panel in panels if panel in own]  # Others are of a set beside this one.
+    if any(has_heading(panel, names) for panel in panels):
+        for text, panel in pairs:  # Headings of the page have no place in a list.
+            if panel is not None:
+                panel.insert_before(_name(text))
+        if row is not None:
+            row.tag = "div"
+            for item in row.select(":scope > li"):
+                item.tag = "div"
+    else:
+        outer, inner = ("div", "div") if in_cell else ("ul", "li")  # A cell has lines and no lists.
+        group = Element(outer)
+        (row or panels[0]).insert_before(group)
+        for text, panel in pairs:
+            item = Element(inner, None, [_name(text)])
+            group.append(item)
+            if panel is not None:
+                item.append(panel)  # Now: what moves within one tree is not copied.
+        for panel in panels:
+            panel.tag = panel.tag if panel.tag == "pre" else "div"
+    for label in labels:
+        parent = label.parent
+        label.decompose()
+        while isinstance(parent, Element) and _is_left_over(parent, in_cell):
+            emptied, parent = parent, parent.parent
+            emptied.decompose()
+    return True
+
+
+def _is_left_over(box: Element, in_cell: bool) -> bool:
+    """Whether a box without text would show where a label stood in it; in a cell any box is a line."""
+    if box.text.strip() or next(box.iter_elements(SHOWN), None) is not None:
+        return False
+    return box.tag not in ("td", "th") if in_cell else box.tag == "li"
+
+
+def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[list[Node], Element | None]] | None:
+    """Each label's words with its panel. Some pages hold the panel of the chosen tab only."""
+    texts = [words_of(label) or [Text(label.attr("data-title") or "")] for label in labels]
+    named = {panel.attr("id") or "": panel for panel in panels}
+    of_label = {panel.attr("aria-labelledby") or "": panel for panel in panels}
+    linked = [
+        named.get(label.attr("aria-controls") or "?") or of_label.get(label.attr("id") or "?") or _target(label, named)
+        for label in labels
+    ]
+    if any(linked):
+        return list(zip(texts, linked, strict=True))
+    if len(panels) > len(labels):
+        return None
+    if len(panels) < len(labels):
+        chosen = [number for number, label in enumerate(labels) if label.attr("aria-selected") == "true"]
+        if len(panels) == len(chosen) == 1:
+            return [(text, panels[0] if number in chosen else None) for number, text in enumerate(texts)]
+    return list(zip(texts, [*panels, *[None] * (len(labels) - len(panels))], strict=True))
+
+
+def _drop_double(label: Sequence[Node], panel: Element) -> None:
+    """Takes the label out that a panel begins with as well, for those who print the page."""
+    first = next((one for one in panel if not isinstance(one, Comment) and one.text.strip()), None)
+    if isinstance(first, Element) and first.tag == "div" and first.text.strip() == "".join(one.text for one in label):
+        first.decompose()
+
+
+def _target(label: Element, named: Mapping[str, Element]) -> Element | None:
+    """The panel that a label leads to."""
+    targets = (label.attr(name) or "" for name in _TARGETS)
+    return next((named[target[1:]] for target in targets if target[:1] == "#" and target[1:] in named), None)
+
+
+def _name(label: list[Node]) -> Element:
+    return Element("p", None, [Element("strong", None, label)])
+
+
+def shape_details(details: Element) -> None:
+    """Marks where a section begins and ends, or makes it a plain one."""
+    summary = details.find("summary")
+    if summary is None or summary.parent is not details or not summary.text.strip():
+        return
+    has_more = summary.select_one("h1, h2, h3, h4, h5, h6, a[href]") is not None  # than the line of a summary can hold
+    if has_more or details.closest("td, th, a") is not None:
+        details.tag = summary.tag = "div"
+        return
+    begin = folded if details.attr("open") is None else unfolded
+    summary.replace_with(*pins(summary.children), begin(line_of(summary)))
+    details.append(end_of_details())
+    details.tag = "div"

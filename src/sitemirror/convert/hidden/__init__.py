@@ -1,0 +1,1 @@
+"""Detects text that a page has and no reader sees."""

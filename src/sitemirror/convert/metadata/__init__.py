@@ -1,0 +1,1 @@
+"""Reads what a page says of itself: metadata, front matter, meta refresh."""

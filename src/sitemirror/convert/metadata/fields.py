@@ -1,0 +1,371 @@
+"""Page metadata: title, description, canonical URL, language, author, dates, section, breadcrumbs, neighbours.
+
+The head is read in one pass, and where sources disagree the same one always wins: the page's own elements, then
+OpenGraph, then Dublin Core, then JSON-LD. `docs/front-matter.md` has the whole order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final
+
+import orjson
+import turbohtml
+from turbohtml import Element
+
+from sitemirror.convert.document import Document
+from sitemirror.convert.generators import Generator
+from sitemirror.convert.hidden.characters import one_line
+from sitemirror.links.resolve import Resolver
+from sitemirror.text import unescape
+
+_TRAIL: Final = "readcrumb"  # with a small letter in front or a capital one
+_LISTS_ABOVE: Final = 40  # A trail stands above the page, seldom after long menus.
+_BESIDE: Final = "breadcrumbs-aside"  # Read the Docs': a link to the source of the page
+_MAX_CRUMBS: Final = 20
+_MAX_CRUMB: Final = 200  # characters
+_SEPARATORS: Final = "/>›»→\\|· \xa0"
+
+
+def read_breadcrumbs(document: Document) -> list[str]:
+    """What the steps of the first trail on the page are called. A step that is but a picture has no name."""
+    if len(document.lists) <= _LISTS_ABOVE:
+        found = [element for element in document.lists if _is_trail(element)]
+        trail = next((element for element in found if element.closest("body") is not None), None)
+    else:
+        body = document.body
+        above = islice(body.iter_elements(("nav", "ol", "ul")), _LISTS_ABOVE) if body is not None else ()
+        trail = next(filter(_is_trail, above), None)
+    return [] if trail is None else _steps(trail)
+
+
+def _is_trail(element: Element) -> bool:
+    return _TRAIL in (element.attr("class") or "") or _TRAIL in (element.attr("aria-label") or "")
+
+
+def _steps(trail: Element) -> list[str]:
+    steps: list[str] = []
+    for item in trail.find_all("li", limit=_MAX_CRUMBS) or trail.find_all("a", limit=_MAX_CRUMBS):
+        if _BESIDE in (item.attr("class") or ""):
+            continue
+        text = (one_line(item.text) or "").strip(_SEPARATORS)
+        if text and len(text) <= _MAX_CRUMB:
+            steps.append(text)
+    return steps
+
+
+_TIME: Final = r"[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
+# The zone may stand apart, as Ruby and Go write it. What was never set begins with the first day of all.
+_DATE: Final = re.compile(rf"(?!000[01])(\d{{4}}-\d\d-\d\d(?:{_TIME})?)(?: ?(Z|[+-]\d\d:?\d\d)(?: UTC)?)?", re.ASCII)
+_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}", re.ASCII)
+_NOBODY: Final = ("undefined", "null")
+_MAX_JSON: Final = 512 * 1024
+_MAX_DIGITS: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedData:
+    """What was found; empty where the page has none. Anything malformed is as good as absent."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    breadcrumbs: tuple[str, ...] = ()
+
+
+def read_linked_data(blocks: Iterable[str]) -> LinkedData:
+    """Reads the blocks in their order; the first that says something counts."""
+    texts: dict[str, str] = {}
+    breadcrumbs: tuple[str, ...] = ()
+    things = list(_things(blocks))
+    named = {thing.get("@id"): thing for thing in things if "name" in thing and isinstance(thing.get("@id"), str)}
+    for thing in things:
+        if _kind(thing) == "BreadcrumbList":
+            breadcrumbs = breadcrumbs or _trail(thing.get("itemListElement"))
+            continue
+        language = thing.get("inLanguage")
+        candidates = {
+            "title": thing.get("headline"),
+            "description": thing.get("description"),
+            "language": language if isinstance(language, str) and _LANGUAGE.fullmatch(language) else None,
+            "author": _author_name(thing.get("author"), named),
+            "published": date_of(thing.get("datePublished")),
+            "modified": date_of(thing.get("dateModified")),
+            "section": _article_section(thing.get("articleSection")),
+        }
+        if thing.get("headline") or candidates["published"] or candidates["modified"]:
+            for name, value in candidates.items():
+                if isinstance(value, str) and (text := _plain(value)):
+                    texts.setdefault(name, text)
+    return LinkedData(texts, breadcrumbs)
+
+
+def date_of(value: object) -> str | None:
+    """A date as ISO 8601 writes it, or nothing."""
+    text = value.strip() if isinstance(value, str) else ""
+    found = _DATE.fullmatch(text)
+    return found[1] + (found[2] or "") if found is not None else None
+
+
+def _plain(text: str) -> str | None:
+    """One line; blog software writes the marks of HTML into it, which mean nothing in a script."""
+    return one_line(unescape(text))
+
+
+def _kind(thing: Mapping[str, object]) -> object:
+    kind = thing.get("@type")
+    return kind[0] if isinstance(kind, list) and kind else kind
+
+
+def _trail(items: object) -> tuple[str, ...]:
+    """The names of a trail's steps, by their position."""
+    steps: list[tuple[float, str]] = []
+    for number, item in enumerate(items[:_MAX_CRUMBS] if isinstance(items, list) else ()):
+        if not isinstance(item, dict):
+            continue
+        page = item.get("item")
+        name = item.get("name") or (page.get("name") if isinstance(page, dict) else None)
+        position = item.get("position")
+        if isinstance(name, str) and (text := _plain(name)):
+            steps.append((_number(position, number), text))
+    return tuple(name for _, name in sorted(steps, key=lambda step: step[0]))
+
+
+def _number(position: object, otherwise: int) -> float:
+    if isinstance(position, str) and position.strip().isdecimal() and len(position) < _MAX_DIGITS:
+        return int(position)
+    return position if isinstance(position, int | float) else otherwise
+
+
+def _article_section(value: object) -> object:
+    return value[0] if isinstance(value, list) and value else value
+
+
+def _things(blocks: Iterable[str]) -> Iterator[dict[str, object]]:
+    for block in blocks:
+        if len(block) > _MAX_JSON:
+            continue
+        data = _read(block)
+        for item in data if isinstance(data, list) else [data]:
+            if isinstance(item, dict):
+                yield item
+                graph = item.get("@graph")
+                if isinstance(graph, list):
+                    yield from (node for node in graph if isinstance(node, dict))
+                subject = item.get("mainEntity")  # of a page in a forum
+                if isinstance(subject, dict):
+                    yield subject
+
+
+def _read(block: str) -> object:
+    try:
+        return orjson.loads(block)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(block, strict=False)  # with line ends within a text, as templates leave them
+    except (ValueError, RecursionError):
+        return None
+
+
+def names_of(names: Iterable[str]) -> str | None:
+    """Those of them that are names, in one text. An address of a profile is none, nor is what a template left empty."""
+    plain = (_plain(name) for name in names)
+    found = [name.strip(" ,") for name in plain if name and "://" not in name and name not in _NOBODY]
+    found = list(dict.fromkeys(filter(None, found)))
+    # "Roy, Aniruddha" is one.
+    return one_line(("; " if len(found) > 1 and any("," in name for name in found) else ", ").join(found))
+
+
+def _author_name(value: object, named: Mapping[object, Mapping[str, object]]) -> str | None:
+    names: list[str] = []
+    for item in value[:20] if isinstance(value, list) else [value]:
+        name = item
+        if isinstance(item, dict):
+            name = item.get("name") or named.get(str(item.get("@id")), {}).get("name")
+        if isinstance(name, str):
+            names.append(name)
+    return names_of(names)
+
+
+_DESCRIPTION: Final = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
+_TITLE: Final = ("og:title", "twitter:title", "dc.title", "dcterms.title")
+_AUTHOR: Final = (
+    "author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "parsely-author", "sailthru.author",
+)  # fmt: skip
+_ONE_BY_ONE: Final = frozenset(_AUTHOR[1:])  # where each author has an element
+_PUBLISHED: Final = (
+    "article:published_time", "date", "dc.date", "dcterms.date", "dcterms.created", "dcterms.issued", "datepublished",
+    "pubdate", "citation_publication_date", "dc.date.issued", "parsely-pub-date",
+)  # fmt: skip
+_MODIFIED: Final = ("article:modified_time", "og:updated_time", "last-modified", "dcterms.modified", "datemodified")
+_LANGUAGES: Final = ("content-language", "og:locale", "dc.language", "dcterms.language")
+_SECTION: Final = ("article:section", "dc.subject", "dcterms.subject")
+
+# What was escaped twice: a mark right behind a word or a sentence, or one that no sentence speaks of.
+_ESCAPED_TWICE: Final = re.compile(
+    r"(?<=[\w.,;:!?)])&(?:#\d+|#[xX][\da-fA-F]+|[A-Za-z]+);|&(?:amp|hellip|quot|#0*39);", re.ASCII
+)
+_MADE_BY: Final = re.compile(r"\s*Generated by \w+")
+_FIRST_NODES: Final = 4  # of a head
+_WAYS: Final = {"prev": "previous", "previous": "previous", "next": "next"}
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The page's own words; `None` where it says nothing."""
+
+    title: str | None
+    canonical: str | None  # normalised
+    fields: dict[str, object]  # front matter but title and url, in order
+    signature: str  # generator, style sheets and scripts in one text: who made the page
+
+
+def read_metadata(document: Document) -> Metadata:
+    """Reads the head, and whatever of it a broken page left in its body."""
+    title: str | None = None
+    canonical: str | None = None
+    meta: dict[str, str] = {}
+    authors: dict[str, list[str]] = {}
+    signature: list[str] = []
+    json_ld: list[str] = []
+    neighbours: dict[str, str] = {}
+    for element in document.head:
+        match element.tag:
+            case "meta":
+                name = element.attr("name") or _other_name(element)
+                if name and (value := element.attr("content")):
+                    name = name.lower()
+                    if name == "generator":
+                        signature.append(value[:200])  # Themes name themselves beside what they are built on.
+                    if name in _ONE_BY_ONE:
+                        authors.setdefault(name, []).append(value)
+                    if not meta.get(name, "").strip():
+                        meta[name] = value
+            case "link":
+                if not (href := element.attr("href")) or not (rel := element.attr("rel")):
+                    continue
+                words = rel.lower().split()
+                if "canonical" in words and canonical is None:
+                    canonical = href
+                elif "stylesheet" in words and len(signature) < 50:
+                    signature.append(href[:200])
+                else:
+                    way = next(filter(None, map(_WAYS.get, words)), None)
+                    if way is not None:
+                        neighbours.setdefault(way, href)
+            case "script":
+                source = element.attr("src")
+                if source and len(signature) < 50:
+                    signature.append(source[:200])
+                elif (element.attr("type") or "").lower().startswith("application/ld+json"):
+                    json_ld.append(element.text)
+            case "title" if title is None and element.namespace is turbohtml.Namespace.HTML:
+                title = one_line(element.text)
+    if (maker := _maker(document)) is not None:
+        signature.append(maker)
+    linked = read_linked_data(json_ld) if json_ld else LinkedData()
+    return Metadata(
+        title=title or _first(meta, _TITLE) or linked.texts.get("title"),
+        canonical=document.absolute(canonical),
+        fields=_fields(document, meta, authors, linked, neighbours),
+        signature=" ".join(signature),
+    )
+
+
+def _maker(document: Document) -> str | None:
+    """Who made the page, where only a comment at the head's beginning says it: older Javadoc."""
+    head = document.tree.find("head")
+    for place in range(_FIRST_NODES):
+        try:
+            node = head[place] if head is not None else None
+        except IndexError:
+            return None
+        if isinstance(node, turbohtml.Comment) and (found := _MADE_BY.match(node.data)) is not None:
+            return found[0]
+    return None
+
+
+def with_neighbours(metadata: Metadata, document: Document, generators: Sequence[Generator]) -> Metadata:
+    """Adds the pages before and after this one and its date, where the head does not name them but the page does."""
+    body = document.body
+    found: dict[str, object] = {}
+    for generator in generators if body is not None else ():
+        if body is not None and generator.modified and "modified" not in metadata.fields:
+            day = body.select_one(generator.modified)
+            if day is not None and (date := date_of(day.attr("datetime") or day.text)):
+                found["modified"] = date
+        for way, selector in (("previous", generator.previous), ("next", generator.next)):
+            if not selector or way in metadata.fields or way in found:
+                continue
+            anchor = body.select_one(selector) if body is not None else None
+            if anchor is not None and (url := document.absolute(anchor.attr("href"))):
+                found[way] = url
+    return replace(metadata, fields={**metadata.fields, **found}) if found else metadata
+
+
+def _other_name(meta: turbohtml.Element) -> str | None:
+    """What a meta element without a name is about."""
+    name = meta.attr("property") or meta.attr("itemprop")
+    if name is None and (meta.attr("http-equiv") or "").lower() == "content-language":
+        return "content-language"
+    return name
+
+
+def _fields(
+    document: Document,
+    meta: dict[str, str],
+    authors: dict[str, list[str]],
+    linked: LinkedData,
+    neighbours: dict[str, str],
+) -> dict[str, object]:
+    texts = linked.texts
+    # OpenGraph's author is often the address of a profile.
+    named = (names_of(authors.get(name) or [meta[name]]) for name in _AUTHOR if name in meta)
+    found: dict[str, object] = {
+        "description": _first(meta, _DESCRIPTION) or texts.get("description"),
+        "language": _language(document, meta) or texts.get("language"),
+        "author": next(filter(None, named), None) or texts.get("author"),
+        "published": _first_date(meta, _PUBLISHED) or texts.get("published"),
+        "modified": _first_date(meta, _MODIFIED) or texts.get("modified"),
+        "section": _section(meta) or texts.get("section"),
+        "breadcrumbs": list(linked.breadcrumbs) or read_breadcrumbs(document),
+    }
+    if neighbours:
+        urls = Resolver(document.base, document.tree.encoding)
+        found |= {way: urls[neighbours[way]] for way in ("previous", "next") if way in neighbours}
+    return {name: value for name, value in found.items() if value}
+
+
+def _language(document: Document, meta: dict[str, str]) -> str | None:
+    root = document.tree.root
+    named = (root.attr("lang") or root.attr("xml:lang") or "").strip() if root is not None else ""
+    for language in (named, *[meta[name].strip() for name in _LANGUAGES if name in meta]):
+        if _LANGUAGE.fullmatch(language):
+            return language.replace("_", "-")  # OpenGraph's way
+    return None
+
+
+def _section(meta: dict[str, str]) -> str | None:
+    section = _first(meta, _SECTION)
+    return None if section is None or "://" in section else section
+
+
+def _first(meta: dict[str, str], names: Iterable[str]) -> str | None:
+    for name in names:
+        if (value := meta.get(name)) and (text := one_line(_once(value))):
+            return text
+    return None
+
+
+def _once(text: str) -> str:
+    return _ESCAPED_TWICE.sub(lambda mark: unescape(mark[0]), text) if "&" in text else text
+
+
+def _first_date(meta: dict[str, str], names: Iterable[str]) -> str | None:
+    for name in names:
+        if (value := meta.get(name)) and (date := date_of(value)):
+            return date
+    return None

@@ -1,0 +1,219 @@
+"""Facts that are read of a page without converting it: for crawls that keep HTML, and for the mirror index.
+
+The tree stays as it is, so the same parse serves whatever comes after. A page cannot make the answer large: every
+text and every list has a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, NamedTuple
+
+from turbohtml import Element, Namespace, Node, PlainText, Text
+
+from sitemirror.convert.document import Document, parse
+from sitemirror.convert.hidden.characters import one_line
+from sitemirror.model import PageMeta
+from sitemirror.urls import InvalidUrl, normalize
+
+
+class Description(NamedTuple):
+    """`None` where the page says nothing."""
+
+    title: str | None
+    canonical: str | None
+    refresh: str | None
+
+
+def describe(document: Document) -> Description:
+    """The same as a conversion would say. May take scripts out of the tree."""
+    title: str | None = None
+    canonical: str | None = None
+    for element in document.head:
+        tag = element.tag
+        if tag == "title":
+            if title is None and element.namespace is Namespace.HTML:
+                title = one_line(element.text)
+        elif tag == "link":
+            if canonical is None and "canonical" in (element.attr("rel") or "").lower().split():
+                canonical = element.attr("href") or None
+        elif tag == "meta" and "refresh" in (element.attr("http-equiv") or "").lower():
+            return _from_everything(document)
+    return _from_everything(document) if title is None else Description(title, document.absolute(canonical), None)
+
+
+def _from_everything(document: Document) -> Description:
+    """For the few pages that forward, or whose title is nowhere but in a heading or in some program's words."""
+    from sitemirror.convert.page import describe_document  # It loads the whole conversion.
+
+    page = describe_document(document)
+    return Description(page.title, page.canonical, page.refresh)
+
+
+MAX_HEADINGS: Final = 100
+"""Of each level. More of them are a page's body in the wrong element."""
+
+MAX_HEADING: Final = 500
+"""Characters."""
+
+MAX_LANGUAGES: Final = 200
+
+_MAX_ROBOTS: Final = 500
+_MAX_ROBOTS_TAGS: Final = 20
+_MAX_LANGUAGE: Final = 40
+_MAX_ANCHORS: Final = 8
+
+_PERMALINKS: Final = frozenset("¶#§⚓∞🔗\uf0c1")
+# What no reader sees, and what only those see whose browser cannot show the real thing.
+_NO_TEXT: Final = ("script", "style", "template", "head", "title", "select", "datalist", "textarea")
+_INSTEAD: Final = ("noscript", "noframes", "iframe", "object", "canvas", "video", "audio")
+_UNSEEN: Final = frozenset((*_NO_TEXT, *_INSTEAD))
+# What the library's own rendering of text leaves out as well.
+_RENDERED: Final = tuple(_UNSEEN - {"script", "style", "template", "head", "title"})
+_COUNTED: Final = (*_RENDERED, "tr", "ol")
+_AS_TEXT: Final = PlainText(bullet="", layout="strict")
+_MAX_LAID_OUT: Final = 10_000_000  # characters: it fills up the cells of a table with blanks, as wide as the widest
+# Elements that do not end a word: "H<sub>2</sub>O" is one.
+_LETTERS: Final = ("b", "big", "em", "font", "i", "mark", "s", "small", "strike", "strong", "sub", "sup", "tspan", "u")
+_PHRASES: Final = ("a", "abbr", "acronym", "cite", "code", "data", "del", "dfn", "ins", "q", "ruby", "span", "time")
+_TYPED: Final = ("bdi", "bdo", "kbd", "nobr", "rb", "samp", "tt", "var", "wbr")
+_WITHIN_WORDS: Final = frozenset((*_LETTERS, *_PHRASES, *_TYPED))
+
+
+def page_meta(html: bytes, *, url: str, charset: str | None = None) -> PageMeta:
+    """Reads a page that nobody has parsed yet. `charset` is what the Content-Type header said."""
+    return read_page_meta(parse(html, url=url, charset=charset), len(html))
+
+
+def read_page_meta(document: Document, size: int) -> PageMeta:
+    """Reads a parsed page, which was of so many bytes, and leaves it as it is."""
+    head = _Head(document.base)
+    for element in document.head:
+        head.take(element)
+    body = document.body
+    if body is None:  # A frameset has nothing to read.
+        return head.meta((), (), 0)
+    levels: dict[str, list[str]] = {"h1": [], "h2": []}
+    for heading in body.iter_elements(("h1", "h2")):
+        found = levels[heading.tag]
+        if len(found) < MAX_HEADINGS and (text := _heading(heading)):
+            found.append(text)
+    return head.meta(levels["h1"], levels["h2"], _words(body, size))
+
+
+@dataclass(slots=True)
+class _Head:
+    """What the head has said so far. The first word counts, except for robots, whose rules add up."""
+
+    base: str
+    title: str | None = None
+    description: str | None = None
+    canonical: str | None = None
+    robots: list[str] = field(default_factory=list)
+    languages: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def take(self, element: Element) -> None:
+        match element.tag:
+            case "title" if self.title is None and element.namespace is Namespace.HTML:
+                self.title = one_line(element.text)
+            case "meta":
+                self._take_meta((element.attr("name") or "").strip().lower(), element.attr("content") or "")
+            case "link" if href := (element.attr("href") or "").strip():
+                self._take_link(element, href)
+
+    def _take_meta(self, name: str, content: str) -> None:
+        if name == "description" and self.description is None:
+            self.description = one_line(content)
+        elif name == "robots" and len(self.robots) < _MAX_ROBOTS_TAGS and (rules := one_line(content)):
+            self.robots.append(rules)
+
+    def _take_link(self, link: Element, href: str) -> None:
+        kinds = (link.attr("rel") or "").lower().split()
+        if "canonical" in kinds and self.canonical is None:
+            self.canonical = self._absolute(href)
+        if "alternate" in kinds and len(self.languages) < MAX_LANGUAGES:
+            language = one_line(link.attr("hreflang") or "")
+            if language and len(language) <= _MAX_LANGUAGE and (target := self._absolute(href)):
+                self.languages[language, target] = None
+
+    def _absolute(self, href: str) -> str | None:
+        try:
+            return normalize(href, self.base)
+        except InvalidUrl:
+            return None
+
+    def meta(self, h1: Iterable[str], h2: Iterable[str], words: int) -> PageMeta:
+        robots = ", ".join(dict.fromkeys(self.robots))
+        return PageMeta(
+            title=self.title,
+            meta_description=self.description,
+            canonical_url=self.canonical,
+            robots=_cut(robots, _MAX_ROBOTS) or None,
+            hreflang=tuple(self.languages),
+            h1=tuple(h1),
+            h2=tuple(h2),
+            word_count=words,
+        )
+
+
+def _heading(heading: Element) -> str:
+    """A heading's words, without the sign that links to the heading itself."""
+    text = heading.text
+    for anchor in islice(heading.iter_elements("a"), _MAX_ANCHORS):
+        sign = anchor.text.strip()
+        if sign in _PERMALINKS and "#" in (anchor.attr("href") or ""):
+            text = text.strip()
+            leads = anchor.previous_sibling is None and text.startswith(sign)
+            text = text.removeprefix(sign) if leads else text.removesuffix(sign)
+    return _cut(one_line(text) or "", MAX_HEADING)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _words(body: Element, size: int) -> int:
+    """Words that a reader sees, by white space, in a page of so many bytes."""
+    hides = body.select_one("[hidden]") is not None
+    rows = 0
+    has_numbers = False
+    for element in body.iter_elements(_COUNTED):  # Walking the tree once takes longer than all that is done here.
+        tag = element.tag
+        if tag == "tr":
+            rows += 1
+        elif tag == "ol":
+            has_numbers = True
+        else:
+            return _words_one_by_one(body, hides)
+    # Its text and the start tags of its cells are all from those bytes, so that most pages need no more counting.
+    if hides or rows * size > _MAX_LAID_OUT < rows * (len(body.text) + 4 * len(body.find_all(["td", "th"]))):
+        return _words_one_by_one(body, hides)
+    numbers = len(body.select("ol > li")) if has_numbers else 0
+    return len(body.to_text(_AS_TEXT).split()) - numbers
+
+
+def _words_one_by_one(body: Element, hides: bool) -> int:
+    """The same without the library's layout. An element that stands on its own line ends the word before it."""
+    pieces: list[str] = []
+    here, end = iter(body), ""  # what is being read, and what stands behind it
+    around: list[tuple[Iterator[Node], str]] = []
+    while True:
+        for node in here:
+            if type(node) is Text:
+                pieces.append(node.data)
+            elif type(node) is Element:
+                tag = node.tag
+                if tag in _UNSEEN or (hides and node.attr("hidden") is not None):
+                    pieces.append(" ")
+                    continue
+                around.append((here, end))
+                here, end = iter(node), "" if tag in _WITHIN_WORDS else " "
+                pieces.append(end)
+                break
+        else:
+            pieces.append(end)
+            if not around:
+                return len("".join(pieces).split())
+            here, end = around.pop()

@@ -1,0 +1,1 @@
+"""Renders a converted tree as Markdown."""

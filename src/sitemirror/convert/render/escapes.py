@@ -1,0 +1,341 @@
+"""Removes the backslash escapes that a paragraph does not need.
+
+The renderer escapes every sign that could mean something somewhere. Whether it does depends on its neighbours and on
+what else stands in the paragraph, by the rules of CommonMark: `snake\\_case` says no more than `snake_case`.
+A paragraph is one line here, or several that end in a hard break, since the renderer never wraps.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from sitemirror.convert.render.code_ranges import CodeSpans, LineOfCode, fences
+from sitemirror.links.markdown_spots import TAG
+
+_PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
+# What has to be told from text, each whole: a sign that is escaped, backticks, a bracket with what a link leads to
+# behind it, a tag or autolink. Every one begins with a character of its own: so they are found ten times faster.
+_SPECIAL: Final = (
+    r"\\.|``*+|\[|\](?:\((?:<(?:[^<>\n\\]++|\\.)*+>|(?:[^\s()\\<]++|\\.|\((?:[^\s()\\]++|\\.)*+\))*+)"
+    r"(?:\s++\"(?:[^\"\\]++|\\.)*+\")?+\))?+|<[^\s<>]++>"
+)
+_ANY_TOKEN: Final = re.compile(_SPECIAL).search
+_ANY_TOKEN_OR_SIGN: Final = re.compile(rf"{_SPECIAL}|\*|_|~").search  # where signs that are not escaped count as well
+_MAYBE_TAG: Final = re.compile(
+    rf"{TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
+    # Nothing begins with these in CommonMark unless a tag does; there are renderers that are not so exact.
+    r"</?(?:script|style|iframe|object|embed|svg|math|form|input|button|meta|link|base|img|video|audio|textarea|select|"
+    r"template|frame|frameset)\b",
+    re.I,
+)
+_ESCAPE: Final = re.compile(r"\\(.)")
+_LONGEST_TAG: Final = 1000  # characters, of what is text and looks like one
+_OPENS_BLOCK: Final = re.compile(r"<[A-Za-z/]")
+# What follows a sign at the beginning of a line where it makes the line a heading, an underline or an item.
+_FIRST: Final = {
+    "#": re.compile(r"#*+(?:\s|\Z)"),
+    "=": re.compile(r"=*+\s*+(?:\n|\Z)"),
+    **dict.fromkeys("-+.)", re.compile(r"[^A-Za-z0-9]|\Z")),
+}
+_QUESTIONABLE: Final = frozenset("*_[]~#=+.)\\-")  # what a first look does not settle
+_IN_QUESTION: Final = re.compile(r"\\[*_\[\]~#=+.)\\-]").finditer
+_ALERT: Final = re.compile(r"([ >]*)((?:[-*+] |[0-9]{1,9}[.)] )*+)> \\\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\\\] ")
+_MOST: Final = 500_000  # characters that are looked at; no page that is read by people has so many in question
+_DIGITS: Final = 9  # that the number of an item has at most
+_FENCE_LENGTH: Final = 6  # of three escaped signs
+_TASK: Final = (" ", "x", "X")
+
+
+def unescaped(text: str, source: Callable[[], str]) -> str:
+    """`text` without the escapes that change nothing. `source` gives the text that it was rendered from."""
+    # Nothing is escaped in code. Where the source has no backslash there is none in its code either, and no need to
+    # know where that is.
+    has_own = ("`" in text or "~~~" in text) and "\\" in source()
+    # Nearly all escapes can go for their neighbours' sake alone. Others are in question: the whole paragraph decides.
+    ends: dict[int, int] = {}
+    dropped, questions = _outside_code(text, ends) if has_own else _at_sight(text)
+    if not questions:
+        return _without(text, dropped)
+    pieces: list[str] = []
+    done = passed = 0
+    left = _MOST
+    for start, end in _paragraphs(text, questions, ends):
+        first = bisect_left(dropped, start, passed)
+        last = bisect_left(dropped, end, first)
+        paragraph = text[start:end]
+        if first < last:
+            paragraph = _without(paragraph, [place - start for place in dropped[first:last]])
+        left -= len(paragraph)
+        if left < 0:
+            break
+        for place in dropped[passed:first]:
+            pieces.append(text[done:place])
+            done = place + 1
+        pieces += (text[done:start], _paragraph(paragraph))
+        done, passed = end, last
+    for place in dropped[passed:]:
+        pieces.append(text[done:place])
+        done = place + 1
+    pieces.append(text[done:])
+    return "".join(pieces)
+
+
+def _at_sight(text: str) -> tuple[list[int], list[int]]:
+    """The escapes of which their neighbours say that they change nothing, and those that are in question."""
+    dropped: list[int] = []
+    questions: list[int] = []
+    # Finding a character is a hundred times faster than searching for a pattern that begins with none.
+    start = text.find("\\")
+    while start >= 0:
+        here = start + 2
+        sign = text[start + 1 : here]
+        if sign == "_":
+            # Between two letters or digits it marks nothing.
+            is_idle = text[start - 1 : start].isalnum() and text[here : here + 1].isalnum()
+            (dropped if is_idle else questions).append(start)
+        elif sign in _QUESTIONABLE:
+            questions.append(start)
+        elif sign == "<" and _is_idle_bracket(text, start):
+            dropped.append(start)
+        start = text.find("\\", here)
+    return dropped, questions
+
+
+def _outside_code(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]]:
+    """The same for a text whose code has backslashes of its own.
+
+    The last in a block that looks like an escape is among the questions. `ends` takes in where that block ends: no
+    paragraph behind it reaches back further.
+    """
+    dropped: list[int] = []
+    questions: list[int] = []
+    is_code = LineOfCode(text).is_code
+    blocks = iter(fences(text))
+    block = next(blocks, None)
+    start = text.find("\\")
+    while start >= 0:
+        while block is not None and block[1] <= start:
+            block = next(blocks, None)
+        if block is not None and block[0] <= start:
+            here = block[1]
+            if own := [found.start() for found in _IN_QUESTION(text, start, here)]:
+                questions.append(own[-1])
+                ends[own[-1]] = here
+        else:
+            here = start + 2
+            sign = text[start + 1 : here]
+            if sign == "_":
+                is_idle = _is_within_word(text, start, here)
+            else:
+                is_idle = sign == "<" and _is_idle_bracket(text, start)
+            if is_idle and not is_code(start):
+                dropped.append(start)
+            elif sign in _QUESTIONABLE:
+                questions.append(start)
+        start = text.find("\\", here)
+    return dropped, questions
+
+
+def _is_idle_bracket(text: str, start: int) -> bool:
+    """Whether the escaped `<` at `start` would be nothing but a bracket."""
+    return not _may_be_tag(text, start + 1) and not _opens_block(text, start)
+
+
+def _is_within_word(text: str, start: int, end: int) -> bool:
+    """Whether an underscore stands between two letters or digits, where it marks nothing."""
+    return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
+
+
+def _may_be_tag(text: str, start: int) -> bool:
+    """Whether the `<` at `start` would begin a tag, also when the escapes in what follows are gone."""
+    if _MAYBE_TAG.match(text, start):
+        return True
+    end = text.find(">", start, start + _LONGEST_TAG) + 1
+    return "\\" in text[start:end] and _MAYBE_TAG.match(_ESCAPE.sub(r"\1", text[start:end])) is not None
+
+
+def _opens_block(text: str, start: int) -> bool:
+    """Whether the escaped `<` at `start` would begin a block of HTML, tag or not."""
+    if _OPENS_BLOCK.match(text, start + 1) is None:
+        return False
+    return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
+
+
+def _paragraphs(text: str, questions: Sequence[int], ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """Where the paragraphs with a question in them begin and end."""
+    here = 0
+    for found in questions:
+        if found < here:
+            continue
+        if found in ends:
+            here = ends[found]
+            continue
+        start = text.rfind("\n", here, found) + 1 or here
+        while start > here and text.endswith("\\\n", 0, start):
+            start = text.rfind("\n", here, start - 1) + 1 or here
+        end = text.find("\n", found)
+        while end > 0 and text[end - 1] == "\\":
+            end = text.find("\n", end + 1)
+        end = len(text) if end < 0 else end
+        yield start, end
+        here = end
+
+
+class _Firsts:
+    """Where a line's own text begins: signs there can make it a list, a quotation, a table or a line."""
+
+    __slots__ = ("_places", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._places: set[int] | None = None  # Few paragraphs need to know.
+
+    def __contains__(self, place: int) -> bool:
+        if self._places is None:
+            text, start, more = self._text, 0, True
+            self._places = set()
+            while more:
+                prefix = _PREFIX.match(text, start)
+                assert prefix is not None
+                self._places.add(prefix.end())
+                start = text.find("\n", start) + 1
+                more = start > 0
+        return place in self._places
+
+
+def _alert(found: re.Match[str]) -> str:
+    """The first line of a quotation that says what it is, as its page shows it: nobody made an alert of it there."""
+    outer, items, kind = found.groups()
+    return f"{outer}{items}> [!{kind}]\n{outer}{' ' * len(items)}> "
+
+
+def _paragraph(text: str) -> str:
+    if "\\[!" in text:
+        text = _ALERT.sub(_alert, text, count=1) if _ALERT.match(text) else text
+    code, firsts = CodeSpans(text), _Firsts(text)
+    runs: dict[str, list[tuple[int, int]]] = {}  # of signs that are escaped
+    marking: set[str] = set()  # signs that are not, and may mean something
+    dropped: list[int] = []  # where a backslash can go
+    brackets: list[tuple[int, bool]] = []
+    any_token = _ANY_TOKEN_OR_SIGN if "\\*" in text or "\\_" in text or "\\~" in text else _ANY_TOKEN
+    here = 0
+    while (token := any_token(text, here)) is not None:
+        start, here = token.span()
+        match text[start]:
+            case "\\":
+                sign = text[start + 1]
+                if sign in "*_~":
+                    _add_run(runs.setdefault(sign, []), start)
+                elif sign == "[":
+                    brackets.append((start, True))
+                elif sign == "]":
+                    if brackets and brackets[-1][1]:
+                        opening = brackets.pop()[0]
+                        dropped += (opening, start) if _says_nothing(text, opening, start, firsts) else ()
+                elif sign == "\\":
+                    if text[here : here + 1].isalnum():
+                        dropped.append(start)
+                elif sign in _FIRST and _is_idle_first(text, sign, start, firsts):
+                    dropped.append(start)
+            case "`":
+                here = code.end(start, here)
+            case "[":
+                brackets.append((start, False))
+            case "]":
+                _close_link(brackets)
+            case "<":
+                pass
+            case sign if sign != "_" or not _is_within_word(text, start, here):
+                marking.add(sign)
+    for sign, found in runs.items():
+        dropped += _idle(text, sign, found, firsts, sign in marking)
+    return _without(text, dropped)
+
+
+def _add_run(runs: list[tuple[int, int]], start: int) -> None:
+    """Takes in an escaped sign, which may go on with the run before it."""
+    if runs and runs[-1][1] == start:
+        runs[-1] = (runs[-1][0], start + 2)
+    else:
+        runs.append((start, start + 2))
+
+
+def _is_idle_first(text: str, sign: str, start: int, firsts: _Firsts) -> bool:
+    """Whether a sign that can begin a block stands where one begins, and yet begins none."""
+    if _FIRST[sign].match(text, start + 2):
+        return False
+    if start in firsts:
+        return True
+    before = text[max(0, start - _DIGITS) : start]
+    digits = len(before) - len(before.rstrip("0123456789"))
+    return sign in ".)" and digits > 0 and start - digits in firsts
+
+
+def _close_link(brackets: list[tuple[int, bool]]) -> None:
+    """What is escaped in a link's text and has no partner there has to stay so."""
+    while brackets and brackets.pop()[1]:
+        pass
+
+
+def _says_nothing(text: str, opening: int, closing: int, firsts: _Firsts) -> bool:
+    """Whether brackets would be nothing but brackets: no link, definition, footnote, alert or box to tick."""
+    if text[closing + 2 : closing + 3] in ("(", ":"):
+        return False
+    inside = text[opening + 2 : closing]
+    return not inside.startswith(("!", "^")) and not (inside in _TASK and opening in firsts)
+
+
+def _idle(text: str, sign: str, runs: list[tuple[int, int]], firsts: _Firsts, is_marking: bool) -> list[int]:
+    """The backslashes before `sign` that keep nothing from happening."""
+    idle: list[int] = []
+    if sign == "~":
+        start, end = runs[0]
+        if len(runs) == 1 and not is_marking and (end - start < _FENCE_LENGTH or start not in firsts):
+            idle += range(start, end, 2)
+        return idle
+    roles = [_role(text, sign, *run) for run in runs]
+    last_closing = max([number for number, (_, closes) in enumerate(roles) if closes], default=-1)
+    for number, ((start, end), (opens, closes)) in enumerate(zip(runs, roles, strict=True)):
+        is_idle = not opens and not closes
+        if not is_idle and not is_marking:
+            # One that could only be the end has no beginning, since those before it stay escaped.
+            is_idle = not opens or last_closing <= number
+        # A line of nothing but signs is a rule, and a sign before a blank begins an item.
+        if is_idle and (text[end : end + 1].isalnum() or start not in firsts):
+            idle += range(start, end, 2)
+    return idle
+
+
+def _role(text: str, sign: str, start: int, end: int) -> tuple[bool, bool]:
+    """Whether a run of signs could begin and end emphasis, as CommonMark tells by their neighbours."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if not _is_plain(before) or not _is_plain(after):
+        return True, True
+    space_before, space_after = not before or before.isspace(), not after or after.isspace()
+    mark_before, mark_after = _is_mark(before), _is_mark(after)
+    left = not space_after and (not mark_after or space_before or mark_before)
+    right = not space_before and (not mark_before or space_after or mark_after)
+    if sign == "_":
+        return left and (not right or mark_before), right and (not left or mark_after)
+    return left, right
+
+
+def _is_plain(char: str) -> bool:
+    """Whether it is plain to see what a character is."""
+    return char.isascii() or char.isalnum()
+
+
+def _is_mark(char: str) -> bool:
+    return char != "" and not char.isalnum() and not char.isspace()
+
+
+def _without(text: str, dropped: list[int]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for place in sorted(dropped):
+        pieces.append(text[done:place])
+        done = place + 1
+    return "".join((*pieces, text[done:])) if pieces else text

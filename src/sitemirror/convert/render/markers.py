@@ -1,0 +1,245 @@
+"""Marker characters in the tree for Markdown that the renderer cannot write, since it escapes its input.
+
+They are noncharacters, which no page has for any other reason. A page that has them all the same gains nothing: what
+a marker turns into is made safe here, from the rendered text, whoever has put it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Final
+
+from turbohtml import Comment, Element, Node, Text
+
+MARKS: Final = {
+    "sub": ("\ufdd0", "\ufdd1"),
+    "sup": ("\ufdd2", "\ufdd3"),
+    "kbd": ("\ufde0", "\ufde1"),
+    # Where Markdown's own signs for them do not hold.
+    "code": ("\ufde3", "\ufde4"),
+    "em": ("\ufde6", "\ufde7"),
+    "strong": ("\ufde8", "\ufde9"),
+}
+"""What stands around the text of these elements."""
+LINE_BREAK: Final = "\ufdd4"
+"""In a table's cell, where Markdown has none of its own."""
+
+_ALERT: Final = "\ufdd7"
+_ALERT_END: Final = "\ufdd8"  # after an alert's kind, with a block below it
+_ALERT_GOES_ON: Final = "\ufdd9"  # the same, with a line of text below it
+_FORMULA: Final = "\ufdda"
+_DISPLAY: Final = "\ufddb"  # as the language of a code block: a formula of its own
+_SUMMARY: Final = "\ufddc"
+_OPEN_SUMMARY: Final = "\ufddd"
+_END_OF_DETAILS: Final = "\ufdde"
+_NOTE: Final = "\ufddf"
+_COLUMNS: Final = "\ufde2"
+_APART: Final = "\ufde5"
+
+_SIMPLE: Final = {
+    "\ufdd0": "<sub>",
+    "\ufdd1": "</sub>",
+    "\ufdd2": "<sup>",
+    "\ufdd3": "</sup>",
+    "\ufde0": "<kbd>",
+    "\ufde1": "</kbd>",
+    "\ufde3": "<code>",
+    "\ufde4": "</code>",
+    "\ufde6": "<em>",
+    "\ufde7": "</em>",
+    "\ufde8": "<strong>",
+    "\ufde9": "</strong>",
+    _END_OF_DETAILS: "</details>",
+}
+_LEAD: Final = "\ufdd0".encode()[:2]  # which all marks have in common in UTF-8
+_EVERY: Final = {chr(code).encode()[2:]: chr(code) for code in range(0xFDD0, 0xFDEA) if code not in (0xFDD5, 0xFDD6)}
+_ALERT_KIND: Final = re.compile(f"{_ALERT}([A-Z]+)(?:{_ALERT_END}|{_ALERT_GOES_ON}(?:\n[ \t>]*(?=\n))?)").match
+# It begins with a backtick apart from the others, since only what begins with one character is found fast.
+_CODE: Final = re.compile(f"`(`*)([{_FORMULA}{_SUMMARY}{_OPEN_SUMMARY}])([^\n]*?)\\2`\\1")
+_BLOCK: Final = re.compile(f"^([^\n`]*)(`{{3,}}){_DISPLAY}\n(.*?)^([ \t>]*)\\2[ \t]*$", re.M | re.S)
+_ITEM: Final = re.compile(r"[0-9]+[.)] \Z")
+_MAX_ITEM: Final = 12  # characters: nine digits, and what stands behind them
+_REFERENCE: Final = re.compile(f"{_NOTE}({_NOTE})?([\\w.-]+){_NOTE}")  # two begin that of the note itself
+# The mark, the header behind it, and the row of dashes below that.
+_TABLE: Final = re.compile(
+    f"{_COLUMNS}([rc-]+){_COLUMNS}(?: (?!\\|))?([^\n{_COLUMNS}]*\n[ \t>]*)((?:\\| --- )+)(?=\\|(?:\n|\\Z))"
+)
+_DASHES: Final = {"r": "| ---: ", "c": "| :---: "}
+_NO_TABLE: Final = re.compile(f"{_COLUMNS}[rc-]*{_COLUMNS} ?")
+_LINE_APART: Final = re.compile(f"\n[ \\t>]*+{_APART}\n[ \\t>]*+(?=\n)")
+# At the end of a cell they break nothing. Found by their own character, which is the fastest.
+_OUTER_BREAKS: Final = re.compile(f"{LINE_BREAK}(?: *{LINE_BREAK})*+ *+(?=(\\|)?)")
+_TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
+
+FIRST_NOTE: Final = "10"
+"""The number that a list of footnotes begins with, for Markdown wants their text four columns in."""
+
+
+def alert_above_text(kind: str) -> Element:
+    """The line that makes a quote an alert, with a paragraph to come right below it."""
+    return Element("p", None, [Text(f"{_ALERT}{kind}{_ALERT_GOES_ON}")])
+
+
+def alert_above_block(kind: str) -> Element:
+    """The line that makes a quote an alert, with a list, code or the like to come."""
+    return Element("p", None, [Text(f"{_ALERT}{kind}{_ALERT_END}")])
+
+
+def formula(tex: str) -> Element:
+    """A formula within a line."""
+    return Element("code", None, [Text(f"{_FORMULA}{' '.join(tex.split())}{_FORMULA}")])
+
+
+def tex_of(code: str) -> str | None:
+    """The TeX of a formula within a line, by the text of its code; `None` if that is any other code."""
+    return code[1:-1] if code[:1] == _FORMULA == code[-1:] else None
+
+
+def display(tex: str) -> Element:
+    """A formula on lines of its own."""
+    lines = "\n".join(line.rstrip() for line in tex.strip().split("\n") if line.strip())
+    return Element("pre", None, [Element("code", {"class": f"language-{_DISPLAY}"}, [Text(lines)])])
+
+
+def folded(summary: str) -> Element:
+    """The line that begins a section which a reader can unfold."""
+    return _begin(_SUMMARY, summary)
+
+
+def unfolded(summary: str) -> Element:
+    """The line that begins a section which a reader can fold away."""
+    return _begin(_OPEN_SUMMARY, summary)
+
+
+def _begin(mark: str, summary: str) -> Element:
+    return Element("p", None, [Element("code", None, [Text(f"{mark}{' '.join(summary.split())}{mark}")])])
+
+
+def end_of_details() -> Element:
+    """The line that ends it."""
+    return Element("p", None, [Text(_END_OF_DETAILS)])
+
+
+def reference(label: str) -> Text:
+    """What refers to a footnote."""
+    return Text(f"{_NOTE}{label}{_NOTE}")
+
+
+def footnote(label: str) -> Text:
+    """In front of an item's text what makes the item a footnote."""
+    return Text(f"{_NOTE}{_NOTE}{label}{_NOTE}")
+
+
+def columns(sides: str) -> Text:
+    """In front of all else in a table: a letter for each column, `r` for right, `c` for the middle."""
+    return Text(f"{_COLUMNS}{sides}{_COLUMNS} ")
+
+
+def pins(nodes: Sequence[Node]) -> list[Node]:
+    """The comments among `nodes`, which keep the place of an id whatever becomes of its element."""
+    return [node for node in nodes if isinstance(node, Comment)]
+
+
+def apart() -> Element:
+    """Between two blocks of an item: a blank line, where the renderer would leave none."""
+    return Element("p", None, [Text(_APART)])
+
+
+def is_mark(char: str) -> bool:
+    """Whether a character is a mark."""
+    return "\ufdd0" <= char <= "\ufdef"
+
+
+def marks_in(data: bytes) -> list[str]:
+    """The marks that a text in UTF-8 has."""
+    found: set[bytes] = set()
+    # One byte is found at the speed of memory, and most texts have it seldom or never; some scripts have it everywhere.
+    here = data.find(b"\xef")
+    tries = 100
+    while here >= 0 and tries:
+        if data.startswith(_LEAD, here):
+            found.add(data[here + 2 : here + 3])
+        here = data.find(b"\xef", here + 3)
+        tries -= 1
+    if here >= 0:
+        found.update([piece[:1] for piece in data[here:].split(_LEAD)])
+    return [mark for last, mark in _EVERY.items() if last in found] if found else []
+
+
+def resolve(markdown: str, marks: Sequence[str]) -> str:
+    """The rendered text with every mark turned into what it stands for; `marks` are those that it has."""
+    if _DISPLAY in marks:
+        markdown = _BLOCK.sub(lambda found: f"{found[1]}$$\n{_TAG.sub('< ', found[3])}{found[4]}$$", markdown)
+    if _FORMULA in marks or _SUMMARY in marks or _OPEN_SUMMARY in marks:
+        markdown = _CODE.sub(_said, markdown)
+    if _APART in marks:
+        markdown = _LINE_APART.sub("", "\n" + markdown)[1:]
+    if _ALERT in marks:
+        markdown = _with_alerts(markdown)
+    if _COLUMNS in marks:
+        markdown = _NO_TABLE.sub("", _TABLE.sub(_aligned, markdown))
+    if _NOTE in marks:
+        markdown = _with_notes(markdown)
+    if LINE_BREAK in marks:
+        first, *others = _OUTER_BREAKS.sub(_end_of_cell, markdown).split(LINE_BREAK)
+        if others:
+            *middle, last = others
+            markdown = "<br>".join((first.rstrip(" "), *[piece.strip(" ") for piece in middle], last.lstrip(" ")))
+        else:
+            markdown = first
+    for mark in marks:
+        if mark in markdown:  # Most are gone by now, and replacing what is not there takes ten times as long.
+            markdown = markdown.replace(mark, _SIMPLE.get(mark, ""))
+    return markdown
+
+
+def _end_of_cell(found: re.Match[str]) -> str:
+    """One blank before the bar, two in a cell that has nothing else."""
+    if found[1] is None:
+        return found[0]
+    start = found.start()
+    before = found.string[max(start - 2, 0) : start]
+    return "" if before[-1:] == " " and before != "| " else " "
+
+
+def _with_alerts(markdown: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    here = markdown.find(_ALERT)
+    while here >= 0:
+        if found := _ALERT_KIND(markdown, here):
+            pieces += (markdown[done:here], "[!", found[1], "]")
+            done = found.end()
+        here = markdown.find(_ALERT, here + 1)
+    pieces.append(markdown[done:])
+    return "".join(pieces)
+
+
+def _with_notes(markdown: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    for found in _REFERENCE.finditer(markdown):
+        # Looked for from its end: a pattern that begins with any number is slow to find.
+        before = markdown[done : found.start()]
+        item = _ITEM.search(before, max(0, len(before) - _MAX_ITEM)) if found[1] else None
+        pieces += (before, f"[^{found[2]}]") if item is None else (before[: item.start()], f"[^{found[2]}]: ")
+        done = found.end()
+        if item is not None and markdown.startswith(" ", done):
+            done += 1
+    return "".join((*pieces, markdown[done:]))
+
+
+def _aligned(found: re.Match[str]) -> str:
+    """The first two rows of a table, with colons where its columns are aligned."""
+    sides, header, dashes = found.groups()
+    rest = dashes.count("|") - len(sides)  # A row that is too short is filled on its right.
+    return header + "".join(_DASHES.get(side, "| --- ") for side in sides + "-" * rest) if rest >= 0 else found[0]
+
+
+def _said(found: re.Match[str]) -> str:
+    if found[2] == _FORMULA:
+        return f"${_TAG.sub('< ', found[3])}$" if found[3] else ""
+    opening = "<details open>" if found[2] == _OPEN_SUMMARY else "<details>"
+    return f"{opening}<summary>{escape(found[3], quote=False)}</summary>"

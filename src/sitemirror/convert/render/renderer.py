@@ -1,0 +1,213 @@
+"""Renders a converted tree as Markdown: the renderer's options, and fixes for what it cannot say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbohtml import Element, Markdown, Text
+
+from sitemirror.convert.elements.links import drop_empty_links, strip_targets
+from sitemirror.convert.hidden.characters import has_controls, has_smuggled, without_unseen
+from sitemirror.convert.render.code_ranges import outside_code, with_plain_spaces, without_blank_lines
+from sitemirror.convert.render.emphasis import (
+    end_lines,
+    join_code,
+    mark_none_in_cells,
+    mend_emphasis,
+    spell_out_code,
+    starred,
+    unnest,
+    untangle,
+)
+from sitemirror.convert.render.escapes import unescaped
+from sitemirror.convert.render.markers import LINE_BREAK, marks_in, resolve
+from sitemirror.convert.render.spacing import drop_bare, drop_first_breaks, drop_last_breaks, drop_spacing, set_apart
+
+
+class _Options(Markdown):
+    """Options that are unpacked once; the renderer would do it for every page."""
+
+    _flat: dict[str, object] | None = None
+
+    def _unpack(self) -> dict[str, object]:
+        flat = self._flat
+        if flat is None:
+            flat = super()._unpack()
+            object.__setattr__(self, "_flat", flat)
+        return flat
+
+
+_OPTIONS: Final = _Options(
+    # Cells never hold raw HTML, so that no markup of the page's gets past the escaping.
+    tables=Markdown.Tables(cell_blocks="text"),
+    # A backslash survives editors that strip trailing blanks.
+    document=Markdown.Document(line_break="backslash"),
+)
+# Each begins with one character that others stand around: that is found twice as fast as a text of several.
+_TAGS: Final = re.compile(r"<(?:code|em|strong)>").findall
+_POINTED_TARGET: Final = re.compile(r"<(?<=\]\(<)").search
+_NO_TEXT: Final = rf"(?:[{LINE_BREAK}\xa0]|&#160;)*+\]\("
+_EMPTY_LINK: Final = re.compile(rf"\[(?={_NO_TEXT})").search
+_DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
+_ODD_LINK: Final = re.compile(rf"\[(?={_NO_TEXT}|`++[^`\[\]\n]*+\]:)").search  # either of them
+# What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
+_MINGLED, _MINGLED_TAGS = (re.compile(rf"{mark}\*\*?(?=[^\w\s*])").search for mark in (r"\*__?", "<(?:em|strong)>"))
+# Emphasis in a cell that the renderer has cut short, for it took a line break of the text above for one of the cell's.
+_CUT_SHORT: Final = re.compile(r"^[ >]*\|.*</(?:em|strong|del)>\\ ", re.M).search
+# A quote, a table or a rule in an item.
+_BLOCK_IN_ITEM: Final = r"[ >]* (?:> |\| --- |---(?:\n|\Z))"
+_IN_ITEM: Final = re.compile(rf"\n{_BLOCK_IN_ITEM}").search
+# Stars that mark nothing, for the renderer sees no more than letters in signs beyond ASCII that stand in an element.
+_UNREAD_STARS, _UNREAD_TILDES = (
+    re.compile(rf"{sign}(?:(?<=[^\W_]{sign}){sign}*+(?=[^\w\s!-~])|(?<=[^\w\s!-~]{sign}){sign}*+(?=[^\W_]))").search
+    for sign in (r"\*", "~")
+)
+# Paragraphs with nothing but a no-break space: in an item, and anywhere.
+_SPACING: Final = re.compile(r"\n[ >]*+\n[ >]*+(?<= )&#160;(?:&#160;|[ \xa0])*+(?:\n|\Z)").search
+_BLANK_PARAGRAPHS: Final = re.compile(r"\n[ >]*+\n[ >]*+&#160;(?:&#160;|[ \xa0])*+(?=\n[ >]*+(?:\n|\Z)|\Z)")
+# The sign of an item or a heading with nothing behind it, and a line break above a text.
+_BARE: Final = re.compile(r"\n(?<=[-*#.)] \n)").search
+_BARE_END: Final = re.compile(r"(?:\n|\A)[ >]*+(?:[-*]|#++|\d++[.)])\s*+\Z").search
+_TAIL: Final = 20  # characters that it is looked for in
+_FIRST_BREAK: Final = re.compile(r"\\(?:(?<=\n\n\\)|(?<=[-*>.] \\))\n").search
+# Both of what a new line may tell, looked for at once: most pages have neither.
+_ODD_LINE: Final = re.compile(rf"\n(?:(?<=[-*#.)] \n)|{_BLOCK_IN_ITEM})").search
+
+
+def render(elements: Sequence[Element]) -> tuple[str, int]:
+    """The Markdown of `elements`, each within a tree: LF line ends, one at the end, no control characters.
+
+    And how many pieces of text were left out of it that are written in characters that nobody sees.
+    """
+    raw = _raw(elements)
+    has_odd_links = _ODD_LINK(raw) is not None
+    shows_nothing = has_odd_links and _EMPTY_LINK(raw) is not None
+    has_definitions = has_odd_links and _DEFINED_BY_CODE(raw) is not None
+    has_unread = _has_unread(raw)
+    has_breaks = "\\" in raw and (
+        _FIRST_BREAK(raw) is not None or raw.startswith("\\\n") or (shows_nothing and ")\\\n" in raw)
+    )
+    has_odd_lines = _ODD_LINE(raw) is not None
+    has_blocks = has_odd_lines and _IN_ITEM(raw) is not None
+    has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or (has_odd_lines and _BARE(raw) is not None)
+    has_spacing = "&#160;" in raw and _SPACING(raw) is not None
+    if (
+        shows_nothing
+        and not has_unread
+        and not has_blocks
+        and not has_spacing
+        and not has_bare
+        and not has_breaks
+        and not has_definitions
+        and "<" not in raw
+        and "*_" not in raw
+        and not marks_in(raw.encode("utf-8", "replace"))
+    ):
+        # Nothing else can be amiss here, so the text need not be finished to find out.
+        return _finished(_raw(elements) if _mended(elements, [drop_empty_links]) else raw, elements)[::2]
+    text, has_marks, unseen = _finished(raw, elements)
+    # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be mended.
+    mends: list[Callable[[Element], int]] = []
+    if "<" in raw and "<br>" in raw:
+        mends += (end_lines, drop_first_breaks)
+    if "<" in text:  # One character is found ten times faster than several, and most pages do not have it.
+        if _POINTED_TARGET(text):
+            mends.append(strip_targets)
+        tags = set(_TAGS(text))
+        mends += [mend for tag, mend in _MENDS.items() if tag in tags]
+    if mend_emphasis in mends:
+        # Last line breaks show nothing, but the renderer takes them for what comes next.
+        mends = [drop_last_breaks, untangle, *mends]
+    if has_breaks and drop_first_breaks not in mends:
+        mends.append(drop_first_breaks)
+    if has_definitions:
+        mends.append(spell_out_code)
+    if has_blocks:
+        mends.append(set_apart)
+    if has_spacing:
+        mends.append(drop_spacing)
+    if has_unread and mend_emphasis not in mends:
+        mends.append(mend_emphasis)
+    if (
+        unnest not in mends and text.rfind("*_") >= 0 and (_MINGLED(text) or _MINGLED_TAGS(text))
+    ):  # twice as fast as from the beginning
+        mends.append(unnest)
+    if shows_nothing or (has_marks and _EMPTY_LINK(text)):
+        mends.append(drop_empty_links)
+    if has_bare:
+        mends.append(drop_bare)  # last: where a link has gone, its item went with it
+    return _finished(_raw(elements), elements)[::2] if mends and _mended(elements, mends) else (text, unseen)
+
+
+def _has_unread(raw: str) -> bool:
+    """Whether signs may stand where they mark nothing."""
+    if raw.isascii():
+        return False
+    return _UNREAD_STARS(raw) is not None or ("~" in raw and _UNREAD_TILDES(raw) is not None)
+
+
+def _mended(elements: Sequence[Element], mends: Sequence[Callable[[Element], int]]) -> int:
+    return sum([mend(element) for mend in mends for element in elements])
+
+
+_MENDS: Final[dict[str, Callable[[Element], int]]] = {
+    "<code>": join_code,
+    "<em>": mend_emphasis,
+    "<strong>": mend_emphasis,
+}
+
+
+def _raw(elements: Sequence[Element]) -> str:
+    """What the renderer makes of them."""
+    # What has left the page, taken out by its own rule, says nothing; and the renderer would look for its parent.
+    parts = [element.to_markdown(_OPTIONS) for element in elements if element.parent is not None]
+    raw = parts[0] if len(parts) == 1 else "\n\n".join(filter(None, parts))
+    if ">\\ " in raw and _CUT_SHORT(raw) and _mended(elements, [mark_none_in_cells]):
+        return _raw(elements)
+    return raw
+
+
+def _clean(elements: Sequence[Element]) -> int:
+    """Takes out of the text what no file should hold, before it is escaped. The pieces of writing that nobody sees."""
+    taken = 0
+    for node in [node for element in elements for node in element.descendants if isinstance(node, Text)]:
+        clean, number = without_unseen(node.data)
+        if clean != node.data:
+            node.data = clean
+        taken += number
+    return taken
+
+
+def _finished(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str, bool, int]:
+    """What the renderer has made of `elements`, with what it needs besides. And whether there were marks in it.
+
+    And how much was taken out that nobody sees, of which `unseen` was before.
+    """
+    text = raw.strip("\n")
+    has_entity = "&" in text and text.rfind("&#160;") >= 0
+    if has_entity and _BLANK_PARAGRAPHS.search("\n\n" + text):
+        # Paragraphs with nothing but a no-break space are spacing.
+        text = outside_code("\n\n" + text, lambda piece: _BLANK_PARAGRAPHS.sub("", piece)).strip("\n")
+    if has_entity or "&#" in text or ("|" in text and "\xa0" in text and "\xa0 |" in text):
+        text = with_plain_spaces(text)
+    if text.rfind("\n\n\n") >= 0:  # twice as fast as from the beginning
+        text = without_blank_lines(text)
+    text = starred(text)
+    if "\\" in text:
+        text = unescaped(text, lambda: "".join([element.text for element in elements]))
+    if not text:
+        return "", False, unseen
+    whole = text + "\n"
+    data = whole.encode("utf-8", "replace")
+    # Nothing above takes such a character out or puts one in, so they can be looked for when all is done.
+    if has_controls(whole, data) or has_smuggled(data):
+        number = _clean(elements)
+        clean, others = without_unseen(_raw(elements))
+        if clean != raw:
+            return _finished(clean, elements, unseen + number + others)
+    if marks := marks_in(data):
+        text = resolve(text, marks)
+        return text + "\n" if text else "", True, unseen
+    return whole, False, unseen
