@@ -20,7 +20,7 @@ from unittest.mock import patch
 import hypothesis
 import pytest
 
-from sitemirror.cli.programs import run_sitemirror
+from sitemirror.cli.programs import run_program
 from tests.site import NoOpenssl, Site, certificate
 
 # Hundreds of programs are started here: without their bytecode each would compile all of itself anew.
@@ -230,7 +230,7 @@ def carry_out(
         redirect_stderr(said),
     ):
         try:
-            return run_sitemirror(arguments)
+            return run_program("sitemirror", arguments)
         finally:  # A run sets these for a process that ends with it.
             gc.set_threshold(*threshold)
             gc.unfreeze()

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from sitemirror import __version__
-from sitemirror.cli.options import OPTIONS, Command, options_of
-from sitemirror.cli.programs import run_sitemap_to_markdown, run_sitemirror
+from sitemirror.cli.options import ARGUMENTS, MORE_ARGUMENTS, OPTIONS, Command, options_of
+from sitemirror.cli.programs import run_program
 from sitemirror.cli.reference import reference
-from sitemirror.cli.wording import ARGUMENTS, MORE_ARGUMENTS
 from sitemirror.settings import kinds
 from tests.conftest import RunCli
 
@@ -32,7 +31,7 @@ def test_help_shows_each_option_with_the_text_from_the_settings(
 ) -> None:
     """The help of a command has all its options, their panels and an example."""
     monkeypatch.setenv("COLUMNS", "80")
-    assert run_sitemirror([command, "-h"]) == 0
+    assert run_program("sitemirror", [command, "-h"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert max(map(len, out.partition("Examples:")[0].splitlines())) <= 80
@@ -67,7 +66,7 @@ def test_a_mirror_says_what_it_saves_if_nothing_is_said() -> None:
 
 def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     """The first thing a person sees names the commands and shows how they look."""
-    assert run_sitemirror(["--help"]) == 0
+    assert run_program("sitemirror", ["--help"]) == 0
     out = capsys.readouterr().out
     for command in Command:
         assert f"\n  {command} " in out
@@ -79,7 +78,7 @@ def test_the_door_has_the_options_of_both_commands(
 ) -> None:
     """sitemap-to-markdown is a thin door: --url, --mirror, --list-only and everything list and mirror take."""
     monkeypatch.setenv("COLUMNS", "400")
-    assert run_sitemap_to_markdown(["--help"]) == 0
+    assert run_program("sitemap-to-markdown", ["--help"]) == 0
     out = capsys.readouterr().out
     for name in ("--url", "--mirror", "--list-only", "--config", "--version"):
         assert name in out
@@ -112,7 +111,7 @@ def test_version_is_printed(run_cli: RunCli) -> None:
 
 
 def test_version_loads_nothing_heavy() -> None:
-    """`--version` answers at once: no parser, no validation, no HTTP client is loaded for it."""
+    """`--version` answers at once: no validation, no HTTP client is loaded for it."""
     script = (
         "import sys; sys.argv = ['sitemirror', '--version']\n"
         "from sitemirror.cli import main; code = main()\n"
@@ -121,13 +120,13 @@ def test_version_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
     assert done.stdout == f"sitemirror {__version__}\n"
-    assert not loaded & {"typer", "click", "rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlite3"}
+    assert not loaded & {"rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlite3"}
 
 
 def test_help_is_the_same_wherever_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """Alone it is answered at once, among other arguments by the parser."""
+    """Alone or among other arguments."""
     for alone, among in ((["mirror", "-h"], ["mirror", "https://example.com/", "--help"]), (["-h"], ["-h", "mirror"])):
-        assert run_sitemirror(alone) == run_sitemirror(among) == 0
+        assert run_program("sitemirror", alone) == run_program("sitemirror", among) == 0
         out = capsys.readouterr().out.rstrip("\n")
         half = len(out) // 2
         assert out[:half].strip() == out[half:].strip()

@@ -19,7 +19,7 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stderr.split())
 
 
-HEAVY = {"typer", "rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlite3", "ssl", "dataclasses"}
+HEAVY = {"rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlite3", "ssl", "dataclasses"}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_front_door_loads_nothing(code: str) -> None:
 
 def test_a_name_of_the_library_loads_only_its_own_part() -> None:
     """Who converts a page needs no HTTP client, and who only has settings to make needs nothing at all."""
-    assert not loaded_by("from sitemirror import convert_html") & {"aiohttp", "asyncio", "pydantic", "sqlite3", "typer"}
+    assert not loaded_by("from sitemirror import convert_html") & {"aiohttp", "asyncio", "pydantic", "sqlite3"}
     assert not loaded_by("from sitemirror import Settings; Settings(concurrency=5)") & (HEAVY - {"dataclasses"})
     assert not loaded_by("from sitemirror import mirror, verify") & {"aiohttp", "pydantic", "sqlite3", "turbohtml"}
 
@@ -55,7 +55,7 @@ def test_the_system_s_certificates_are_read_when_they_are_needed(tls_site: Site,
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["mirror", "--help"], ["crawl", "-h"]])
-def test_help_is_drawn_without_what_a_run_or_a_parser_needs(arguments: list[str]) -> None:
+def test_help_is_drawn_without_what_a_run_needs(arguments: list[str]) -> None:
     """Help is asked for in passing, and answers at once."""
     code = f"import sys; sys.argv = ['sitemirror', *{arguments}]; from sitemirror.cli import main; main()"
     assert not loaded_by(code) & (HEAVY - {"dataclasses"})
@@ -78,7 +78,7 @@ FOR_OTHERS = {"sitemirror.engine.verify", "sitemirror.engine.where", "sitemirror
 FOR_A_LOST_STATE = {"sitemirror.engine.rebuild", "sitemirror.publish.index_reader"}
 FOR_SITEMAPS = {"sitemirror.engine.discovery", "sitemirror.sitemaps.parse", "sitemirror.sitemaps.wellformed"}
 FOR_STYLE_SHEETS = {"sitemirror.links.css"}
-FOR_ODD_INPUT = {"pydantic", "typer", "click", "rich", "tomllib", "difflib"}
+FOR_ODD_INPUT = {"pydantic", "rich", "tomllib", "difflib"}
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
@@ -106,4 +106,4 @@ def test_an_update_needs_no_validator(site: Site, run_cli: RunCli, out: Path) ->
     arguments = ["mirror", site.url, "--rate-limit", "0", "--output", str(out), "--quiet", "--update"]
     assert run_cli(*arguments).returncode == 0
     code = f"import sys; sys.argv[1:] = {arguments}; from sitemirror.cli import main; assert main() == 0"
-    assert not loaded_by(code) & {"pydantic", "typer", "rich", "sitemirror.engine.rebuild"}
+    assert not loaded_by(code) & {"pydantic", "rich", "sitemirror.engine.rebuild"}

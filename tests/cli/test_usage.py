@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.cli.programs import run_mirror_site, run_sitemap_to_markdown, run_sitemirror
+from sitemirror.cli.programs import run_program
 from tests.conftest import RunCli
 
 URL = "https://example.com/"
@@ -63,7 +63,7 @@ def test_wrong_usage_is_one_line_and_a_hint(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The option is named as it was typed, with the rule and the value that broke it."""
-    assert run_sitemirror(arguments) == 2
+    assert run_program("sitemirror", arguments) == 2
     out, err = capsys.readouterr()
     first, second, *more = err.splitlines()
     assert out == ""
@@ -77,20 +77,22 @@ def test_no_path_has_a_nul_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     """A configuration file can spell one, the system cannot take it."""
     config = tmp_path / "nul.toml"
     config.write_text(f'{key} = "a\\u0000b"\n')
-    assert run_sitemirror(["mirror", URL, "--config", str(config)]) == 2
+    assert run_program("sitemirror", ["mirror", URL, "--config", str(config)]) == 2
     said = f"sitemirror: error: {config}: {key}: no path has a NUL character in it, as 'a\\x00b' has\n"
     assert capsys.readouterr().err.startswith(said)
 
 
 def test_another_scheme_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever typed it knows how a URL looks."""
-    assert run_sitemirror(["mirror", "ftp://example.com/"]) == 2
+    assert run_program("sitemirror", ["mirror", "ftp://example.com/"]) == 2
     assert capsys.readouterr().err.endswith("hint: only http and https can be mirrored\n")
 
 
 def test_every_wrong_value_is_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     """Three mistakes are three lines, so that one try is enough to mend them all."""
-    assert run_sitemirror(["mirror", URL, "--max-pages", "-1", "--timeout", "x", "--max-retries", "many"]) == 2
+    assert (
+        run_program("sitemirror", ["mirror", URL, "--max-pages", "-1", "--timeout", "x", "--max-retries", "many"]) == 2
+    )
     lines = capsys.readouterr().err.splitlines()
     assert sorted(lines[:-1]) == [
         "sitemirror: error: --max-pages must be 0 or more, got -1",
@@ -103,7 +105,7 @@ def test_every_wrong_value_is_named_at_once(capsys: pytest.CaptureFixture[str]) 
 def test_an_option_without_its_value_leads_to_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     """The hint names the command whose help has the option, also where nothing follows it."""
     for command in ("mirror", "list"):
-        assert run_sitemirror([command, URL, "--timeout"]) == 2
+        assert run_program("sitemirror", [command, URL, "--timeout"]) == 2
         assert capsys.readouterr().err.endswith(f"hint: see `sitemirror {command} --help`\n")
 
 
@@ -118,39 +120,43 @@ def test_an_option_without_its_value_leads_to_the_help_of_its_command(capsys: py
 )
 def test_only_what_may_have_been_meant_is_suggested(capsys: pytest.CaptureFixture[str], typed: str, meant: str) -> None:
     """An option that looks like none of ours is said not to be there, and no more."""
-    assert run_sitemirror(["mirror", URL, typed]) == 2
+    assert run_program("sitemirror", ["mirror", URL, typed]) == 2
     said = f"sitemirror: error: no such option: {typed}{meant}\nhint: see `sitemirror mirror --help`\n"
     assert capsys.readouterr().err == said
 
 
 def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever forgets the command is shown the whole line."""
-    assert run_sitemirror([URL]) == 2
+    assert run_program("sitemirror", [URL]) == 2
     assert capsys.readouterr().err.endswith(f"hint: say what to do with it: sitemirror mirror {URL}\n")
 
 
 @pytest.mark.parametrize("command", ["list", "mirror"])
 def test_an_option_before_the_command_is_told_its_place(capsys: pytest.CaptureFixture[str], command: str) -> None:
     """It is one, and the help of the program, which does not list it, would not tell."""
-    assert run_sitemirror(["--rate-limit", "2", command, URL]) == 2
+    assert run_program("sitemirror", ["--rate-limit", "2", command, URL]) == 2
     hint = f"hint: options stand behind the command: sitemirror {command} … --rate-limit\n"
     assert capsys.readouterr().err == f"sitemirror: error: no such option: --rate-limit\n{hint}"
 
 
 def test_what_is_no_option_has_no_place(capsys: pytest.CaptureFixture[str]) -> None:
     """Behind a command it would be as unknown."""
-    assert run_sitemirror(["--frobnicate", "mirror", URL]) == 2
+    assert run_program("sitemirror", ["--frobnicate", "mirror", URL]) == 2
     assert "behind" not in capsys.readouterr().err
 
 
 def test_a_second_url_is_told_of_lists(capsys: pytest.CaptureFixture[str]) -> None:
     """Where a command takes one; where it takes no list either, its help says what it takes."""
-    codes = run_sitemirror(["mirror", URL, URL]), run_sitemirror(["crawl", URL, URL]), run_mirror_site([URL, URL])
+    codes = (
+        run_program("sitemirror", ["mirror", URL, URL]),
+        run_program("sitemirror", ["crawl", URL, URL]),
+        run_program("mirror-site", [URL, URL]),
+    )
     assert codes == (2, 2, 2)
     assert capsys.readouterr().err.count("hint: give one URL, or a list of them with --sites FILE; ") == 3
-    assert run_sitemirror(["list", URL, URL]) == 2
+    assert run_program("sitemirror", ["list", URL, URL]) == 2
     assert capsys.readouterr().err.endswith("hint: see `sitemirror list --help`\n")
-    assert run_sitemap_to_markdown([URL, "--mirror"]) == 2
+    assert run_program("sitemap-to-markdown", [URL, "--mirror"]) == 2
     assert capsys.readouterr().err.endswith("hint: the site is given as --url URL\n")
 
 
@@ -162,7 +168,7 @@ def test_what_was_typed_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[
         ["\x1b]0;owned\x07"],
         ["mirror", URL, "--config", "\x1b[2J.toml"],
     ):
-        assert run_sitemirror(arguments) == 2
+        assert run_program("sitemirror", arguments) == 2
         out, err = capsys.readouterr()
         assert not set(out + err) & {"\x1b", "\x9b", "\x07"}
         assert "x1b" in err
@@ -170,7 +176,7 @@ def test_what_was_typed_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[
 
 def test_no_arguments_show_the_help_and_fail(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing to do is not success, and stdout stays free for data."""
-    assert run_sitemirror([]) == 2
+    assert run_program("sitemirror", []) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert "Usage: sitemirror" in err
@@ -178,7 +184,7 @@ def test_no_arguments_show_the_help_and_fail(capsys: pytest.CaptureFixture[str])
 
 def test_the_door_names_itself(capsys: pytest.CaptureFixture[str]) -> None:
     """The ancestor's command line complains under its own name and asks for --url."""
-    assert run_sitemap_to_markdown(["--mirror"]) == 2
+    assert run_program("sitemap-to-markdown", ["--mirror"]) == 2
     assert capsys.readouterr().err == (
         "sitemap-to-markdown: error: missing option '--url'\nhint: see `sitemap-to-markdown --help`\n"
     )
@@ -186,7 +192,7 @@ def test_the_door_names_itself(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_door_judges_options_that_have_no_effect(capsys: pytest.CaptureFixture[str]) -> None:
     """A wrong value of a mirror option is wrong without --mirror too."""
-    assert run_sitemap_to_markdown(["--url", URL, "--max-pages", "-3"]) == 2
+    assert run_program("sitemap-to-markdown", ["--url", URL, "--max-pages", "-3"]) == 2
     assert "sitemap-to-markdown: error: --max-pages must be 0 or more, got -3\n" in capsys.readouterr().err
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.cli.help import help_of
-from sitemirror.cli.programs import run_mirror_site, run_sitemap_to_markdown
+from sitemirror.cli.programs import run_program
 from tests.conftest import RunHere, StartCli
 from tests.site import Site
 from tests.sites.towns import listed, saved, settle
@@ -62,9 +62,9 @@ def test_an_outline_is_of_one_site(capsys: pytest.CaptureFixture[str]) -> None:
         (["--sites", "s.txt", "--url", "https://a.example/", "--mirror"], "exclude each other"),
         (["--mirror"], "missing option '--url'"),
     ):
-        assert run_sitemap_to_markdown(arguments) == 2
+        assert run_program("sitemap-to-markdown", arguments) == 2
         assert message in capsys.readouterr().err
-    assert run_mirror_site(["--quiet"]) == 2
+    assert run_program("mirror-site", ["--quiet"]) == 2
     assert capsys.readouterr().err.endswith("hint: see `mirror-site --help`\n")
 
 
@@ -161,11 +161,11 @@ def test_what_counts_for_all_sites_is_sent_where_it_is_taken(
     key: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The hint names the one place that takes the key; following it gives no second complaint."""
-    from sitemirror.cli.programs import run_sitemirror
+    from sitemirror.cli.programs import run_program
 
     file = tmp_path / "sites.toml"
     file.write_text(f'[[site]]\nurl = "a.example"\n{key}\n', encoding="utf-8")
-    assert run_sitemirror(["mirror", "--sites", str(file)]) == 2
+    assert run_program("sitemirror", ["mirror", "--sites", str(file)]) == 2
     assert f"hint: give it {hint}" in capsys.readouterr().err
 
 
@@ -179,12 +179,12 @@ def test_a_bad_list_says_where(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit code 2, one line that names file and key or line, a hint, nothing on stdout, and nothing was asked."""
-    from sitemirror.cli.programs import run_sitemirror
+    from sitemirror.cli.programs import run_program
 
     monkeypatch.chdir(tmp_path)
     if text is not None:
         Path(name).write_text(text, encoding="utf-8")
-    assert run_sitemirror(["mirror", "--sites", name]) == 2
+    assert run_program("sitemirror", ["mirror", "--sites", name]) == 2
     printed, said = capsys.readouterr()
     assert printed == ""
     assert said.startswith(f"sitemirror: error: {message}")
@@ -204,10 +204,10 @@ def test_a_list_of_the_other_kind_is_told_how_this_one_looks(text: str, tmp_path
 
 def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:
     """Both at once are refused, and so is neither; each message names both."""
-    from sitemirror.cli.programs import run_sitemirror
+    from sitemirror.cli.programs import run_program
 
     for arguments in (["mirror", "https://a.example/", "--sites", "s.txt"], ["crawl"], ["mirror"]):
-        assert run_sitemirror(arguments) == 2
+        assert run_program("sitemirror", arguments) == 2
         said = capsys.readouterr().err
         assert "URL" in said
         assert "--sites FILE" in said

@@ -22,26 +22,26 @@ def main() -> int:
             pass  # What could not be written is told below, as it is for every other command.
         else:
             return 0
-    return _run("run_sitemirror")
+    return _run("sitemirror")
 
 
 def sitemap_to_markdown() -> int:
     """`sitemap-to-markdown`, the command line of sitemirror's first ancestor: the exit code."""
-    return _run("run_sitemap_to_markdown")
+    return _run("sitemap-to-markdown")
 
 
 def mirror_site() -> int:
     """`mirror-site`, the command line of sitemirror's second ancestor: the exit code."""
-    return _run("run_mirror_site")
+    return _run("mirror-site")
 
 
 def _run(program: str) -> int:
     _end_at_once(INTERRUPTED, b"interrupted\n")
     atexit.register(_ignore_interrupts)  # What is registered first comes last.
     _speak_utf8()
-    from sitemirror.cli import programs
+    from sitemirror.cli.programs import run_program
 
-    code = int(getattr(programs, program)(sys.argv[1:]))
+    code = run_program(program, sys.argv[1:])
     _end_at_once(code)  # All is said: whoever is impatient now changes nothing any more.
     return code
 

@@ -1,15 +1,15 @@
-"""What each command does once its command line has been read: by `plain.py`, or by typer where that is not enough."""
+"""Run a command once its command line has been parsed."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from sitemirror.cli.config import misspelt, settings_for
 from sitemirror.cli.options import Command, options_of, spell
+from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN, SITEMIRROR, CommandLine
 from sitemirror.errors import UsageError
 from sitemirror.settings import Settings, Source
 
@@ -17,46 +17,23 @@ if TYPE_CHECKING:
     from sitemirror.cli.run import Run
     from sitemirror.events import Listener
 
-SITEMIRROR: Final = "sitemirror"
-SITEMAP_TO_MARKDOWN: Final = "sitemap-to-markdown"
-MIRROR_SITE: Final = "mirror-site"
-
 _ABOUT_LINKS: Final = frozenset({"link_depth", "honor_nofollow"})
 
 
-class CommandLine(NamedTuple):
-    """What was typed, and what it was read as."""
-
-    program: str
-    arguments: Sequence[str]
-    target: str
-    """The URL, folder or file that the command is about; empty with a list of sites."""
-    given: Mapping[str, Any]
-    """Settings that were given, by field."""
-    config: Path | None = None
-    sites: Path | None = None
-    """A list of sites, in place of one."""
-    base: str | None = None
-    """convert: the URL of the page in a file."""
-    explains: bool = False
-    """convert: what is kept and cut of the page, in place of it."""
-
-    def settings(self, command: Command) -> Settings:
-        return settings_for(command, self.given, environ=os.environ, config=self.config)
-
-
-def carry_out(command: Command, line: CommandLine) -> int:
-    """The exit code of `command`."""
-    settings = line.settings(command)
+def carry_out(line: CommandLine) -> int:
+    """Run the command of a command line and return its exit code."""
+    if line.program == SITEMAP_TO_MARKDOWN:
+        return _list_or_mirror(line)
+    command, settings = line.command, _settings(line)
     match command:
         case Command.MIRROR | Command.CRAWL if line.sites is not None or not line.target:
-            return _run_sites(command, line, settings)
+            return _run_sites(line, settings)
         case Command.LIST | Command.MIRROR | Command.CRAWL:
-            return _run(command, line, settings)
+            return _run(line, settings)
         case Command.CONVERT:
             from sitemirror.cli.conversion import run_convert, run_explain
 
-            return (run_explain if line.explains else run_convert)(line.target, line.base, settings)
+            return (run_explain if line.explain else run_convert)(line.target, line.base, settings)
         case Command.VERIFY | Command.WHERE if not line.target:
             what = "folder" if command is Command.VERIFY else "URL or file"
             raise UsageError(f"the {what} is an empty name", hint=f"see `{SITEMIRROR} {command} --help`")
@@ -72,22 +49,26 @@ def carry_out(command: Command, line: CommandLine) -> int:
             return 0
 
 
-def carry_out_either(command: Command, line: CommandLine) -> int:
-    """The same for a program that takes the options of list and mirror: some of them may have no effect."""
+def _settings(line: CommandLine) -> Settings:
+    return settings_for(line.command, line.given, environ=os.environ, config=line.config)
+
+
+def _list_or_mirror(line: CommandLine) -> int:
+    """Run `sitemap-to-markdown`. It takes the options of two commands, so that some may have no effect."""
     if line.sites is None and not line.target:
         raise UsageError("missing option '--url'", hint=f"see `{line.program} --help`")
-    if line.sites is not None and command is not Command.MIRROR:
+    if line.sites is not None and line.command is not Command.MIRROR:
         raise UsageError("an outline is of one site, not of --sites FILE", hint="give --url URL, or add --mirror")
-    settings = line.settings(command)
-    idle = line.given.keys() - {option.field for option in options_of(command)}
+    settings = _settings(line)
+    idle = line.given.keys() - {option.field for option in options_of(line.command)}
     if idle and not settings.quiet:
         names = ", ".join(sorted(map(spell, idle)))
-        other = "with --mirror" if command is Command.LIST else "without --mirror"
+        other = "with --mirror" if line.command is Command.LIST else "without --mirror"
         _note(f"{names} {'counts' if len(idle) == 1 else 'count'} only {other}")
-    return (_run if line.sites is None else _run_sites)(command, line, settings)
+    return (_run if line.sites is None else _run_sites)(line, settings)
 
 
-def _tell_idle(command: Command, line: CommandLine, settings: Settings) -> None:
+def _tell_idle(line: CommandLine, settings: Settings) -> None:
     """Says so when an option about links was typed and no links are followed, or one that another includes.
 
     And when something in the environment looks like an option and is none.
@@ -96,9 +77,9 @@ def _tell_idle(command: Command, line: CommandLine, settings: Settings) -> None:
         _note(f"{name} in the environment is not an option: did you mean {meant}?")
     if settings.update and settings.re_download_all and not settings.quiet:
         _note("--re-download-all fetches everything again, so --update adds nothing to it")
-    source = settings.discover or (Source.LINKS if command is Command.CRAWL else Source.SITEMAP)
+    source = settings.discover or (Source.LINKS if line.command is Command.CRAWL else Source.SITEMAP)
     idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
-    if idle and command is not Command.LIST and source is Source.SITEMAP and not settings.quiet:
+    if idle and line.command is not Command.LIST and source is Source.SITEMAP and not settings.quiet:
         counts = "counts" if len(idle) == 1 else "count"
         _note(f"{', '.join(idle)} {counts} only where links are followed: --discover links")
 
@@ -107,11 +88,12 @@ def _note(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
-def _run(command: Command, line: CommandLine, settings: Settings) -> int:
+def _run(line: CommandLine, settings: Settings) -> int:
     from sitemirror.cli.run import Job, run_job
     from sitemirror.cli.summary import command_line
 
-    _tell_idle(command, line, settings)
+    _tell_idle(line, settings)
+    command = line.command
 
     def start(listener: Listener) -> Run:
         from sitemirror import api
@@ -126,8 +108,8 @@ def _run(command: Command, line: CommandLine, settings: Settings) -> int:
     return run_job(Job(command.value, line.target, settings, line.program, typed_again, start))
 
 
-def _run_sites(command: Command, line: CommandLine, settings: Settings) -> int:
-    file = line.sites
+def _run_sites(line: CommandLine, settings: Settings) -> int:
+    command, file = line.command, line.sites
     if file is None:
         path = f"{SITEMIRROR} {command}" if line.program == SITEMIRROR else line.program
         raise UsageError("missing argument 'URL', or --sites FILE", hint=f"see `{path} --help`")

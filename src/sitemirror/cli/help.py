@@ -1,7 +1,4 @@
-"""Draws help: what a program says of itself, as wide as the terminal is.
-
-Not typer's, which has to load pydantic and a Markdown renderer for it: help is asked for in passing.
-"""
+"""Draw the help of a program or a command, as wide as the terminal is."""
 
 from __future__ import annotations
 
@@ -12,32 +9,30 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, TextIO
 
-from sitemirror.cli.commands import MIRROR_SITE, SITEMAP_TO_MARKDOWN
 from sitemirror.cli.config import DEFAULT_FILE
-from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, options_of
-from sitemirror.cli.wording import (
+from sitemirror.cli.options import (
     ARGUMENTS,
-    EXAMPLES,
-    HELP,
-    INTRODUCTION,
-    MIRROR_SITE_HELP,
+    CONFIG_ROW,
+    HELP_ROW,
     MORE_ARGUMENTS,
-    SITEMAP_TO_MARKDOWN_HELP,
-    SITES,
+    SITES_ROW,
+    VERSION_ROW,
+    Command,
+    Option,
+    Panel,
+    Row,
+    default_text,
+    is_flag,
+    options_of,
 )
+from sitemirror.cli.parser import MIRROR_SITE, SITEMAP_TO_MARKDOWN
+from sitemirror.cli.wording import EXAMPLES, HELP, INTRODUCTION, MIRROR_SITE_HELP, SITEMAP_TO_MARKDOWN_HELP
 
 WIDEST: Final = 100
 """Columns: longer lines are hard to read."""
 
 _MARGIN: Final = 30
 """Columns for names; longer ones have a line of their own."""
-
-_CONFIG: Final = ("--config FILE", "Settings, named like the options, in TOML.")
-_VERSION: Final = ("--version", "Print the version.")
-_HELP: Final = ("-h, --help", "Show this message.")
-
-Row = tuple[str, str]
-"""A name and what it means."""
 
 Paint = Callable[[str], str]
 
@@ -65,18 +60,18 @@ def _page(path: str) -> Page:
     if command:
         return _with_argument(path, HELP[Command(command)], Command(command), [])
     if program == MIRROR_SITE:
-        return _with_argument(path, MIRROR_SITE_HELP, Command.CRAWL, [_VERSION])
+        return _with_argument(path, MIRROR_SITE_HELP, Command.CRAWL, [VERSION_ROW])
     if program == SITEMAP_TO_MARKDOWN:
         url, meaning = ARGUMENTS[Command.MIRROR]
         either = ("--mirror / --list-only", "Save the pages, or only write the outline. [default: --list-only]")
         options = options_of(Command.LIST, Command.MIRROR)
-        file, many = SITES
+        file, many = SITES_ROW
         what = [(f"--url {url}", meaning), (file, f"With --mirror: {many[0].lower()}{many[1:]}"), either]
         usage = f"{path} --url {url} | {file} [OPTIONS]"
-        sections = [("What to do", what), *_sections(options, [_VERSION])]
+        sections = [("What to do", what), *_sections(options, [VERSION_ROW])]
         return Page(usage, SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
     commands = [(command.value, HELP[command].partition("\n")[0]) for command in Command]
-    sections = [("Commands", commands), ("Options", [_VERSION, _HELP])]
+    sections = [("Commands", commands), ("Options", [VERSION_ROW, HELP_ROW])]
     return Page(f"{path} COMMAND [OPTIONS] ...", INTRODUCTION, sections, EXAMPLES[path])
 
 
@@ -85,8 +80,8 @@ def _with_argument(path: str, text: str, command: Command, more: Sequence[Row]) 
     key = path if path in EXAMPLES else command
     rows = [argument, *MORE_ARGUMENTS.get(command, ())]
     usage = f"{path} [OPTIONS] {argument[0]}"
-    if SITES in rows:
-        usage += f" | {SITES[0]}"
+    if SITES_ROW in rows:
+        usage += f" | {SITES_ROW[0]}"
     sections = [("Arguments", rows), *_sections(options_of(command), more)]
     return Page(usage, text, sections, EXAMPLES[key])
 
@@ -96,8 +91,8 @@ def _sections(options: Sequence[Option], more: Sequence[Row]) -> Iterator[tuple[
         rows = [(_names(option), _meaning(option)) for option in options if option.panel is panel]
         if rows:
             yield panel, rows
-    name, meaning = _CONFIG
-    yield "Other", [(name, f"{meaning} [default: {DEFAULT_FILE} here, if there is one]"), *more, _HELP]
+    name, meaning = CONFIG_ROW
+    yield "Other", [(name, f"{meaning} [default: {DEFAULT_FILE} here, if there is one]"), *more, HELP_ROW]
 
 
 def _names(option: Option) -> str:

@@ -6,6 +6,7 @@ setting means less to one command than to the others does that command have its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -47,7 +48,7 @@ class Option:
     metavar: str = ""
     """The placeholder for its value; empty for flags and for settings whose choices are shown instead."""
     spellings: tuple[str, ...] = ()
-    """As typer declares them; empty for plain `--field-name`."""
+    """Long and short ones, `--on/--off` for a flag with an opposite; empty for plain `--field-name`."""
     choices: tuple[str, ...] = ()
     """The values this command takes, where the setting as such has more."""
     says: str = ""
@@ -198,6 +199,33 @@ OPTIONS: Final = (
     Option("proxy", Panel.CONNECTION, _FETCHING, "URL"),
     Option("ca_file", Panel.CONNECTION, _FETCHING, "FILE"),
 )
+
+Row = tuple[str, str]
+"""What is typed, and what it means."""
+
+CONFIG_ROW: Final[Row] = ("--config FILE", "Settings, named like the options, in TOML.")
+VERSION_ROW: Final[Row] = ("--version", "Print the version.")
+HELP_ROW: Final[Row] = ("-h, --help", "Show this message.")
+SITES_ROW: Final[Row] = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
+
+ARGUMENTS: Final[Mapping[str, Row]] = {
+    Command.LIST: ("URL", "A site, a part of a site, or a sitemap."),
+    Command.MIRROR: ("URL", "A site, a part of a site, or a sitemap."),
+    Command.CRAWL: ("URL", "The page to begin at."),
+    Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
+    Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
+    Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
+}
+
+MORE_ARGUMENTS: Final[Mapping[str, tuple[Row, ...]]] = {
+    Command.MIRROR: (SITES_ROW,),
+    Command.CRAWL: (SITES_ROW,),
+    Command.CONVERT: (
+        ("--url URL", "The URL of a page in a file: what its relative links count from."),
+        ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
+    ),
+}
+"""Options of a command that are no settings, and so cannot be given in the environment or in a file."""
 
 
 def options_of(*commands: Command) -> tuple[Option, ...]:

@@ -9,9 +9,19 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from sitemirror import __version__
-from sitemirror.cli.commands import SITEMAP_TO_MARKDOWN
-from sitemirror.cli.options import Command, Option, Panel, default_text, is_flag, is_repeatable, options_of
-from sitemirror.cli.wording import ARGUMENTS, EXAMPLES, HELP, MORE_ARGUMENTS, SITEMAP_TO_MARKDOWN_HELP
+from sitemirror.cli.options import (
+    ARGUMENTS,
+    MORE_ARGUMENTS,
+    Command,
+    Option,
+    Panel,
+    default_text,
+    is_flag,
+    is_repeatable,
+    options_of,
+)
+from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN
+from sitemirror.cli.wording import EXAMPLES, HELP, SITEMAP_TO_MARKDOWN_HELP
 
 _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",

@@ -4,29 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sitemirror.cli.commands import MIRROR_SITE, SITEMAP_TO_MARKDOWN, SITEMIRROR
 from sitemirror.cli.options import Command
-
-ARGUMENTS: Final = {
-    Command.LIST: ("URL", "A site, a part of a site, or a sitemap."),
-    Command.MIRROR: ("URL", "A site, a part of a site, or a sitemap."),
-    Command.CRAWL: ("URL", "The page to begin at."),
-    Command.CONVERT: ("FILE|URL|-", "An HTML file, a page's address, or - for stdin."),
-    Command.VERIFY: ("DIR", "A mirror's folder, or one with several in it."),
-    Command.WHERE: ("URL|FILE", "A page's address, or a file of a mirror."),
-}
-
-SITES: Final = ("--sites FILE", "Many sites at once: one URL a line, or .toml with options for each.")
-
-MORE_ARGUMENTS: Final = {
-    Command.MIRROR: (SITES,),
-    Command.CRAWL: (SITES,),
-    Command.CONVERT: (
-        ("--url URL", "The URL of a page in a file: what its relative links count from."),
-        ("--explain", "Show what is kept of the page and what is cut, and why, in place of it."),
-    ),
-}
-"""What else a command is about, and what stands on its command line alone."""
+from sitemirror.cli.parser import MIRROR_SITE, SITEMAP_TO_MARKDOWN, SITEMIRROR
 
 INTRODUCTION: Final = (
     "Copies a whole website to disk, as clean Markdown or as HTML with its assets: politely, resumably, "
