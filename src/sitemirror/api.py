@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from sitemirror.engine.session import Session
     from sitemirror.engine.single import Source
+    from sitemirror.fetch.identity import Trust
     from sitemirror.fetch.pace import Clock, LastAskedByHost
-    from sitemirror.fetch.trust import Trust
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
     from sitemirror.workers.jobs import Wishes

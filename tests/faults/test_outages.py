@@ -11,8 +11,7 @@ import pytest
 from sitemirror import crawl, mirror
 from sitemirror.errors import Unreachable
 from sitemirror.events import Event, Waiting, Warned
-from sitemirror.fetch.outage import IN_A_ROW, LONGEST_PAUSE, PATIENCE, PATIENCE_ELSEWHERE
-from sitemirror.fetch.pace import Pace
+from sitemirror.fetch.pace import IN_A_ROW, LONGEST_OUTAGE_PAUSE, PATIENCE, PATIENCE_ELSEWHERE, Pace
 from sitemirror.model import Lane
 from sitemirror.publish.report import MirrorReport
 from sitemirror.settings import Settings
@@ -53,9 +52,9 @@ async def test_pauses_grow_until_the_host_is_given_up() -> None:
         tried += 1
     pauses = [event.seconds for event in events if isinstance(event, Waiting)]
     assert pauses[:4] == [2, 4, 8, 16]
-    assert max(pauses) == LONGEST_PAUSE
+    assert max(pauses) == LONGEST_OUTAGE_PAUSE
     assert tried == IN_A_ROW + len(pauses)
-    assert PATIENCE <= clock.time - 1000 <= PATIENCE + LONGEST_PAUSE
+    assert PATIENCE <= clock.time - 1000 <= PATIENCE + LONGEST_OUTAGE_PAUSE
     [warning] = [event.message for event in events if isinstance(event, Warned)]
     assert warning == f"example.com is given up for this run: connection refused, {tried} times in a row"
 

@@ -13,8 +13,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from sitemirror.events import Event
 from sitemirror.fetch.client import Fetcher
-from sitemirror.fetch.pace import Pace
-from sitemirror.fetch.retry import Backoff
+from sitemirror.fetch.pace import Backoff, Pace
 from sitemirror.model import Lane, Outcome
 from sitemirror.settings import Settings
 from tests.fetch.clocks import JumpingClock

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from sitemirror.fetch.alarm import Alarms
+from sitemirror.fetch.transport import Deadlines
 
 
-async def _sleep(alarms: Alarms, seconds: float) -> float:
+async def _sleep(alarms: Deadlines, seconds: float) -> float:
     begun = time.monotonic()
     with alarms.alarm():
         await asyncio.sleep(seconds)
@@ -19,7 +19,7 @@ async def _sleep(alarms: Alarms, seconds: float) -> float:
 
 async def test_each_has_all_of_its_time() -> None:
     """Requests that begin one after the other end one after the other; those that were done in time do not matter."""
-    alarms = Alarms(0.3)
+    alarms = Deadlines(0.3)
 
     async def late_at(start: float) -> float:
         await asyncio.sleep(start)
@@ -35,7 +35,7 @@ async def test_each_has_all_of_its_time() -> None:
 
 async def test_what_is_over_is_forgotten() -> None:
     """A thousand requests that were done in time leave nothing behind, and their timer wakes nobody."""
-    alarms = Alarms(0.2)
+    alarms = Deadlines(0.2)
     for _ in range(1000):
         with alarms.alarm():
             pass
@@ -46,7 +46,7 @@ async def test_what_is_over_is_forgotten() -> None:
 
 async def test_cancelling_is_no_timeout() -> None:
     """Whoever is cancelled from outside hears that and nothing else, even when its time is over at that moment."""
-    alarms = Alarms(0.05)
+    alarms = Deadlines(0.05)
     task = asyncio.create_task(_sleep(alarms, 10))
     await asyncio.sleep(0)
     task.cancel()
@@ -62,7 +62,7 @@ async def test_cancelling_is_no_timeout() -> None:
 
 async def test_another_error_is_not_hidden() -> None:
     """What went wrong inside is what is raised."""
-    alarms = Alarms(5)
+    alarms = Deadlines(5)
     with pytest.raises(ZeroDivisionError), alarms.alarm():
         raise ZeroDivisionError
     alarms.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.fetch.stream import Stream
+from sitemirror.fetch.response import Stream
 from sitemirror.model import Lane, Skipped
 from sitemirror.reasons import Cause, Reason
 from tests.fetch.conftest import MakeClient

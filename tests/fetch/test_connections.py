@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from sitemirror.fetch import exchange
+from sitemirror.fetch import response
 from sitemirror.model import Failed, Fetched, Skipped
 from sitemirror.reasons import Reason
 from tests.fetch.conftest import LIMIT, MakeClient
@@ -83,7 +83,7 @@ async def test_large_unwanted_bodies_are_not_drained(
     monkeypatch: pytest.MonkeyPatch, client: MakeClient, server: RawServer, head: bytes
 ) -> None:
     """A large body that nobody wants costs the connection, at once, and not the download."""
-    monkeypatch.setattr(exchange, "DRAIN_SECONDS", 30.0)
+    monkeypatch.setattr(response, "DRAIN_SECONDS", 30.0)
     server.replies["/film"] = saying_then_silence(head)
     found = await client()
     began = asyncio.get_running_loop().time()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import convert_url, crawl, mirror
-from sitemirror.fetch.cookies import LONGEST_COOKIE, MOST_COOKIES, SiteCookies
+from sitemirror.fetch.identity import LONGEST_COOKIE, MOST_COOKIES, SiteCookies
 from sitemirror.model import Fetched, Redirect
 from tests.fetch.clocks import EPOCH, JumpingClock
 from tests.fetch.conftest import MakeClient, Names

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sitemirror.errors import UsageError
-from sitemirror.fetch.credentials import Credentials
+from sitemirror.fetch.identity import Credentials
 from sitemirror.settings import Settings
 from tests.fetch.clocks import EPOCH, JumpingClock
 from tests.fetch.conftest import MakeClient, Names

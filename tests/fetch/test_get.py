@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from sitemirror.fetch.exchange import Head
+from sitemirror.fetch.response import Head
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import Reason, parse_reason
 from tests.fetch.conftest import LIMIT, MakeClient

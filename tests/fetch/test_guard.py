@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.events import Warned
-from sitemirror.fetch.guard import AddressGuard, AddressRefused, is_public
+from sitemirror.fetch.addresses import AddressGuard, AddressRefused, is_public
 from sitemirror.model import Failed, Fetched
 from sitemirror.reasons import Reason
 from sitemirror.urls import InvalidUrl, normalize, parts

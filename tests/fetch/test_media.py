@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.fetch.media import parse_content_type, sniff
+from sitemirror.fetch.media_type import parse_content_type, sniff
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from sitemirror.errors import UsageError
-from sitemirror.fetch.proxy import Proxies
+from sitemirror.fetch.identity import Proxies
 from sitemirror.model import Failed, Fetched
 from sitemirror.reasons import Reason
 from sitemirror.settings import Settings

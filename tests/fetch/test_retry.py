@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
+from sitemirror.fetch.pace import Backoff, asks_to_wait, is_transient, parse_retry_after
 from tests.fetch.clocks import EPOCH
 
 

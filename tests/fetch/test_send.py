@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sitemirror.errors import UsageError
-from sitemirror.fetch import send
+from sitemirror.fetch import transport
 from sitemirror.model import Failed, Fetched, Lane, Validators
 from sitemirror.reasons import Reason
 from sitemirror.values import WrongValues
@@ -22,7 +22,7 @@ COOKIES = "localhost\tFALSE\t/docs\tFALSE\t0\ttaste\tsweet\n"
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How requests are sent; an unknown version of the library has them all sent by the session."""
     if request.param != "itself":
-        monkeypatch.setattr(send, "KNOWN", ("0.",))
+        monkeypatch.setattr(transport, "KNOWN", ("0.",))
     return str(request.param)
 
 
@@ -63,8 +63,8 @@ async def test_what_is_sent_is_the_same(
         settings["cookie_file"] = cookies
     server.fallback = page(b"")  # so that there is no body after HEAD
     said = []
-    for known in (send.KNOWN, ("0.",)):
-        monkeypatch.setattr(send, "KNOWN", known)
+    for known in (transport.KNOWN, ("0.",)):
+        monkeypatch.setattr(transport, "KNOWN", known)
         found = await client(start_url=server.url(host="localhost"), **settings)
         server.requests.clear()
         await _all_kinds(found, server)
@@ -157,10 +157,10 @@ async def test_a_name_is_guarded_either_way(client: MakeClient, server: RawServe
 async def test_each_host_has_its_own_opening(client: MakeClient, server: RawServer) -> None:
     """Many hosts, or many validators, are not remembered for ever."""
     found = await client(start_url=server.url(host="localhost"))
-    for number in range(send._REMEMBERED + 5):
+    for number in range(transport._REMEMBERED + 5):
         await found.get(server.url(host="localhost"), validators=Validators(f'"{number}"'))
     assert [request.headers["if-none-match"] for request in server.requests[-2:]] == ['"1027"', '"1028"']
-    assert len(found.fetcher._sender._openings) <= send._REMEMBERED
+    assert len(found.fetcher._sender._openings) <= transport._REMEMBERED
 
 
 async def test_no_control_character_is_sent(client: MakeClient, server: RawServer, way: str, tmp_path: Path) -> None:

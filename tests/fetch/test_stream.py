@@ -7,7 +7,7 @@ import gzip
 
 import pytest
 
-from sitemirror.fetch.stream import Stream
+from sitemirror.fetch.response import Stream
 from sitemirror.model import Failed, Lane, Redirect
 from sitemirror.reasons import Reason
 from tests.fetch.conftest import LIMIT, Client, MakeClient

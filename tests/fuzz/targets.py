@@ -14,8 +14,8 @@ from typing import Final
 
 from sitemirror.convert import convert_html, convert_text, front_matter, read_front_matter_url
 from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
-from sitemirror.fetch.media import parse_content_type, sniff
-from sitemirror.fetch.retry import parse_retry_after
+from sitemirror.fetch.media_type import parse_content_type, sniff
+from sitemirror.fetch.pace import parse_retry_after
 from sitemirror.links.css import css_links, localize_css
 from sitemirror.links.html import page_links
 from sitemirror.links.rewrite_html import localize_html

@@ -29,7 +29,7 @@ HTML, XML = {"Content-Type": "text/html"}, {"Content-Type": "application/xml"}
 FAST = ("--rate-limit", "0", "--timeout", "3", "--max-retries", "0")
 # The program, but no host counts as down, however many of its URLs fail: each is to be tried, and none waited for.
 TIRELESS = (
-    "import sys; from sitemirror.fetch import outage; outage.IN_A_ROW = 10**9; "
+    "import sys; from sitemirror.fetch import pace; pace.IN_A_ROW = 10**9; "
     "from sitemirror.cli import main; sys.exit(main())"
 )
 

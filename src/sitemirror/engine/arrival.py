@@ -12,7 +12,7 @@ from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import MORE_FILES, BadStart, Unreachable
 from sitemirror.fetch.client import Wanted
-from sitemirror.fetch.exchange import Head
+from sitemirror.fetch.response import Head
 from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
 from sitemirror.reasons import Reason
 from sitemirror.settings import Settings

@@ -14,7 +14,7 @@ from sitemirror.engine.robots import RobotsBook
 from sitemirror.engine.session import Session
 from sitemirror.errors import EmptySitemap, NoSitemap
 from sitemirror.events import PageSkipped, SitemapRead, Warned
-from sitemirror.fetch.stream import Stream
+from sitemirror.fetch.response import Stream
 from sitemirror.frontier.scope import Scope
 from sitemirror.model import (
     Entry,

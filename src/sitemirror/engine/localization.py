@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from sitemirror.fetch.media import parse_content_type
+from sitemirror.fetch.media_type import parse_content_type
 from sitemirror.frontier.traps import without_session
 from sitemirror.links.resolve import relative_link
 from sitemirror.stopwatch import Stage, Stopwatch

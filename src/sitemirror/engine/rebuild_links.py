@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 import orjson
 
 from sitemirror.engine.session import Session
-from sitemirror.fetch.media import parse_content_type
+from sitemirror.fetch.media_type import parse_content_type
 from sitemirror.frontier.traps import without_session
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.css import css_links

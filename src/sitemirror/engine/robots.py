@@ -7,8 +7,8 @@ from typing import Final
 
 from sitemirror import urls
 from sitemirror.engine.session import Session
-from sitemirror.fetch.stream import Stream
-from sitemirror.fetch.turns import Leaving, Turn
+from sitemirror.fetch.pace import Leaving, Turn
+from sitemirror.fetch.response import Stream
 from sitemirror.frontier.scope import Scope
 from sitemirror.model import Failed, Lane, Redirect, Skipped
 from sitemirror.reasons import Reason

@@ -18,7 +18,7 @@ from sitemirror.engine.visit import Result, Visitor
 from sitemirror.engine.workspace import Workspace
 from sitemirror.errors import Aborted
 from sitemirror.events import PageStarted, Progress
-from sitemirror.fetch.turns import Turn
+from sitemirror.fetch.pace import Turn
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.memory import return_large_blocks

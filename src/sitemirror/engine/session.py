@@ -10,8 +10,7 @@ from typing import Any, Final, TypeVar
 
 from sitemirror.events import Listener, Warned
 from sitemirror.fetch.client import Fetcher
-from sitemirror.fetch.pace import Clock, Pace
-from sitemirror.fetch.retry import Backoff
+from sitemirror.fetch.pace import Backoff, Clock, Pace
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stopwatch
 from sitemirror.text import printable

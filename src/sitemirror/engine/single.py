@@ -15,8 +15,8 @@ from sitemirror.convert.xhtml import XHTML, as_html
 from sitemirror.engine.arrival import MAX_HOPS, advice, unreachable
 from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
-from sitemirror.fetch.exchange import Head
-from sitemirror.fetch.media import binary_type, sniff
+from sitemirror.fetch.media_type import binary_type, sniff
+from sitemirror.fetch.response import Head
 from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
 from sitemirror.reasons import Reason
 

@@ -15,10 +15,9 @@ from sitemirror.engine.plan import Plan
 from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Asset, Taken
 from sitemirror.fetch.decode import Decoder, FileDecoder
-from sitemirror.fetch.exchange import Head
-from sitemirror.fetch.media import LOOK_AT, binary_type, sniff
-from sitemirror.fetch.stream import Stream
-from sitemirror.fetch.turns import Turn
+from sitemirror.fetch.media_type import LOOK_AT, binary_type, sniff
+from sitemirror.fetch.pace import Turn
+from sitemirror.fetch.response import Head, Stream
 from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import Cause, Reason
 from sitemirror.stopwatch import Stage

@@ -17,7 +17,7 @@ from sitemirror.engine.session import Session
 from sitemirror.engine.taken import Taken
 from sitemirror.engine.taker import Answer, Taker
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
-from sitemirror.fetch.turns import Turn
+from sitemirror.fetch.pace import Turn
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import without_session

@@ -14,25 +14,24 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from sitemirror.events import Listener, nobody
-from sitemirror.fetch.alarm import Alarms
-from sitemirror.fetch.cookies import SiteCookies
-from sitemirror.fetch.credentials import Credentials
+from sitemirror.fetch.addresses import AddressGuard, AddressRefused, SystemResolver
 from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
-from sitemirror.fetch.exchange import Exchange, Head
-from sitemirror.fetch.guard import AddressGuard, AddressRefused
-from sitemirror.fetch.lookup import Lookup
-from sitemirror.fetch.media import LOOK_AT, sniff
-from sitemirror.fetch.outage import says_down
-from sitemirror.fetch.pace import Clock, Pace
-from sitemirror.fetch.proxy import Proxies
-from sitemirror.fetch.retry import Backoff, asks_to_wait, is_transient, parse_retry_after
-from sitemirror.fetch.send import LONGEST_HEADER, MOST_HEADERS, Sender
-from sitemirror.fetch.stream import STREAM_TIMEOUTS, Stream
-from sitemirror.fetch.trouble import by_proxy, explain, shown
-from sitemirror.fetch.trust import Trust
-from sitemirror.fetch.turns import Turn, host_turn
-from sitemirror.fetch.verdict import verdict
-from sitemirror.fetch.wire import Dropped, Wires
+from sitemirror.fetch.errors import by_proxy, explain, shown
+from sitemirror.fetch.identity import Credentials, Proxies, SiteCookies, Trust
+from sitemirror.fetch.media_type import LOOK_AT, sniff
+from sitemirror.fetch.pace import (
+    Backoff,
+    Clock,
+    Pace,
+    Turn,
+    asks_to_wait,
+    host_turn,
+    is_transient,
+    parse_retry_after,
+    says_down,
+)
+from sitemirror.fetch.response import STREAM_TIMEOUTS, Exchange, Head, Stream, classify
+from sitemirror.fetch.transport import LONGEST_HEADER, MOST_HEADERS, Connections, Deadlines, Dropped, Sender
 from sitemirror.model import Failed, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
@@ -89,12 +88,12 @@ class Fetcher:
             "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
             "Accept-Encoding": ACCEPTED,
         }
-        self._wires = Wires()
-        self._alarms = Alarms(settings.timeout)
+        self._wires = Connections()
+        self._alarms = Deadlines(settings.timeout)
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
-        resolver = self._resolver or Lookup()
+        resolver = self._resolver or SystemResolver()
         self._guard = AddressGuard(self._start_url, resolver, proxies=self._proxies.urls, on_event=self._tell)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.timeout):
@@ -229,7 +228,7 @@ class Fetcher:
                 await exchange.discard()
                 if await self._again(url, lane, f"HTTP {status}", tries):
                     continue
-                return verdict(exchange, validators, self._now(), tries=tries + 1)
+                return classify(exchange, validators, self._now(), tries=tries + 1)
             self._pace.answered(url)
             if not is_transient(status):
                 self._pace.recovered(url)
@@ -238,7 +237,7 @@ class Fetcher:
             if 200 <= status < 300 and status != 206:
                 return exchange
             await exchange.discard()
-            found = verdict(exchange, validators, self._now(), tries=tries + 1)
+            found = classify(exchange, validators, self._now(), tries=tries + 1)
             if isinstance(found, Redirect) and (cookies := exchange.cookies):
                 self._cookies.note(url, cookies)
                 if found.location == url and not returns and self.keep_cookies([url]):

@@ -1,27 +1,88 @@
-"""Waits between requests. The only module that sleeps, so no delay is paid twice and none is forgotten.
+"""Rate limits, pauses, retries and outages. The only module that sleeps, so no delay is paid twice and none is lost.
 
-A host is an authority (`example.com`, `example.com:8080`). Each has one pacer, whatever asks: robots.txt, sitemaps,
-pages, hops of a redirect and retries all take their turn here.
+A host is an authority (`example.com`, `example.com:8080`). Each has one pacer for every kind of request: robots.txt,
+sitemaps, pages, hops of a redirect and retries.
+
+A host that is down is told from a page that fails by failures in a row. It is paused for longer and longer, asked by
+one request at a time, and given up in the end. The first good answer ends the outage.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import random
+import re
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Final, Protocol
 from weakref import WeakValueDictionary
 
 from sitemirror.events import Listener, Waiting, Warned, nobody
-from sitemirror.fetch.outage import PATIENCE, PATIENCE_ELSEWHERE, PROBES_APART, Outage
 from sitemirror.model import Lane
 from sitemirror.settings import Settings
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.urls import authority
+
+IN_A_ROW: Final = 5
+"""Failures without an answer between them after which a host counts as down."""
+
+FIRST_OUTAGE_PAUSE: Final = 2.0
+LONGEST_OUTAGE_PAUSE: Final = 300.0
+"""Seconds. The pauses double from the one to the other."""
+
+PROBES_APART: Final = 1.0
+"""Seconds between two requests to a host that is down, however fast it was asked before."""
+
+PATIENCE: Final = 1800.0
+"""Seconds after which the site itself is given up: longer than a restart, a deployment or a lost connection takes."""
+
+PATIENCE_ELSEWHERE: Final = 60.0
+"""Seconds after which another host is given up, so that one of many does not hold up the others."""
+
+_DOWN: Final = frozenset({502, 503, 504, *range(520, 531)})
+
+
+def says_down(status: int) -> bool:
+    """Whether an answer speaks for the whole host: it comes from what stands before it. 500 is one page's trouble."""
+    return status in _DOWN
+
+
+@dataclass(slots=True)
+class Outage:
+    """What one host's failures in a row amount to. Times are the clock's monotonic seconds."""
+
+    failures: int = 0
+    since: float = 0.0
+    reason: str = ""
+    given_up: bool = False
+
+    @property
+    def on(self) -> bool:
+        return self.failures >= IN_A_ROW
+
+    def add(self, now: float, reason: str, patience: float) -> None:
+        """One more failure, that of a request which nobody held back."""
+        if not self.failures:
+            self.since = now
+        self.failures += 1
+        self.reason = reason
+        self.given_up = self.on and now - self.since >= patience
+
+    @property
+    def pause(self) -> float:
+        """Seconds to leave the host alone now."""
+        return (
+            min(FIRST_OUTAGE_PAUSE * 2.0 ** min(self.failures - IN_A_ROW, 30), LONGEST_OUTAGE_PAUSE) if self.on else 0.0
+        )
+
+    def told(self) -> str:
+        return f"{self.reason}, {self.failures} times in a row"
+
 
 LONGEST_PAUSE: Final = 3600.0
 """Seconds. A host that asks for more is asked again after an hour: a typo must not stop a run for a year."""
@@ -364,3 +425,102 @@ def _number(value: object) -> float | None:
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
+
+
+class Turn:
+    """One asker's share of the network: held or not."""
+
+    def __init__(self, all_turns: asyncio.Semaphore, is_wanted: Callable[[str], bool] = lambda _: False) -> None:
+        """`is_wanted` says whether others may want it while this URL's host has to wait."""
+        self.is_wanted = is_wanted
+        self._all = all_turns
+        self._held = False
+
+    async def take(self) -> None:
+        """Waits for a turn, unless this asker has one."""
+        if not self._held:
+            await self._all.acquire()
+            self._held = True
+
+    def give_back(self) -> None:
+        if self._held:
+            self._held = False
+            self._all.release()
+
+
+class Leaving(Turn):
+    """Another's turn, for one who goes on without it once it was given back."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.is_wanted = turn.is_wanted
+        self._turn = turn
+
+    async def take(self) -> None:
+        """Waits for nothing."""
+
+    def give_back(self) -> None:
+        self._turn.give_back()
+
+
+async def host_turn(pace: Pace, url: str, lane: Lane, held: Sequence[Turn]) -> None:
+    """Waits until the host may be asked. Nothing is `held` in a pause that others could use, also where it comes while
+    one is in line already."""
+    while not await pace.turn(url, lane, leave_if=held[0].is_wanted if held else None):
+        for each in held:
+            each.give_back()
+        await pace.rest(url)
+        for each in held:
+            await each.take()
+
+
+_DIGITS: Final = re.compile(r"[0-9]+")
+
+# 52x and 530 are what CDNs say when the site behind them is down for a moment.
+_TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, *range(520, 528), 529, 530})
+
+
+def is_transient(status: int) -> bool:
+    """Whether the same request may well succeed later."""
+    return status in _TRANSIENT
+
+
+def asks_to_wait(status: int, retry_after: str | None) -> bool:
+    """Whether the answer is a request to come back rather than a failure."""
+    return status == 429 or (status == 503 and retry_after is not None)
+
+
+def parse_retry_after(value: str | None, now: datetime) -> float | None:
+    """Seconds that a Retry-After header asks for, at most `LONGEST_PAUSE`; `None` where it makes no sense."""
+    if value is None:
+        return None
+    value = value.strip()
+    if _DIGITS.fullmatch(value):
+        # Python refuses to read numbers of thousands of digits.
+        return min(float(value), LONGEST_PAUSE) if len(value) < 20 else LONGEST_PAUSE
+    try:
+        when = parsedate_to_datetime(value)
+        # A zone of "-0000" gives a naive time; HTTP dates are UTC whatever they say.
+        seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - now.timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    return min(seconds, LONGEST_PAUSE) if seconds >= 0 and math.isfinite(seconds) else None
+
+
+class Chance(Protocol):
+    """Where randomness comes from: `random.Random`, or a test's own."""
+
+    def uniform(self, a: float, b: float, /) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits of 1, 2, 4 … seconds, each with up to a second of jitter, none over a minute."""
+
+    base: float = 1.0
+    ceiling: float = 60.0
+    chance: Chance = field(default_factory=random.SystemRandom)
+
+    def seconds(self, tries: int) -> float:
+        """The wait after `tries` earlier waits for the same URL."""
+        wait = min(self.base * 2.0 ** min(tries, 64), self.ceiling)
+        return min(wait + self.chance.uniform(0, 1), self.ceiling)

@@ -15,9 +15,9 @@ from sitemirror import urls
 from sitemirror.api import Job, Parts, Run, SiteRun
 from sitemirror.errors import FolderLocked, SitemirrorError, confess
 from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
-from sitemirror.fetch.lookup import Lent
+from sitemirror.fetch.addresses import SharedResolver
+from sitemirror.fetch.identity import Trust
 from sitemirror.fetch.pace import LastAskedByHost, SystemClock
-from sitemirror.fetch.trust import Trust
 from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Settings
@@ -127,7 +127,7 @@ class SitesRun(Run[SitesReport]):
         # One host takes its sites in turn.
         rates = {visit.host: visit.site.settings.content_rate for visit in self._visits}
         pool.expect_rate(sum(rates.values()))
-        lent = None if self._resolver is None else Lent(self._resolver)
+        lent = None if self._resolver is None else SharedResolver(self._resolver)
         try:
             while self._begin(pool, lent):
                 ended, _ = await asyncio.wait(self._going, return_when=asyncio.FIRST_COMPLETED)
@@ -146,7 +146,7 @@ class SitesRun(Run[SitesReport]):
 
     # --- one site ----------------------------------------------------------------------------------------------
 
-    def _begin(self, pool: Pool, resolver: Lent | None) -> bool:
+    def _begin(self, pool: Pool, resolver: SharedResolver | None) -> bool:
         """Begins every site that there is room for. False when none is under way, and none will be."""
         if not self._stop.is_set():
             going = set(self._going.values())
@@ -169,7 +169,9 @@ class SitesRun(Run[SitesReport]):
         """What no two sites may have at once."""
         return *visit.homes, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
 
-    async def _mirror(self, visit: _Visit, wait: float, pool: Pool, resolver: Lent | None) -> SiteReport | None:
+    async def _mirror(
+        self, visit: _Visit, wait: float, pool: Pool, resolver: SharedResolver | None
+    ) -> SiteReport | None:
         """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), wait)

@@ -1,21 +1,25 @@
-"""One answer on its way in: its head, its body in decoded pieces, and what to do with a body nobody wants."""
+"""A response while it is received: its head, its decoded body in pieces, and its meaning if it is no page."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from sitemirror.fetch.decode import BodyTooLarge, Decoder, UnknownEncoding
-from sitemirror.fetch.media import parse_content_type
-from sitemirror.fetch.send import Reply
-from sitemirror.fetch.wire import Response
-from sitemirror.model import Fetched, Skipped
-from sitemirror.reasons import Reason
+import aiohttp
+
+from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
+from sitemirror.fetch.errors import explain, shown
+from sitemirror.fetch.media_type import parse_content_type
+from sitemirror.fetch.pace import is_transient
+from sitemirror.fetch.transport import Reply, Response
+from sitemirror.model import Failed, Fetched, NotModified, Redirect, Skipped, Validators
+from sitemirror.reasons import Cause, Reason
 from sitemirror.text import printable
+from sitemirror.urls import InvalidUrl, normalize, without_credentials
 
 DRAIN_AT_MOST: Final = 64 * 1024
 """Bytes of an unwanted body that are read rather than paying for a new connection."""
@@ -172,3 +176,68 @@ def _text(raw: bytes) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+STREAM_TIMEOUTS: Final = 10
+"""A streamed body may take this many times the timeout in total: sitemaps are large and read as they come."""
+
+
+class Stream:
+    """A 2xx answer whose body is read as it comes. What arrived before an error is good."""
+
+    def __init__(self, exchange: Exchange, decoder: Decoder, *, timeout: float) -> None:
+        self.head = exchange.head
+        self.error: Cause | None = None
+        self._exchange = exchange
+        self._decoder = decoder
+        self._timeout = timeout
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The decoded body. Ends early where it must; then `error` says why."""
+        async with aclosing(self._exchange.body(self._decoder)) as body:
+            while True:
+                try:
+                    piece = await anext(body)
+                except StopAsyncIteration:
+                    return
+                except Exception as error:
+                    self.error = self._explain(error)
+                    return
+                yield piece
+
+    def _explain(self, error: Exception) -> Cause:
+        match error:
+            case BodyTooLarge():
+                return Cause(Reason.TOO_LARGE)
+            case CorruptBody():
+                return error.cause
+            case aiohttp.ServerTimeoutError():
+                return explain(error, timeout=self._timeout / STREAM_TIMEOUTS).cause
+        return explain(error, timeout=self._timeout).cause
+
+
+def classify(exchange: Exchange, validators: Validators, at: str, *, tries: int) -> Redirect | NotModified | Failed:
+    """What came, at the time `at`, of a request with these validators, after so many tries."""
+    url, status = exchange.head.url, exchange.head.status
+
+    def failed(reason: Reason, detail: str | None = str(status), *, transient: bool = False) -> Failed:
+        return Failed(url, reason, detail, transient=transient, status=status, tries=tries)
+
+    if status == 304 and validators:
+        return NotModified(url, exchange.head.headers, at)
+    if status == 206:
+        return failed(Reason.PARTIAL_CONTENT, None, transient=True)
+    if status not in (301, 302, 303, 307, 308):
+        return failed(Reason.HTTP_STATUS, transient=is_transient(status))
+    match exchange.locations:
+        case [location]:
+            pass
+        case []:
+            return failed(Reason.NO_LOCATION)
+        case _:
+            return failed(Reason.SEVERAL_LOCATIONS)
+    try:
+        return Redirect(url, status, normalize(location, base=url))
+    except InvalidUrl as error:
+        where = printable(without_credentials(location), limit=200)
+        return failed(*shown(Cause(Reason.BAD_LOCATION, f"{error}: {where}"), limit=2000)[:2])

@@ -11,8 +11,8 @@ from typing import Final
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 
-from sitemirror.fetch.guard import AddressRefused
-from sitemirror.fetch.wire import Dropped
+from sitemirror.fetch.addresses import AddressRefused
+from sitemirror.fetch.transport import Dropped
 from sitemirror.reasons import Cause, Reason, format_reason
 from sitemirror.text import printable
 

@@ -1,4 +1,4 @@
-"""Keeps requests away from addresses that are not on the public internet.
+"""Resolves names, and keeps requests away from addresses that are not on the public internet.
 
 A page on a public site can link to `http://169.254.169.254/` or to a name that resolves to it. The check is made on the
 very address a socket is about to connect to, so no spelling and no second DNS answer gets around it.
@@ -6,10 +6,13 @@ very address a socket is about to connect to, so no spelling and no second DNS a
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from asyncio import AbstractEventLoop, Future, Semaphore
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from threading import Thread
 from typing import Any, Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -214,3 +217,86 @@ class AddressGuard(AbstractResolver):
 def _endpoint(url: str) -> tuple[str, int]:
     found = parts(url)
     return found.host.strip("[]"), int(found.port or (443 if found.scheme == "https" else 80))
+
+
+AT_ONCE: Final = 8
+"""Lookups that one site may have under way. The others wait for these, and for nobody else's."""
+
+
+_Found = list[tuple[Any, ...]]
+
+
+class SystemResolver(AbstractResolver):
+    """The system's resolver. A thread that is waited for no more still counts until it has ended."""
+
+    def __init__(self) -> None:
+        self._free = Semaphore(AT_ONCE)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Addresses of `host`. Raises OSError, or UnicodeError for what cannot be a name."""
+        loop = asyncio.get_running_loop()
+        await self._free.acquire()
+        answer: Future[_Found] = loop.create_future()
+        try:
+            # A daemon: the program may end while the name server still says nothing.
+            Thread(
+                target=self._ask, args=(host, port, family, loop, answer), name=f"look up {host}", daemon=True
+            ).start()
+        except RuntimeError as error:  # no more threads to be had
+            self._free.release()
+            raise OSError(str(error)) from None
+        return [
+            ResolveResult(
+                hostname=host, host=_address(endpoint), port=port, family=kind, proto=protocol, flags=_NUMERIC
+            )
+            for kind, _, protocol, _, endpoint in await answer
+            if isinstance(endpoint[0], str)  # else an IPv6 address that this Python was built without
+        ]
+
+    def _ask(
+        self, host: str, port: int, family: socket.AddressFamily, loop: AbstractEventLoop, answer: Future[_Found]
+    ) -> None:
+        found: _Found | Exception
+        try:
+            found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+        except Exception as error:
+            found = error
+        try:
+            loop.call_soon_threadsafe(self._tell, answer, found)
+        except RuntimeError:
+            pass  # The loop has gone meanwhile.
+
+    def _tell(self, answer: Future[_Found], found: _Found | Exception) -> None:
+        self._free.release()
+        if answer.done():  # nobody waits any more
+            return
+        if isinstance(found, Exception):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)
+
+    async def close(self) -> None:
+        """Nothing is kept."""
+
+
+class SharedResolver(AbstractResolver):
+    """A resolver that several runs use: none of them closes it."""
+
+    def __init__(self, resolver: AbstractResolver) -> None:
+        self._resolver = resolver
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        return await self._resolver.resolve(host, port, family)
+
+    async def close(self) -> None:
+        """Left to the owner."""
+
+
+def _address(endpoint: tuple[Any, ...]) -> str:
+    """The address as text, with the interface of one that is only good on that."""
+    host, scope = endpoint[0], endpoint[3] if len(endpoint) > 3 else 0
+    return f"{host}%{scope}" if scope and "%" not in host else str(host)
