@@ -72,6 +72,8 @@ WORDS = [
     ("redirect that cannot be followed: ftp: scheme: ftp://x/", Reason.BAD_LOCATION, "ftp: scheme: ftp://x/"),
     ("HTTP 302 without a Location", Reason.NO_LOCATION, "302"),
     ("HTTP 302 with several Locations", Reason.SEVERAL_LOCATIONS, "302"),
+    ("moved to https://example.com/a", Reason.MOVED, "https://example.com/a"),
+    ("same text as https://example.com/a", Reason.DUPLICATE, "https://example.com/a"),
     ("HTTP 404", Reason.HTTP_STATUS, "404"),
     ("HTTP 503 after 6 tries", Reason.STILL_BUSY, "503 after 6 tries"),
     ("HTTP 206: only a part was sent", Reason.PARTIAL_CONTENT, None),
