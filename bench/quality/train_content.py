@@ -34,13 +34,13 @@ from bench.record import Figure, Record, at_least, main
 from sitemirror.choices import Content
 from sitemirror.convert import convert_html
 from sitemirror.convert.content import model
-from sitemirror.convert.content.blocks import Parts, Reading
-from sitemirror.convert.content.choose import drop_chrome, drop_no_content, own_content
-from sitemirror.convert.content.features import Features, Hints, hints
-from sitemirror.convert.content.keep import keep
+from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.choose import drop_chrome, drop_unrendered, generator_content
+from sitemirror.convert.content.features import Features, Hints, read_hints
+from sitemirror.convert.content.keep import choose_blocks
 from sitemirror.convert.content.model import Lexicon, first_words, name_words
 from sitemirror.convert.document import parse
-from sitemirror.convert.generators import recognise
+from sitemirror.convert.generators import recognise_generators
 from sitemirror.convert.metadata.fields import read_metadata
 
 FOLDS: Final = 5
@@ -60,7 +60,7 @@ class Page:
 
     sample: Sample
     fold: int
-    reading: Reading
+    page_blocks: PageBlocks
     hinted: Hints
     blocks: list[list[str]]
     wanted: list[bool]
@@ -70,7 +70,7 @@ class Page:
     """For words of names, and for first words: the share of what they stand for that is wanted."""
 
 
-def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
+def read(sample: Sample) -> tuple[PageBlocks, Hints, bool] | None:
     """The page as the conversion sees it when it comes to judging blocks; `None` if there is nothing to judge.
 
     And whether it does not come to that, since the page's generator has names for everything.
@@ -79,11 +79,15 @@ def read(sample: Sample) -> tuple[Reading, Hints, bool] | None:
     body = document.body
     if body is None:
         return None
-    generators = recognise(read_metadata(document).signature, body)
-    drop_no_content(document)
+    generators = recognise_generators(read_metadata(document).signature, body)
+    drop_unrendered(document)
     drop_chrome(body, document.beside, ())
-    reading = Reading(body)
-    return (reading, hints(document.head, sample.url), bool(own_content(body, generators))) if reading.texts else None
+    page_blocks = PageBlocks(body)
+    return (
+        (page_blocks, read_hints(document.head, sample.url), bool(generator_content(body, generators)))
+        if page_blocks.texts
+        else None
+    )
 
 
 def fold_of(url: str) -> int:
@@ -93,30 +97,30 @@ def fold_of(url: str) -> int:
     return md5(domain.encode(), usedforsecurity=False).digest()[0] % FOLDS
 
 
-def learn_page(sample: Sample, reading: Reading, hinted: Hints, is_ruled: bool) -> Page:
+def learn_page(sample: Sample, page_blocks: PageBlocks, hinted: Hints, is_ruled: bool) -> Page:
     """What one page has to teach."""
-    blocks = [words(text) for text in reading.texts]
+    blocks = [words(text) for text in page_blocks.texts]
     wanted = [part > 0.5 for part in labels(blocks, words(sample.wanted))]
-    page = Page(sample, fold_of(sample.url), reading, hinted, blocks, wanted, is_ruled)
+    page = Page(sample, fold_of(sample.url), page_blocks, hinted, blocks, wanted, is_ruled)
     weights = [min(len(block), 60) ** 0.5 for block in blocks]
     right, all_ = [0.0], [0.0]
     for is_wanted, weight in zip(wanted, weights, strict=True):
         right.append(right[-1] + is_wanted * weight)
         all_.append(all_[-1] + weight)
     found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    of = Parts(reading)
+    of = Parts(page_blocks)
     alone = ((name, block, block + 1) for block, name in enumerate(of.alone) if name)
     for name, start, end in chain(zip(of.names, of.starts, of.ends, strict=True), alone):
         for word in set(name_words(name)):
             found[word][0] += right[end] - right[start]
             found[word][1] += all_[end] - all_[start]
-    for element, is_wanted, weight in zip(reading.first, wanted, weights, strict=True):
+    for element, is_wanted, weight in zip(page_blocks.first, wanted, weights, strict=True):
         for word in set(name_words((element.attr("class") or "") if element is not None else "")):
             found[word][0] += is_wanted * weight
             found[word][1] += weight
     page.counts[0].update({word: part / whole for word, (part, whole) in found.items() if whole})
     found.clear()
-    for text, block, is_wanted in zip(reading.texts, blocks, wanted, strict=True):
+    for text, block, is_wanted in zip(page_blocks.texts, blocks, wanted, strict=True):
         if len(block) <= _SHORT:
             for word in set(first_words(text)):
                 found[word][0] += is_wanted
@@ -158,7 +162,7 @@ class Table:
         self.names: list[str] = []
         rows = []
         for page in pages:
-            found = Features(page.reading, Parts(page.reading), lexicons[page.fold], page.hinted)
+            found = Features(page.page_blocks, Parts(page.page_blocks), lexicons[page.fold], page.hinted)
             self.names = [*found.columns, *found.page]
             columns = [numpy.frombuffer(one, dtype=numpy.uint8) for one in found.columns.values()]
             columns += [numpy.full(len(page.blocks), one, dtype=numpy.uint8) for one in found.page.values()]
@@ -252,8 +256,11 @@ def judged(made: Any, table: Table, page: Page, start: int) -> dict[Content, str
         return {content: said(_converted(page.sample, content)) for content in sizes}
     rows = table.rows[start : start + len(page.blocks)]
     odds = [float(one) for one in made.predict(rows, prediction_type="RawFormulaVal")]
-    texts = page.reading.texts
-    return {content: "\n".join(compress(texts, keep(page.reading, odds, content, page.hinted))) for content in sizes}
+    texts = page.page_blocks.texts
+    return {
+        content: "\n".join(compress(texts, choose_blocks(page.page_blocks, odds, content, page.hinted)))
+        for content in sizes
+    }
 
 
 def _converted(sample: Sample, content: Content) -> str:

@@ -13,7 +13,7 @@ from bench.quality.labels import labels, words
 from bench.quality.said import said
 from sitemirror.choices import Content
 from sitemirror.convert import convert_html
-from sitemirror.convert.content.keep import keep
+from sitemirror.convert.content.keep import choose_blocks
 
 VECTORS = os.environ.get("SITEMIRROR_VECTORS")
 needs_vectors = pytest.mark.skipif(not VECTORS, reason="SITEMIRROR_VECTORS is not set")
@@ -105,5 +105,5 @@ def test_pages_that_are_learnt_from_can_be_judged(content: Content) -> None:
     assert found is not None
     reading, hints, is_ruled = found
     assert not is_ruled
-    kept = keep(reading, [3.0] * len(reading.texts), content, hints)
+    kept = choose_blocks(reading, [3.0] * len(reading.texts), content, hints)
     assert reading.texts[kept.index(True)] == "Kettles"

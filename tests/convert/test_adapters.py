@@ -11,7 +11,7 @@ import turbohtml
 
 from sitemirror.convert import convert_html
 from sitemirror.convert.elements.rules import ROLES
-from sitemirror.convert.generators import Generator, generators, read_generator, recognise, vocabulary
+from sitemirror.convert.generators import Generator, generators, read_generator, recognise_generators, vocabulary
 from tests.convert.pages import markdown
 
 FILES = Path(__file__).parents[2] / "src" / "sitemirror" / "convert" / "adapters"
@@ -57,7 +57,7 @@ def test_a_new_generator_needs_a_file_only() -> None:
     assert names.roles["heads-up"] == "admonition"
     assert names.alerts["heads-up"] == "IMPORTANT"
     assert names.noise.endswith(".copy")
-    assert not recognise("", BODY)
+    assert not recognise_generators("", BODY)
 
 
 def test_every_generator_has_a_golden_page() -> None:
@@ -66,7 +66,7 @@ def test_every_generator_has_a_golden_page() -> None:
     for page in GOLDEN.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         head = " ".join(re.findall(r'(?:href|src|content)="?([^">]+)', text))
-        seen.update(generator.name for generator in recognise(head, turbohtml.parse(text).select("body")[0]))
+        seen.update(generator.name for generator in recognise_generators(head, turbohtml.parse(text).select("body")[0]))
     assert {generator.name for generator in generators()} - seen <= {"Antora"}
 
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from sitemirror.convert.content.model import Lexicon, Model, Tree, model, probability, read_model
+from sitemirror.convert.content.model import Lexicon, Model, Tree, load_model, probability, read_model
 
 COLUMNS = ("one", "two", "three")
 OF_PAGE = ("page_one", "hint_two")
@@ -82,4 +82,4 @@ def test_the_model_is_small_and_names_what_it_was_learnt_from() -> None:
     assert len(data) <= 1_000_000
     assert b"WCXB" in data
     assert b"CC-BY-4.0" in data
-    assert read_model(data) == model()
+    assert read_model(data) == load_model()

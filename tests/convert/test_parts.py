@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 import turbohtml
 
-from sitemirror.convert.content.blocks import Parts, Reading
+from sitemirror.convert.content.blocks import PageBlocks, Parts
 from sitemirror.convert.content.model import NOTHING, Lexicon
 
 
-def read(html: str) -> Reading:
+def read(html: str) -> PageBlocks:
     """A page's blocks."""
     body = turbohtml.parse(html).find("body")
     assert body is not None
-    return Reading(body)
+    return PageBlocks(body)
 
 
 def test_an_element_that_holds_nothing_more_is_one_part_with_the_one_around_it() -> None:

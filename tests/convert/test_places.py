@@ -6,9 +6,9 @@ import pytest
 import turbohtml
 
 from sitemirror.choices import Content
-from sitemirror.convert.content.blocks import Reading
-from sitemirror.convert.content.features import Hints, hints
-from sitemirror.convert.content.keep import keep
+from sitemirror.convert.content.blocks import PageBlocks
+from sitemirror.convert.content.features import Hints, read_hints
+from sitemirror.convert.content.keep import choose_blocks
 
 ARTICLE = Hints(graph=1, titles="the long way home | the daily walk")
 TEXT = "A sentence of the text that people came for, and then some more of it. "
@@ -18,9 +18,9 @@ def kept(html: str, said: Hints, *, unlikely: str = "", at: float = -1.5, conten
     """The kept blocks' first words, all of them being likely content but those that begin with `unlikely`."""
     body = turbohtml.parse(html).find("body")
     assert body is not None
-    reading = Reading(body)
+    reading = PageBlocks(body)
     odds = [at if unlikely and text.startswith(unlikely) else 1.0 for text in reading.texts]
-    chosen = keep(reading, odds, content, said)
+    chosen = choose_blocks(reading, odds, content, said)
     return " ".join(text.split()[0] for text, is_kept in zip(reading.texts, chosen, strict=True) if is_kept)
 
 
@@ -90,7 +90,7 @@ def test_an_article_with_little_in_it_is_a_teaser() -> None:
 )
 def test_addresses_that_speak_of_documentation(url: str, is_documentation: bool) -> None:
     """A whole part of the path or of the host's name says so, not a word in one."""
-    assert hints((), url).is_documentation is is_documentation
+    assert read_hints((), url).is_documentation is is_documentation
 
 
 def test_documentation_keeps_what_its_main_part_has() -> None:

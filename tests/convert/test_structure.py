@@ -11,9 +11,9 @@ import pytest
 import turbohtml
 
 from sitemirror.choices import Content
-from sitemirror.convert.content.blocks import Reading
+from sitemirror.convert.content.blocks import PageBlocks
 from sitemirror.convert.content.features import Hints
-from sitemirror.convert.content.keep import keep
+from sitemirror.convert.content.keep import choose_blocks
 from tests.convert.pages import markdown
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -83,8 +83,8 @@ def kept(html: str, odds: dict[str, float], titles: str = "") -> str:
     """What `auto` keeps of a page where each text has the odds that a test gives it, else bad ones."""
     body = turbohtml.parse(html).find("body")
     assert body is not None
-    reading = Reading(body)
-    is_kept = keep(
+    reading = PageBlocks(body)
+    is_kept = choose_blocks(
         reading, [odds.get(text, -9.0) for text in reading.texts], Content.AUTO, Hints(titles=titles, path="/row")
     )
     return " ".join(text for text, one in zip(reading.texts, is_kept, strict=True) if one)

@@ -15,13 +15,13 @@ import orjson
 from turbohtml import Comment, Element, Text
 
 from sitemirror.choices import Content
-from sitemirror.convert.content.choose import choose, drop_chrome, drop_no_content, drop_unseen
+from sitemirror.convert.content.choose import choose_content, drop_chrome, drop_css_hidden, drop_unrendered
 from sitemirror.convert.document import parse
 from sitemirror.convert.elements.headings import HEADINGS
-from sitemirror.convert.elements.links import make_absolute, tidy_links
-from sitemirror.convert.elements.rules import shape
-from sitemirror.convert.elements.tables import square
-from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
+from sitemirror.convert.elements.links import clean_links, make_links_absolute
+from sitemirror.convert.elements.rules import convert_elements
+from sitemirror.convert.elements.tables import make_rectangular
+from sitemirror.convert.generators import Vocabulary, recognise_generators, vocabulary
 from sitemirror.convert.hidden.css import hiding_rules
 from sitemirror.convert.metadata.fields import read_metadata
 from sitemirror.convert.render.renderer import render
@@ -45,7 +45,7 @@ _CIRCLED: Final = (range(0x24B6, 0x24EA), range(0x1F130, 0x1F14A), range(0x1F150
 
 
 class _Letters(dict[int, int | str | None]):
-    """What becomes of each character of a heading: kept, turned into a hyphen or dropped. As GitHub does it."""
+    """The mapping of a heading's characters for its anchor: kept, hyphen or dropped. As GitHub does it."""
 
     def __missing__(self, code: int) -> int | str | None:
         category = unicodedata.category(chr(code))
@@ -100,13 +100,13 @@ def fragment_map(
     if not pins or _MARK in body.text:
         return {}
     urls = Resolver(document.base, document.tree.encoding)
-    generators = recognise(read_metadata(document).signature, body)
+    generators = recognise_generators(read_metadata(document).signature, body)
     rules = hiding_rules(document)
-    drop_no_content(document)
+    drop_unrendered(document)
     cut, unseen = drop_chrome(body, document.beside, rules)
     names = vocabulary(generators)
-    elements = choose(body, Content(content), generators, document)
-    drop_unseen(unseen, cut)
+    elements = choose_content(body, Content(content), generators, document)
+    drop_css_hidden(unseen, cut)
     slugs = _numbered(elements, urls, names)
     if slugs is None:
         # As the conversion does with a page that is all navigation.
@@ -114,7 +114,7 @@ def fragment_map(
         body = document.body
         assert body is not None
         elements, pins = [body], _pin(body)
-        drop_no_content(document)
+        drop_unrendered(document)
         slugs = _numbered(elements, urls, names) or {}
     return _places(elements, pins, slugs) if slugs else {}
 
@@ -161,9 +161,9 @@ def _pinned(comment: Comment, pins: Sequence[tuple[Comment, str]]) -> int | None
 def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dict[Element, str] | None:
     """Shapes the page as the conversion does, and finds the anchor of each heading. `None` if there is no text."""
     for element in elements:
-        tidy_links(element, urls)
-        make_absolute(element, urls)
-        shape(element, urls, names)
+        clean_links(element, urls)
+        make_links_absolute(element, urls)
+        convert_elements(element, urls, names)
     headings = [heading for element in elements for heading in element.iter_elements(_HEADINGS, include_self=True)]
     for number, heading in enumerate(headings):
         heading.append(Text(f" {_MARK}{number}\ufdd6"))
@@ -173,7 +173,7 @@ def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dic
     if "<table" in markdown:
         for element in elements:
             for table in element.iter_elements("table", include_self=True):
-                square(table)
+                make_rectangular(table)
         markdown, _ = render(elements)
     slugs = Slugs()
     found: dict[Element, str] = {}
@@ -185,7 +185,7 @@ def _numbered(elements: list[Element], urls: Resolver, names: Vocabulary) -> dic
 
 
 def _said(markdown: str, headings: Sequence[Element]) -> Iterator[str]:
-    """What the headings of the rendered page say, their numbers included."""
+    """The text of the rendered page's headings, with their numbers."""
     numbered = [line for line in markdown.split("\n") if _MARK in line]
     # In a cell a heading is none. In a quote, an item or code only the whole structure of the file can tell.
     lines = [line for line in numbered if not line.startswith("|")]

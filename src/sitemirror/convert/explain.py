@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from turbohtml import Element, Node
 
 from sitemirror.choices import Content
-from sitemirror.convert.content.blocks import Reading
-from sitemirror.convert.content.choose import Reason, choose, drop_chrome, drop_no_content, drop_unseen
+from sitemirror.convert.content.blocks import PageBlocks
+from sitemirror.convert.content.choose import Reason, choose_content, drop_chrome, drop_css_hidden, drop_unrendered
 from sitemirror.convert.document import parse
-from sitemirror.convert.elements.controls import says_nothing
-from sitemirror.convert.generators import recognise, vocabulary
+from sitemirror.convert.elements.controls import is_dropped_control
+from sitemirror.convert.generators import recognise_generators, vocabulary
 from sitemirror.convert.hidden.css import hiding_rules
 from sitemirror.convert.metadata.fields import read_metadata
 
@@ -35,21 +35,23 @@ def explain(
     body = document.body
     if body is None:
         return []
-    generators = recognise(read_metadata(document).signature, body)
+    generators = recognise_generators(read_metadata(document).signature, body)
     rules = hiding_rules(document)
-    drop_no_content(document)
-    reading = Reading(body)
-    blocks = [(text, reading.tags[owner]) for text, owner in zip(reading.texts, reading.owners, strict=True)]
+    drop_unrendered(document)
+    page_blocks = PageBlocks(body)
+    blocks = [
+        (text, page_blocks.tags[owner]) for text, owner in zip(page_blocks.texts, page_blocks.owners, strict=True)
+    ]
     taken, unseen = drop_chrome(body, document.beside, rules)
-    kept = choose(body, Content(content), generators, document)
-    drop_unseen(unseen, taken)
+    kept = choose_content(body, Content(content), generators, document)
+    drop_css_hidden(unseen, taken)
     cut = dict(taken)
     if noise := vocabulary(generators).noise:
         cut.update((found, Reason.GENERATED) for element in kept for found in element.select(noise))
     if not any(element.text.strip() for element in kept):
         return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
     explained = []
-    for (text, tag), nodes in zip(blocks, reading.nodes, strict=True):
+    for (text, tag), nodes in zip(blocks, page_blocks.nodes, strict=True):
         verdicts = [_verdict(node, cut, kept, lambda name: body.find(attrs={"id": name})) for node in nodes]
         # A sign to copy the link of a heading is no reason against the heading.
         is_kept, reason = next((one for one in verdicts if one[0]), verdicts[0])
@@ -70,7 +72,7 @@ def _verdict(
     at: Node | None = node
     while at is not None:
         if isinstance(at, Element):
-            if says_nothing(at, named):
+            if is_dropped_control(at, named):
                 return False, Reason.CONTROL.value
             if at in cut:
                 return False, cut[at].value

@@ -34,25 +34,25 @@ _LONGEST_REMEMBERED: Final = 200  # characters of one
 _Value = TypeVar("_Value")
 
 
-class Told(dict[str, _Value]):
-    """What class attributes say of their elements. The pages of a manual have few, and many elements of each."""
+class ClassLookup(dict[str, _Value]):
+    """A cache of look-ups by class attribute. The pages of a manual have few, and many elements of each."""
 
-    def __init__(self, tell: Callable[[str], _Value]) -> None:
+    def __init__(self, look_up: Callable[[str], _Value]) -> None:
         super().__init__()
-        self._tell = tell
+        self._look_up = look_up
 
     def __missing__(self, classes: str) -> _Value:
-        said = self._tell(classes)
+        found = self._look_up(classes)
         if len(classes) <= _LONGEST_REMEMBERED:
             if len(self) >= _MOST_REMEMBERED:
                 self.clear()
-            self[classes] = said
-        return said
+            self[classes] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class Tabs:
-    """Where a set of tabs has its labels and its panels: selectors that are matched inside the set."""
+    """Selectors of the labels and panels inside a set of tabs."""
 
     labels: str
     panels: str
@@ -60,7 +60,7 @@ class Tabs:
 
 @dataclass(frozen=True, slots=True)
 class Chrome:
-    """What is never content: boxes with one of these class names or ids, and what the other selectors find.
+    """Boxes that are never content, by class name, id or selector.
 
     Asking each box for its class is five times faster than a selector, which would ask every word of coloured code.
     """
@@ -68,11 +68,11 @@ class Chrome:
     names: frozenset[str] = frozenset()
     ids: frozenset[str] = frozenset()
     others: str = ""
-    _named: Told[bool] = field(init=False, repr=False, compare=False)
+    _named: ClassLookup[bool] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = self.names
-        object.__setattr__(self, "_named", Told(lambda classes: not names.isdisjoint(classes.split())))
+        object.__setattr__(self, "_named", ClassLookup(lambda classes: not names.isdisjoint(classes.split())))
 
     def leave(self, element: Element) -> None:
         """Takes it out of `element`."""
@@ -91,7 +91,7 @@ class Chrome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generator:
-    """How a generator's pages are recognised, and what their parts are called. `docs/adapters.md` explains each."""
+    """A generator: how its pages are recognised, and the names of their parts. See `docs/adapters.md`."""
 
     name: str
     marks: tuple[str, ...] = ()
@@ -124,11 +124,11 @@ class Vocabulary:
 
     roles: Mapping[str, str]
     """Class name → what an element with it is: admonition, tabs, listing, numbered, signature, footnote …"""
-    told: Told[str | None]
+    role_by_classes: ClassLookup[str | None]
     """Class attribute → the same, by the first of its names that says so."""
     tabs: Mapping[str, Tabs]
     alerts: Mapping[str, str]
-    """What admonitions are called → the alert that says it in Markdown."""
+    """Name of an admonition → GitHub alert."""
     languages: Mapping[str, str]
     titles: str
     noise: str
@@ -138,7 +138,7 @@ class Vocabulary:
     tags: tuple[str, ...]
 
 
-def recognise(signature: str, body: Element) -> tuple[Generator, ...]:
+def recognise_generators(signature: str, body: Element) -> tuple[Generator, ...]:
     """The generators that made a page. More than one is common: themes are built on one another."""
     found = tuple(one for one in _named(signature) if not one.needed or body.select_one(one.needed) is not None)
     if found:
@@ -183,7 +183,7 @@ def vocabulary(found: tuple[Generator, ...] = ()) -> Vocabulary:
     roles = _merged([*(one.everywhere for one in known), *(one.roles for one in every)])
     return Vocabulary(
         roles=roles,
-        told=Told(lambda classes: next(filter(None, map(roles.get, classes.split())), None)),
+        role_by_classes=ClassLookup(lambda classes: next(filter(None, map(roles.get, classes.split())), None)),
         tabs=_merged(one.tabs for one in known),
         alerts=_merged(one.alerts for one in every),
         languages=_merged(one.languages for one in every),

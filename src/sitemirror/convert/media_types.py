@@ -7,7 +7,7 @@ from typing import Final
 
 
 class PageKind(StrEnum):
-    """What a content type means for a mirror. Everything else is no page."""
+    """Kinds of pages by content type. Everything else is no page."""
 
     HTML = "html"
     TEXT = "text"

@@ -10,22 +10,22 @@ from turbohtml import Element, Text
 
 from sitemirror.choices import Content
 from sitemirror.convert.content.choose import (
-    choose,
+    choose_content,
     count_hidden_texts,
     drop_chrome,
+    drop_css_hidden,
     drop_hidden,
-    drop_no_content,
-    drop_unseen,
+    drop_unrendered,
 )
 from sitemirror.convert.document import Document, decode, parse
-from sitemirror.convert.elements.inline import STYLED, settle_white_space, thin_breaks
-from sitemirror.convert.elements.links import make_absolute, read_links, tidy_links
-from sitemirror.convert.elements.rules import shape
-from sitemirror.convert.elements.tables import square
-from sitemirror.convert.generators import Vocabulary, recognise, vocabulary
-from sitemirror.convert.hidden.characters import one_line, without_unseen
-from sitemirror.convert.hidden.css import Rule, hiding_rules
-from sitemirror.convert.metadata.fields import Metadata, read_metadata, with_neighbours
+from sitemirror.convert.elements.inline import STYLED, convert_text_styles, limit_breaks
+from sitemirror.convert.elements.links import clean_links, collect_links, make_links_absolute
+from sitemirror.convert.elements.rules import convert_elements
+from sitemirror.convert.elements.tables import make_rectangular
+from sitemirror.convert.generators import Vocabulary, recognise_generators, vocabulary
+from sitemirror.convert.hidden.characters import one_line, strip_invisible
+from sitemirror.convert.hidden.css import HidingRule, hiding_rules
+from sitemirror.convert.metadata.fields import Metadata, add_neighbours, read_metadata
 from sitemirror.convert.metadata.refresh import declared_refresh, refresh_target
 from sitemirror.convert.render.renderer import render
 from sitemirror.errors import UsageError, wrong_type
@@ -46,19 +46,19 @@ def convert_html(
 
     Raises `UsageError` for arguments that are not what they should be.
     """
-    chosen = _judged(html, url, content, charset)
+    chosen = _check_arguments(html, url, content, charset)
     document = parse(html, url=url, charset=charset)
     body = document.body
     links: tuple[Link, ...] = ()
     urls = Resolver(document.base, document.tree.encoding)
     rules = hiding_rules(document)
     if body is not None:
-        drop_no_content(document)
-        links = read_links(body, urls)
-    return _converted(document, body, html, chosen, charset, urls, links, rules)
+        drop_unrendered(document)
+        links = collect_links(body, urls)
+    return _convert(document, body, html, chosen, charset, urls, links, rules)
 
 
-def _judged(html: object, url: object, content: Content | str, charset: object) -> Content:
+def _check_arguments(html: object, url: object, content: Content | str, charset: object) -> Content:
     if not isinstance(html, str | bytes | bytearray | memoryview):
         raise wrong_type("html", html, "bytes or text", hint="give the page itself")
     for name, value in (("url", url), ("charset", charset or "")):
@@ -79,13 +79,11 @@ def convert_document(document: Document, html: bytes | str, *, content: Content,
     body = document.body
     rules = hiding_rules(document)
     if body is not None:
-        drop_no_content(document)
-    return _converted(
-        document, body, html, content, charset, Resolver(document.base, document.tree.encoding), (), rules
-    )
+        drop_unrendered(document)
+    return _convert(document, body, html, content, charset, Resolver(document.base, document.tree.encoding), (), rules)
 
 
-def _converted(
+def _convert(
     document: Document,
     body: Element | None,
     html: bytes | str,
@@ -93,21 +91,21 @@ def _converted(
     charset: str | None,
     urls: Resolver,
     links: tuple[Link, ...],
-    rules: Sequence[Rule],
+    rules: Sequence[HidingRule],
 ) -> Page:
     metadata = read_metadata(document)
     if body is None:
         return _frameset(document, metadata)
     if document.breaks > _MANY_BREAKS:
-        thin_breaks(body)
-    generators = recognise(metadata.signature, body)
-    metadata = with_neighbours(metadata, document, generators)
+        limit_breaks(body)
+    generators = recognise_generators(metadata.signature, body)
+    metadata = add_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
     cut, unseen = drop_chrome(body, document.beside, rules)
     names = vocabulary(generators)
-    chosen = choose(body, content, generators, document)
-    drop_unseen(unseen, cut)
+    chosen = choose_content(body, content, generators, document)
+    drop_css_hidden(unseen, cut)
     hidden_texts = count_hidden_texts(cut)
     markdown, smuggled = _markdown(chosen, urls, names)
     if not markdown:
@@ -118,10 +116,10 @@ def _converted(
         if not markdown:
             again = parse(html, url=document.url, charset=charset)
             markdown, smuggled = _whole_body(again, urls, names, without_hidden=False)
-    return _page(document, metadata, title, _titled_once(markdown), links, refresh, hidden_texts + smuggled)
+    return _page(document, metadata, title, _drop_repeated_title(markdown), links, refresh, hidden_texts + smuggled)
 
 
-def _titled_once(markdown: str) -> str:
+def _drop_repeated_title(markdown: str) -> str:
     """Without the second of two titles that say the same, as the manuals of Texinfo begin with."""
     title = markdown[: markdown.find("\n\n") + 2]
     return markdown[len(title) :] if title.startswith("# ") and markdown.startswith(title, len(title)) else markdown
@@ -137,39 +135,39 @@ def describe_document(document: Document) -> Page:
     refresh = None
     if declared_refresh(document) is not None:
         if body is not None:
-            drop_no_content(document)
+            drop_unrendered(document)
         refresh = refresh_target(document)
     return _page(document, metadata, title, "", (), refresh)
 
 
 def _heading(body: Element, urls: Resolver) -> str | None:
-    """What a page without a title calls itself."""
+    """The first heading, as the title of a page that has none."""
     heading = body.find("h1")
     if heading is None:
         return None
-    tidy_links(heading, urls)
+    clean_links(heading, urls)
     return one_line(heading.text)
 
 
 def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
     """Keeps a plain text or Markdown page as it is, in UTF-8 with LF line ends."""
-    text, unseen = without_unseen(decode(body, charset))
+    text, unseen = strip_invisible(decode(body, charset))
     text = text.rstrip("\n")
     return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text), hidden_texts=unseen)
 
 
 def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) -> tuple[str, int]:
-    """As `render` gives it."""
+    """The Markdown of the chosen elements, and the number of invisible texts removed, as `render` returns it."""
     for element in elements:
-        tidy_links(element, urls)
-        make_absolute(element, urls)
-        shape(element, urls, names)
+        clean_links(element, urls)
+        make_links_absolute(element, urls)
+        convert_elements(element, urls, names)
     text, unseen = render(elements)
     if "<" in text and text.rfind("<table") >= 0:  # twice as fast as from the beginning
         # The renderer met a table with rows of unequal length; looking at each row of each table would be slower.
         for element in elements:
             for table in element.iter_elements("table", include_self=True):
-                square(table)
+                make_rectangular(table)
         text, more = render(elements)
         unseen += more
     return text, unseen
@@ -180,12 +178,12 @@ def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, withou
     if body is None:
         return "", 0
     rules = hiding_rules(document) if without_hidden else ()
-    drop_no_content(document)
+    drop_unrendered(document)
     if without_hidden:
         drop_hidden(body, rules)
     if document.breaks > _MANY_BREAKS:
-        thin_breaks(body)
-    settle_white_space(body.select(STYLED))
+        limit_breaks(body)
+    convert_text_styles(body.select(STYLED))
     return _markdown([body], urls, names)
 
 

@@ -40,7 +40,7 @@ def as_html(page: bytes) -> bytes:
 
 
 def charset_of(page: bytes) -> str | None:
-    """What XML reads `page` in where no header says otherwise; `None` where a byte order mark does."""
+    """The charset by XML's rules where no header names one; `None` if there is a byte order mark."""
     if page.startswith(_MARKS):
         return None
     found = _ENCODING.match(page)
@@ -59,7 +59,7 @@ def _opened(found: re.Match[bytes]) -> bytes:
 
 
 def _as_raw(text: bytes) -> bytes:
-    """What stands in an element whose text HTML takes as it is."""
+    """The text of a script or style element as HTML reads it."""
     if (section := _SECTION.fullmatch(text)) is not None:
         return b"".join(section.groups())
     if b"&" not in text or b"<![CDATA[" in text:

@@ -28,7 +28,7 @@ _LARGEST: Final = 12_000  # elements; a larger page is a list of something, and 
 _DEEPEST: Final = 200  # levels; more are the traces of tags that were never closed
 
 
-class Reading:
+class PageBlocks:
     """A page's blocks, and the block-level elements that hold them, each in the order of the page."""
 
     __slots__ = (
@@ -238,20 +238,20 @@ class Parts:
 
     __slots__ = ("_levels", "above", "alone", "ends", "flags", "loose", "names", "own_flags", "parents", "starts")
 
-    def __init__(self, reading: Reading) -> None:
-        count = len(reading.texts)
-        own = list(map(_FLAGS.get, reading.tags))
-        for place, role in reading.roles.items():
+    def __init__(self, page_blocks: PageBlocks) -> None:
+        count = len(page_blocks.texts)
+        own = list(map(_FLAGS.get, page_blocks.tags))
+        for place, role in page_blocks.roles.items():
             own[place] = (own[place] or 0) | _ROLES.get(role, 0)
         # Of each part with several blocks, and of the page, which comes first: its blocks, what it stands in, what its
         # elements are called, and what they and all around them are.
         self.starts, self.ends, self.parents = [0], [count], [0]
-        self.names, self.flags = [reading.names[0]], [own[0] or 0]
+        self.names, self.flags = [page_blocks.names[0]], [own[0] or 0]
         # Of each block what the part is called that holds nothing else, and what it is in; few blocks have none.
         self.own_flags = [0] * count
         alone: list[str | None] = [None] * count
-        part_of = self._read(reading, own, alone)
-        self.above = [part_of[owner] for owner in reading.owners]  # of each block the part that holds more than it
+        part_of = self._read(page_blocks, own, alone)
+        self.above = [part_of[owner] for owner in page_blocks.owners]  # of each block the part that holds more than it
         self.loose = [block for block, name in enumerate(alone) if name is None] if None in alone else []
         for block in self.loose:
             alone[block] = ""
@@ -259,13 +259,13 @@ class Parts:
         self.alone = cast("list[str]", alone)
         self._levels = _levels(bytes(self.above), self.parents) if len(self.starts) <= _BYTE else []
 
-    def _read(self, reading: Reading, own: Sequence[int | None], alone: list[str | None]) -> list[int]:
+    def _read(self, page_blocks: PageBlocks, own: Sequence[int | None], alone: list[str | None]) -> list[int]:
         """Fills the lists, and tells which part with several blocks each element is in."""
         starts, ends, parents, names, flags = self.starts, self.ends, self.parents, self.names, self.flags
         own_flags = self.own_flags
         one = 1 if len(alone) > 1 else 0  # A page of one block has no other part.
         part_of = [0]
-        elements = zip(own, reading.names, reading.parents, reading.starts, reading.ends, strict=True)
+        elements = zip(own, page_blocks.names, page_blocks.parents, page_blocks.starts, page_blocks.ends, strict=True)
         next(elements)
         for flag, name, parent, start, end in elements:
             above = part_of[parent]

@@ -15,17 +15,17 @@ from typing import Final
 from turbohtml import Element, Text
 
 from sitemirror.choices import Content
-from sitemirror.convert.content.blocks import Parts, Reading
-from sitemirror.convert.content.features import Features, Hints, hints
-from sitemirror.convert.content.keep import keep, prune
-from sitemirror.convert.content.model import model
+from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.features import Features, Hints, read_hints
+from sitemirror.convert.content.keep import choose_blocks, prune
+from sitemirror.convert.content.model import load_model
 from sitemirror.convert.document import Document
-from sitemirror.convert.elements.code import drop_colours
-from sitemirror.convert.elements.controls import is_listing
-from sitemirror.convert.elements.inline import set_words_apart, settle_white_space
+from sitemirror.convert.elements.code import merge_highlighted_code
+from sitemirror.convert.elements.controls import is_code_area
+from sitemirror.convert.elements.inline import convert_text_styles, separate_words
 from sitemirror.convert.generators import Generator
-from sitemirror.convert.hidden.css import Rule, hidden_by
-from sitemirror.convert.hidden.elements import WAYS_AND_ROLES, unseen, unseen_by_rules
+from sitemirror.convert.hidden.css import HidingRule, select_hidden
+from sitemirror.convert.hidden.elements import MAYBE_HIDDEN_OR_MENU, hidden_by_css, hidden_elements
 
 
 class Reason(Enum):
@@ -89,49 +89,51 @@ _NEVER_SPARED: Final = "pre, table:has(th)"
 _HEADINGS: Final = ("h2", "h3", "h4", "h5", "h6")
 
 
-def drop_no_content(document: Document) -> None:
-    """Takes out of the body what is text in the tree and on no screen, and the elements that only colour code."""
+def drop_unrendered(document: Document) -> None:
+    """Removes of the body what is text in the tree and on no screen, and the elements that only colour code."""
     for element in document.unread:
         if element.closest("body") is None:
             continue  # It is in the head, or has gone with one around it.
         if element.tag == "textarea":
-            if is_listing(element):
+            if is_code_area(element):
                 element.tag = "pre"  # code to be tried out
         elif element.tag != "script" or not (element.attr("type") or "").lower().startswith(_FORMULA):
             element.decompose()
-    drop_colours(document.listings)
+    merge_highlighted_code(document.listings)
 
 
-def drop_chrome(body: Element, beside: Sequence[Element], rules: Sequence[Rule]) -> tuple[list[Cut], list[Element]]:
-    """Takes out navigation, footers, asides that are no content, and text that nobody sees; tells what it took.
+def drop_chrome(
+    body: Element, beside: Sequence[Element], rules: Sequence[HidingRule]
+) -> tuple[list[Cut], list[Element]]:
+    """Removes navigation, footers, asides that are no content, and text that nobody sees; tells what it took.
 
     `beside` is what a document has beside its content, `rules` what its style sheets hide.
 
-    And what is yet to be taken out by `drop_unseen`: what style sheets hide, since blocks are judged with it.
+    And what is yet to be taken out by `drop_css_hidden`: what style sheets hide, since blocks are judged with it.
     """
     cut: list[Cut] = []
     _open_noscript(body, [one for one in beside if one.tag == "noscript" and one.closest("body") is not None])
     _cut_chrome(beside, cut)
     # Both in one look over the tree, which costs more than what is found.
-    named = body.select(WAYS_AND_ROLES)
+    named = body.select(MAYBE_HIDDEN_OR_MENU)
     _cut_chrome(named, cut)
     menus = [element for element, _ in cut]
-    for element in unseen(body, named, menus):
+    for element in hidden_elements(body, named, menus):
         _cut(element, Reason.HIDDEN, cut)
-    settle_white_space(named)
-    return cut, unseen_by_rules(body, hidden_by(body, rules), menus) if rules else []
+    convert_text_styles(named)
+    return cut, hidden_by_css(body, select_hidden(body, rules), menus) if rules else []
 
 
-def drop_hidden(body: Element, rules: Sequence[Rule]) -> None:
-    """Takes out text that nobody sees, and nothing else."""
-    for element in list(unseen(body, body.select(WAYS_AND_ROLES), ())):
+def drop_hidden(body: Element, rules: Sequence[HidingRule]) -> None:
+    """Removes text that nobody sees, and nothing else."""
+    for element in list(hidden_elements(body, body.select(MAYBE_HIDDEN_OR_MENU), ())):
         element.decompose()
     if rules:
-        drop_unseen(unseen_by_rules(body, hidden_by(body, rules), ()), [])
+        drop_css_hidden(hidden_by_css(body, select_hidden(body, rules), ()), [])
 
 
-def drop_unseen(elements: Iterable[Element], cut: list[Cut]) -> None:
-    """Takes out what is still there of what style sheets hide."""
+def drop_css_hidden(elements: Iterable[Element], cut: list[Cut]) -> None:
+    """Removes what is still there of what style sheets hide."""
     for element in elements:
         _cut(element, Reason.HIDDEN, cut)
 
@@ -143,7 +145,7 @@ def _cut(element: Element, reason: Reason, cut: list[Cut]) -> None:
 
 
 def count_hidden_texts(cut: Iterable[Cut]) -> int:
-    """How many pieces of text were cut because nobody sees them."""
+    """The number of texts that were cut because they are hidden."""
     return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
@@ -171,7 +173,9 @@ def _chrome(element: Element, tag: str, role: str | None) -> Reason | None:
     return None
 
 
-def choose(body: Element, content: Content, generators: Sequence[Generator], document: Document) -> list[Element]:
+def choose_content(
+    body: Element, content: Content, generators: Sequence[Generator], document: Document
+) -> list[Element]:
     """The elements of a document's body that together are the page, in order. `drop_chrome` comes first.
 
     The names of a documentation generator and, on pages that are too small for anything else, landmarks decide; on all
@@ -179,39 +183,39 @@ def choose(body: Element, content: Content, generators: Sequence[Generator], doc
     """
     if content is Content.FULL:
         return [body]
-    own = own_content(body, generators)
+    own = generator_content(body, generators)
     # With the content at hand it is quicker to look for menus there than in the whole page.
     has_title = any(element.tag == "h1" or element.find("h1") is not None for element in own)
-    _drop_parts(own if has_title else [body], generators)
+    _drop_generator_chrome(own if has_title else [body], generators)
     if own:
-        _take_in_notes(own[-1])
+        _append_footnotes(own[-1])
         return own if has_title else _with_title(own, body)
     if not any(generator.name not in _ANYTHING for generator in generators):
-        reading = Reading(body)
-        if reading.is_whole and len(reading.texts) >= _ENOUGH:
-            said = hints(document.head, document.url)
-            kept = keep(reading, _judge(reading, said), content, said)
-            prune(reading, kept)
-            for nodes in compress(reading.nodes, kept):
-                set_words_apart(nodes)
+        page_blocks = PageBlocks(body)
+        if page_blocks.is_whole and len(page_blocks.texts) >= _ENOUGH:
+            said = read_hints(document.head, document.url)
+            kept = choose_blocks(page_blocks, _block_odds(page_blocks, said), content, said)
+            prune(page_blocks, kept)
+            for nodes in compress(page_blocks.nodes, kept):
+                separate_words(nodes)
             return [body]
     found = _landmarks(body)
     if found:
-        _take_in_notes(found[-1])
+        _append_footnotes(found[-1])
     if content is Content.MAIN:
         return _with_title(found, body) if found else _guess(body)
-    return _with_title(found, body) if found and _is_all(found, body) else [body]
+    return _with_title(found, body) if found and _is_rest_dispensable(found, body) else [body]
 
 
-def _judge(reading: Reading, said: Hints) -> list[float]:
+def _block_odds(page_blocks: PageBlocks, said: Hints) -> list[float]:
     """For each block the logarithm of the odds that it is content."""
-    learnt = model()
-    features = Features(reading, Parts(reading), learnt.lexicon, said)
-    return learnt.odds(features.columns, features.page, len(reading.texts))
+    learnt = load_model()
+    features = Features(page_blocks, Parts(page_blocks), learnt.lexicon, said)
+    return learnt.odds(features.columns, features.page, len(page_blocks.texts))
 
 
 def _has_swallowed_the_page(element: Element) -> bool:
-    """Whether a nav or footer was never closed and holds what follows it, or says who is quoted."""
+    """True if a nav or footer was never closed and holds what follows it, or says who is quoted."""
     if element.tag == "footer" and element.closest("blockquote, figure") is not None:
         return True
     inside = "main, [role=main], article, footer" if element.tag == "nav" else "main, [role=main], article"
@@ -231,26 +235,26 @@ def _is_content_aside(aside: Element) -> bool:
 
 
 def _stands_in_text(aside: Element) -> bool:
-    """Whether it stands in a section, beside a paragraph: an author's words, not what a site has beside a page."""
+    """True if it stands in a section, beside a paragraph: an author's words, not what a site has beside a page."""
     return aside.closest("section") is aside.parent is not None and any(
         next((node.tag for node in nodes if isinstance(node, Element)), None) == "p"
         for nodes in (aside.previous_siblings, aside.next_siblings)
     )
 
 
-def _drop_parts(elements: Iterable[Element], generators: Sequence[Generator]) -> None:
+def _drop_generator_chrome(elements: Iterable[Element], generators: Sequence[Generator]) -> None:
     for generator in generators:
         for element in elements:
             generator.chrome.leave(element)
 
 
-def own_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
-    """Where the page's generator is known to have all of its content."""
+def generator_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
+    """The elements that hold all content on a page of a known generator."""
     for generator in generators:
         if generator.content and (element := body.select_one(generator.content)) is not None and _has_text(element):
             heading = body.select_one(generator.heading) if generator.heading else None
             return [element] if heading is None or element in heading.ancestors else [heading, element]
-        if generator.around and (element := _around(body, generator.around)) is not None:
+        if generator.around and (element := _common_holder(body, generator.around)) is not None:
             return [element]
         if generator.is_body:
             return [body]
@@ -261,7 +265,7 @@ def _has_text(element: Element) -> bool:
     return next(element.stripped_strings, None) is not None
 
 
-def _around(body: Element, heads: str) -> Element | None:
+def _common_holder(body: Element, heads: str) -> Element | None:
     """The smallest part of the page that holds all sections and what stands beside them, if that is enough of it."""
     found = body.select(heads)
     if not found:
@@ -277,7 +281,7 @@ def _around(body: Element, heads: str) -> Element | None:
 
 
 def _landmarks(body: Element) -> list[Element]:
-    """What the page itself marks as its content; empty if it marks nothing, or only something without text."""
+    """The landmarks of a page's content; empty if there are none with text."""
     for selector in (_LANDMARKS, "article"):
         if found := _outermost(body.select(selector), selector):
             return found
@@ -288,7 +292,7 @@ def _landmarks(body: Element) -> list[Element]:
     return []
 
 
-def _take_in_notes(last: Element) -> None:
+def _append_footnotes(last: Element) -> None:
     """Moves footnotes into the content that they are notes to, where they stand right behind it."""
     after = last.next_sibling
     while isinstance(after, Text) and not after.data.strip():
@@ -303,8 +307,8 @@ def _outermost(elements: list[Element], selector: str) -> list[Element]:
     return [one for one in elements if one.text.strip()]
 
 
-def _is_all(found: list[Element], body: Element) -> bool:
-    """Whether what stands outside `found` can be spared."""
+def _is_rest_dispensable(found: list[Element], body: Element) -> bool:
+    """True if what stands outside `found` can be spared."""
     holders = [Element("hr") for _ in found]
     for element, holder in zip(found, holders, strict=True):
         element.replace_with(holder)
@@ -318,7 +322,7 @@ def _is_all(found: list[Element], body: Element) -> bool:
 
 
 def _is_heading(element: Element) -> bool:
-    """Whether it heads something, and is not just a link."""
+    """True if it heads something, and is not just a link."""
     text = element.text.strip()
     return bool(text) and all(anchor.text.strip() != text for anchor in element.find_all("a"))
 

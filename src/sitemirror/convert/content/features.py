@@ -16,8 +16,8 @@ from typing import Final
 
 from turbohtml import Element
 
-from sitemirror.convert.content.blocks import Parts, Reading
-from sitemirror.convert.content.model import NOTHING, TOLD, Lexicon
+from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.model import NOTHING, SHORT_TEXT, Lexicon
 
 _OG: Final = {"article": 1, "website": 2, "product": 3, "product.group": 3, "product.item": 3, "profile": 4, "book": 4}
 _TYPE: Final = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
@@ -39,7 +39,7 @@ _ARTICLES: Final = frozenset(("blog", "blogs", "news"))  # which are articles ab
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the head and the address say."""
+    """Hints from the page's head and URL."""
 
     graph: int = 0  # the page's OpenGraph type, by number
     has_article: bool = False  # whether schema.org's data name an article, or something else that is read
@@ -50,11 +50,11 @@ class Hints:
 
     @property
     def is_article(self) -> bool:
-        """Whether the page says that it is one text with a beginning and an end."""
+        """True if the page says that it is one text with a beginning and an end."""
         return self.graph == _OG["article"] or (self.has_article and not self.has_product)
 
 
-def hints(head: Iterable[Element], url: str) -> Hints:
+def read_hints(head: Iterable[Element], url: str) -> Hints:
     """Reads what is in a page's head, and in its address."""
     graph = found = 0
     titles: list[str] = []
@@ -73,10 +73,10 @@ def hints(head: Iterable[Element], url: str) -> Hints:
                 found |= _TYPES.get(name, 0)
     called = " ".join(" | ".join(titles).lower().split())
     path = "/" + url.partition("://")[2].partition("/")[2].partition("?")[0].partition("#")[0]
-    return Hints(graph, bool(found & 1), bool(found & 2), called, _speaks_of_documentation(url), path)
+    return Hints(graph, bool(found & 1), bool(found & 2), called, _is_documentation_url(url), path)
 
 
-def _speaks_of_documentation(url: str) -> bool:
+def _is_documentation_url(url: str) -> bool:
     address = url.partition("://")[2].partition("?")[0].partition("#")[0].lower()
     host, _, path = address.partition("/")
     names = {*host.split(".")[:-2], *path.split("/")}
@@ -106,7 +106,7 @@ _UP: Final = bytes(range(255))
 
 
 class _Kinds(dict[str, int]):
-    """What a block stands in, by number."""
+    """Numbers for the tags that blocks stand in."""
 
     def __missing__(self, tag: str) -> int:
         return 15
@@ -120,25 +120,25 @@ def size(number: int) -> int:
     return _SIZES[number if number < _LARGEST else _LARGEST]
 
 
-def _far(count: int) -> bytes:
-    """How far the blocks behind a place are from it."""
+def _distances(count: int) -> bytes:
+    """Distances of the blocks after a place."""
     return _SIZES[1 : count + 1].ljust(count, b"\xff")
 
 
 class Features:
-    """What is said of each block of a page, as columns, and of the page itself, by name."""
+    """Features of each block as columns, and features of the page by name."""
 
-    __slots__ = ("_count", "_lengths", "_lexicon", "_parts", "_prose", "_reading", "_tags", "columns", "page")
+    __slots__ = ("_count", "_lengths", "_lexicon", "_page_blocks", "_parts", "_prose", "_tags", "columns", "page")
 
-    def __init__(self, reading: Reading, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
+    def __init__(self, page_blocks: PageBlocks, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
         self.columns: dict[str, bytes] = {}
         self.page: dict[str, int] = {}
-        self._reading, self._parts, self._lexicon = reading, parts, lexicon
-        self._count = len(reading.texts)
-        self._lengths = list(map(len, reading.texts))
-        self._tags = list(map(reading.tags.__getitem__, reading.owners))
+        self._page_blocks, self._parts, self._lexicon = page_blocks, parts, lexicon
+        self._count = len(page_blocks.texts)
+        self._lengths = list(map(len, page_blocks.texts))
+        self._tags = list(map(page_blocks.tags.__getitem__, page_blocks.owners))
         self._prose = [
-            n if n >= _PROSE and part * 3 < n else 0 for n, part in zip(self._lengths, reading.linked, strict=True)
+            n if n >= _PROSE and part * 3 < n else 0 for n, part in zip(self._lengths, page_blocks.linked, strict=True)
         ]
         self._blocks()
         self._headings()
@@ -147,20 +147,22 @@ class Features:
         self._neighbours()
 
     def _blocks(self) -> None:
-        """What each block says of itself."""
-        reading, columns, lengths = self._reading, self.columns, self._lengths
-        texts = reading.texts
+        """Features of a block's own text."""
+        page_blocks, columns, lengths = self._page_blocks, self.columns, self._lengths
+        texts = page_blocks.texts
         sizes = _SIZES
         columns["chars"] = bytes([sizes[n] if n < _LARGEST else 255 for n in lengths])
-        columns["link"] = bytes([part and part * 255 // n for part, n in zip(reading.linked, lengths, strict=True)])
+        columns["link"] = bytes([part and part * 255 // n for part, n in zip(page_blocks.linked, lengths, strict=True)])
         columns["kind"] = bytes(map(_NUMBERS.__getitem__, self._tags))
         columns["ends"] = bytes(map(_ENDS.__contains__, map(itemgetter(-1), texts)))
         same = Counter(texts)
         says = self._lexicon.judged_texts
-        columns["says"] = bytes([says[text] if n < TOLD else NOTHING for text, n in zip(texts, lengths, strict=True)])
+        columns["says"] = bytes(
+            [says[text] if n < SHORT_TEXT else NOTHING for text, n in zip(texts, lengths, strict=True)]
+        )
         names = self._lexicon.judged_names
         columns["inline"] = bytes(
-            [NOTHING if element is None else names[element.attr("class") or ""] for element in reading.first]
+            [NOTHING if element is None else names[element.attr("class") or ""] for element in page_blocks.first]
         )
         columns["twice"] = bytes([n if n < 255 else 255 for n in map(same.__getitem__, texts)])
 
@@ -181,7 +183,7 @@ class Features:
         columns["head_rank"] = b"".join(rank)
 
     def _names(self) -> None:
-        """What the parts around each block are called, and how often there are others like them."""
+        """Features of the names of the parts around each block, and how often those repeat."""
         parts, columns = self._parts, self.columns
         judged, spread, alone, above = self._lexicon.judged_names, parts.of_blocks, parts.alone, parts.above
         alike = Counter(parts.names)
@@ -221,10 +223,10 @@ class Features:
         self.page["page_repeats"] = size(max(alike.values()))
 
     def _sizes(self, hints: Hints) -> None:
-        """How much text there is before each block, in the parts around it and in the page, and of which kind."""
+        """Features of text sizes: before each block, in the parts around it, in the page."""
         parts, columns, spread, above = self._parts, self.columns, self._parts.of_blocks, self._parts.above_blocks
         chars = [0, *accumulate(self._lengths)]
-        links = [0, *accumulate(self._reading.linked)]
+        links = [0, *accumulate(self._page_blocks.linked)]
         prose = [0, *accumulate(self._prose)]
         total, total_prose = chars[-1], max(1, prose[-1])
         columns["before"] = bytes([n * 255 // total for n in chars[:-1]])
@@ -256,7 +258,7 @@ class Features:
         self._title(hints.titles)
 
     def _top(self, prose: Sequence[int]) -> None:
-        """Where each block stands towards the part with the most prose of its own: an article's text."""
+        """The position of each block relative to the part with the most prose: an article's text."""
         parts, columns, count = self._parts, self.columns, self._count
         direct = [0] * len(parts.starts)
         for part, length in zip(parts.above, self._prose, strict=True):
@@ -278,15 +280,15 @@ class Features:
         start, end = parts.starts[top], parts.ends[top]
         inside = [block for block in range(start, end) if parts.above[block] == top and self._prose[block]] or [start]
         start, end = inside[0], inside[-1] + 1
-        columns["top_gap"] = _far(start)[::-1] + bytes(end - start) + _far(count - end)
+        columns["top_gap"] = _distances(start)[::-1] + bytes(end - start) + _distances(count - end)
         columns["top_side"] = b"\0" * start + b"\1" * (end - start) + b"\2" * (count - end)
         total = prose[-1] or 1
         self.page["page_top"] = most * 255 // total
         self.page["page_after"] = (prose[-1] - prose[end]) * 255 // total
 
     def _title(self, titles: str) -> None:
-        """Where each block stands towards the heading that says what the page is called."""
-        columns, count, texts = self.columns, self._count, self._reading.texts
+        """The position of each block relative to the heading with the page's title."""
+        columns, count, texts = self.columns, self._count, self._page_blocks.texts
         found, kind = -1, 0
         for heading in _TITLE.finditer(columns["kind"]):
             at = heading.start()
@@ -299,12 +301,12 @@ class Features:
         if found < 0:
             columns["title_gap"] = b"\xff" * count
         else:
-            columns["title_gap"] = _far(found)[::-1] + b"\0" + _far(count - found - 1)
+            columns["title_gap"] = _distances(found)[::-1] + b"\0" + _distances(count - found - 1)
         self.page["page_title"] = kind
 
     def _page(self, total: int, linked: int, prose: int, hints: Hints) -> None:
-        """What is the same for all blocks: what kind of page it is."""
-        columns, count, tags = self.columns, self._count, self._reading.tags
+        """Features of the page, the same for all blocks."""
+        columns, count, tags = self.columns, self._count, self._page_blocks.tags
         kinds = columns["kind"]
         self.page |= {
             "page_chars": size(total >> 4),
@@ -314,7 +316,7 @@ class Features:
             "page_li": kinds.count(_KINDS["li"]) * 255 // count,
             "page_p": kinds.count(_KINDS["p"]) * 255 // count,
             "page_h": sum(map(kinds.count, range(3, 9))) * 255 // count,
-            "page_money": min(255, sum(map("\n".join(self._reading.texts).count, "$€£")) * 255 // count),
+            "page_money": min(255, sum(map("\n".join(self._page_blocks.texts).count, "$€£")) * 255 // count),
             "page_main": columns["in0"].count(1) * 255 // count,
             "page_article": columns["in1"].count(1) * 255 // count,
             "page_articles": min(255, tags.count("article")),
@@ -325,7 +327,7 @@ class Features:
         }
 
     def _neighbours(self) -> None:
-        """What stands before and after each block."""
+        """Features of the blocks before and after each block."""
         columns, count = self.columns, self._count
         columns["sum-1"] = (b"\0" + columns["sum"])[:count]
         for name in ("kind", "says", "sum"):

@@ -12,7 +12,7 @@ from typing import Final
 from turbohtml import Element
 
 from sitemirror.choices import Content
-from sitemirror.convert.content.blocks import Reading
+from sitemirror.convert.content.blocks import PageBlocks
 from sitemirror.convert.content.features import TITLES, Hints
 from sitemirror.convert.content.model import probabilities, probability
 
@@ -31,42 +31,42 @@ _NAMELESS_FOREIGN: Final = 3  # where a character may be a word
 
 
 class Places:
-    """What a page says of where its blocks stand."""
+    """The position of blocks by the page's own markup: main part, article, comments."""
 
-    def __init__(self, reading: Reading, probabilities: Sequence[float]) -> None:
-        self._reading = reading
+    def __init__(self, page_blocks: PageBlocks, probabilities: Sequence[float]) -> None:
+        self._page_blocks = page_blocks
         self._probabilities = probabilities
 
     @cached_property
     def _likely(self) -> list[float]:
-        """How much of the text before each block is likely to be content."""
-        return [0.0, *accumulate(map(mul, self._probabilities, map(len, self._reading.texts)))]
+        """The expected amount of content before each block."""
+        return [0.0, *accumulate(map(mul, self._probabilities, map(len, self._page_blocks.texts)))]
 
     def main_part(self) -> set[int] | None:
         """The blocks of what a page marks as its main part, if that has most of the likely content."""
-        reading = self._reading
-        tags = reading.tags
-        marked = [place for place, role in reading.roles.items() if role == "main" and place]
+        page_blocks = self._page_blocks
+        tags = page_blocks.tags
+        marked = [place for place, role in page_blocks.roles.items() if role == "main" and place]
         if "main" in tags:
             marked += [place for place, tag in enumerate(tags) if tag == "main"]
         if not marked and tags.count("article") == 1:
             marked = [tags.index("article")]
-        parts = [range(reading.starts[place], reading.ends[place]) for place in marked]
+        parts = [range(page_blocks.starts[place], page_blocks.ends[place]) for place in marked]
         blocks = set[int]().union(*parts)
         share = self._share(parts[0] if len(parts) == 1 else blocks) if blocks else 0
         return blocks if share >= _MAIN_AT_LEAST else None
 
     def article(self, titles: str) -> range | None:
         """The smallest article, or main part, that has a heading that the page is called by and much of the content."""
-        reading = self._reading
-        for block, owner in enumerate(reading.owners):
+        page_blocks = self._page_blocks
+        for block, owner in enumerate(page_blocks.owners):
             place = owner if self._is_title(block, titles) else 0
             while place:
-                if reading.tags[place] in ("article", "main"):
-                    blocks = range(reading.starts[place], reading.ends[place])
+                if page_blocks.tags[place] in ("article", "main"):
+                    blocks = range(page_blocks.starts[place], page_blocks.ends[place])
                     if self._share(blocks) >= _ARTICLE_AT_LEAST:
                         return blocks
-                place = reading.parents[place]
+                place = page_blocks.parents[place]
         return None
 
     def comments(self) -> set[int]:
@@ -74,24 +74,24 @@ class Places:
 
         One part of that name may be about anything; comments are several, or stand in a part for them.
         """
-        reading = self._reading
+        page_blocks = self._page_blocks
         found: set[int] = set()
         parts = 0
-        for place, names in enumerate(reading.names):
+        for place, names in enumerate(page_blocks.names):
             # Nearly all names have none of this in them, and the expression takes its time.
             if ("omment" in names or "disqus" in names) and place and _COMMENTS.search(names, 0, _NAMES):
                 parts += 1
-                found.update(range(reading.starts[place], reading.ends[place]))
+                found.update(range(page_blocks.starts[place], page_blocks.ends[place]))
         return found if parts > 1 and self._share(found) <= _COMMENTS_AT_MOST else set()
 
     def _is_title(self, block: int, titles: str) -> bool:
-        text = self._reading.texts[block]
-        is_heading = self._reading.tags[self._reading.owners[block]] in TITLES
+        text = self._page_blocks.texts[block]
+        is_heading = self._page_blocks.tags[self._page_blocks.owners[block]] in TITLES
         nameless = _NAMELESS if text.isascii() else _NAMELESS_FOREIGN
         return is_heading and len(text) > nameless and " ".join(text.lower().split()) in titles
 
     def _share(self, blocks: set[int] | range) -> float:
-        """How much of what is likely to be content is in these blocks."""
+        """The share of the expected content in these blocks."""
         likely = self._likely
         if isinstance(blocks, range):
             inside = likely[blocks.stop] - likely[blocks.start]
@@ -100,14 +100,14 @@ class Places:
         return inside / (likely[-1] or 1)
 
 
-def by_place(reading: Reading, odds: Sequence[float], hints: Hints) -> Sequence[float]:
+def adjust_by_place(page_blocks: PageBlocks, odds: Sequence[float], hints: Hints) -> Sequence[float]:
     """The odds on a page that says that it is an article, less those of comments and of all that is not in it."""
     if not hints.is_article:
         return odds
-    places = Places(reading, probabilities(odds))
+    places = Places(page_blocks, probabilities(odds))
     if not hints.is_documentation and (article := places.article(hints.titles)) is not None:
         odds = [one if block in article else one - _FARTHER for block, one in enumerate(odds)]
-        places = Places(reading, probabilities(odds))
+        places = Places(page_blocks, probabilities(odds))
     comments = places.comments()
     return [min(one, _NEVER) if block in comments else one for block, one in enumerate(odds)] if comments else odds
 
@@ -135,7 +135,7 @@ _SAID_AGAIN: Final = frozenset(("pre", "td", "th"))  # but in code and in tables
 
 
 def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
-    """How likely a block must be content to be kept.
+    """The least probability of content with which a block is kept.
 
     Keeping every block that is at least half as likely as the best F1 that can be expected gives that best F1: where
     little is sure, more has to be kept.
@@ -152,28 +152,28 @@ def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
     return best / 2
 
 
-def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints) -> list[bool]:
+def choose_blocks(page_blocks: PageBlocks, odds: Sequence[float], content: Content, hints: Hints) -> list[bool]:
     """For each block whether it is kept, given the logarithms of the odds that it is content. At least one is."""
     if content is Content.MAIN:
-        odds = by_place(reading, odds, hints)
+        odds = adjust_by_place(page_blocks, odds, hints)
     moved = _MOVED * (max(odds) - _SUREST)
     odds = [one - moved for one in odds]
     likely = probabilities(odds)
-    lengths = list(map(len, reading.texts))
+    lengths = list(map(len, page_blocks.texts))
     least = threshold(likely, lengths)
     if content is Content.AUTO or hints.is_documentation:
         enough = min(least, _AUTO)
         kept = [p >= enough for p in likely]
-        marked = Places(reading, likely).main_part()
+        marked = Places(page_blocks, likely).main_part()
         if marked is not None and content is Content.AUTO:
-            _drop_menus(reading, [p >= least for p in likely], kept, min(marked))
-        _bridge(reading, kept)
-        _join_lists(reading, kept)
-        _keep_tabs(reading, kept)
-        _complete(reading, kept)
-        _keep_title(reading, kept, hints)
+            _drop_menus(page_blocks, [p >= least for p in likely], kept, min(marked))
+        _bridge(page_blocks, kept)
+        _join_lists(page_blocks, kept)
+        _keep_tabs(page_blocks, kept)
+        _complete_structures(page_blocks, kept)
+        _keep_title(page_blocks, kept, hints)
         if marked is not None and content is Content.MAIN:
-            _cut_to(reading, marked, kept)
+            _cut_to(page_blocks, marked, kept)
         if not any(kept):
             kept[likely.index(max(likely))] = True
         return kept
@@ -182,20 +182,22 @@ def keep(reading: Reading, odds: Sequence[float], content: Content, hints: Hints
         least = max(least, probability(_middle(odds, likely, lengths) * _SURE_SHARE - _BELOW))
     least = min(least, max(likely))
     kept = [p >= least for p in likely]
-    _once(reading, kept)
+    _drop_repeats(page_blocks, kept)
     return kept
 
 
-def _drop_menus(reading: Reading, likely: Sequence[bool], kept: list[bool], before: int) -> None:
+def _drop_menus(page_blocks: PageBlocks, likely: Sequence[bool], kept: list[bool], before: int) -> None:
     """Lets go of links alone that stand before the main part, unless they are likely to be content."""
     for block in range(before):
-        if reading.linked[block] == len(reading.texts[block]) and not likely[block]:
+        if page_blocks.linked[block] == len(page_blocks.texts[block]) and not likely[block]:
             kept[block] = False
 
 
-def _cut_to(reading: Reading, marked: set[int], kept: list[bool]) -> None:
+def _cut_to(page_blocks: PageBlocks, marked: set[int], kept: list[bool]) -> None:
     """Keeps nothing but the main part, and the title above it where that has none."""
-    titles = [block for block, owner in enumerate(reading.owners) if reading.tags[owner] == "h1" and kept[block]]
+    titles = [
+        block for block, owner in enumerate(page_blocks.owners) if page_blocks.tags[owner] == "h1" and kept[block]
+    ]
     has_title = any(block in marked for block in titles)
     for block in range(len(kept)):
         if block not in marked and (has_title or block not in titles[:1]):
@@ -212,18 +214,18 @@ def _middle(odds: Sequence[float], likely: Sequence[float], lengths: Sequence[in
     return min(odds)
 
 
-def _complete(reading: Reading, kept: list[bool]) -> None:
+def _complete_structures(page_blocks: PageBlocks, kept: list[bool]) -> None:
     """Keeps code, tables, captions and headings that a choice of single blocks would tear out of the content.
 
     Code is content wherever it stands, a table is kept whole or not at all, a caption with its table or code, and a
     heading with anything of what it is the heading of, and with headings of its rank beside it unless it heads links
     alone; in the part that the page marks as its main one, tables and headings always are.
     """
-    tags, owners, parents = reading.tags, reading.owners, reading.parents
+    tags, owners, parents = page_blocks.tags, page_blocks.owners, page_blocks.parents
     cells = [place for place, tag in enumerate(tags) if tag == "th"] if "th" in tags else []
-    for table in {_table(reading, place) for place in cells}:  # Those with headings hold data.
-        start, end = reading.starts[table], reading.ends[table]
-        if table and (any(kept[start:end]) or _is_main(reading, table)):
+    for table in {_table(page_blocks, place) for place in cells}:  # Those with headings hold data.
+        start, end = page_blocks.starts[table], page_blocks.ends[table]
+        if table and (any(kept[start:end]) or _is_main(page_blocks, table)):
             kept[start:end] = [True] * (end - start)
     missing: list[int] = []
     ranks: set[tuple[int, str]] = set()  # of kept headings, with what they stand in
@@ -233,32 +235,32 @@ def _complete(reading: Reading, kept: list[bool]) -> None:
         if tag == "pre":
             kept[block] = True
         elif tag in _HEADINGS:
-            if kept[block] or any(kept[block + 1 : _below(reading, block)]) or _is_main_heading(reading, block):
+            if kept[block] or any(kept[block + 1 : _below(page_blocks, block)]) or _is_main_heading(page_blocks, block):
                 kept[block] = True
                 ranks.add((parents[place], tag))
             else:
                 missing.append(block)
     for block in missing:
         place = owners[block]
-        kept[block] = (parents[place], tags[place]) in ranks and not _heads_links(reading, block)
+        kept[block] = (parents[place], tags[place]) in ranks and not _heads_links(page_blocks, block)
     for caption in [place for place, tag in enumerate(tags) if tag == "figcaption"] if "figcaption" in tags else ():
         figure = parents[caption]
-        if tags[figure] == "figure" and any(kept[reading.starts[figure] : reading.ends[figure]]):
-            start, end = reading.starts[caption], reading.ends[caption]
+        if tags[figure] == "figure" and any(kept[page_blocks.starts[figure] : page_blocks.ends[figure]]):
+            start, end = page_blocks.starts[caption], page_blocks.ends[caption]
             kept[start:end] = [True] * (end - start)
 
 
-def _keep_title(reading: Reading, kept: list[bool], hints: Hints) -> None:
+def _keep_title(page_blocks: PageBlocks, kept: list[bool], hints: Hints) -> None:
     """Keeps the page's one h1 where the page is called so: it often stands alone in a banner above everything else."""
-    if not hints.titles or reading.tags.count("h1") != 1:
+    if not hints.titles or page_blocks.tags.count("h1") != 1:
         return
-    place = reading.tags.index("h1")
-    blocks = range(reading.starts[place], reading.ends[place])
+    place = page_blocks.tags.index("h1")
+    blocks = range(page_blocks.starts[place], page_blocks.ends[place])
     # A heading that is one link is the site's name, unless it leads to this very page.
-    is_link = all(reading.linked[block] == len(reading.texts[block]) for block in blocks)
-    if is_link and not _leads_here(reading.elements[place], hints.path):
+    is_link = all(page_blocks.linked[block] == len(page_blocks.texts[block]) for block in blocks)
+    if is_link and not _leads_here(page_blocks.elements[place], hints.path):
         return
-    if " ".join(" ".join(reading.texts[block] for block in blocks).lower().split()) in hints.titles:
+    if " ".join(" ".join(page_blocks.texts[block] for block in blocks).lower().split()) in hints.titles:
         for block in blocks:
             kept[block] = True
 
@@ -269,9 +271,9 @@ def _leads_here(heading: Element, path: str) -> bool:
     return len(path) > 1 and target.endswith(path)
 
 
-def _bridge(reading: Reading, kept: list[bool]) -> None:
+def _bridge(page_blocks: PageBlocks, kept: list[bool]) -> None:
     """Keeps the one or two blocks between others that are kept and stand beside them: a caption, who is quoted."""
-    owners, parents = reading.owners, reading.parents
+    owners, parents = page_blocks.owners, page_blocks.parents
     last, around = -1, (0, 0)
     for block, is_kept in enumerate(kept):
         if is_kept:
@@ -282,83 +284,86 @@ def _bridge(reading: Reading, kept: list[bool]) -> None:
             last = block
 
 
-def _join_lists(reading: Reading, kept: list[bool]) -> None:
+def _join_lists(page_blocks: PageBlocks, kept: list[bool]) -> None:
     """Keeps a list of single lines whole if enough of it is kept."""
-    for place in [place for place, tag in enumerate(reading.tags) if tag in _LISTS]:
-        start, end = reading.starts[place], reading.ends[place]
+    for place in [place for place, tag in enumerate(page_blocks.tags) if tag in _LISTS]:
+        start, end = page_blocks.starts[place], page_blocks.ends[place]
         if not sum(kept[start:end]) > _ENOUGH_OF_LIST * (end - start):
             continue
-        if all(reading.tags[owner] == "li" for owner in reading.owners[start:end]):
+        if all(page_blocks.tags[owner] == "li" for owner in page_blocks.owners[start:end]):
             kept[start:end] = [True] * (end - start)
 
 
-def _keep_tabs(reading: Reading, kept: list[bool]) -> None:
+def _keep_tabs(page_blocks: PageBlocks, kept: list[bool]) -> None:
     """Keeps the names of tabs above a tab that is kept. A list of tabs that holds their panels is judged as it is."""
-    rows = [place for place, role in reading.roles.items() if role == _TABS]
+    rows = [place for place, role in page_blocks.roles.items() if role == _TABS]
     rows += [
         place
-        for place, name in enumerate(reading.names)
-        if _TABS_CLASS in name and reading.elements[place].select_one(_TAB) is not None  # others lead to other pages
+        for place, name in enumerate(page_blocks.names)
+        if _TABS_CLASS in name
+        and page_blocks.elements[place].select_one(_TAB) is not None  # others lead to other pages
     ]
     for place in rows:
-        start, end = reading.starts[place], reading.ends[place]
-        if any(kept[end : end + 2]) and all(len(text) <= _TAB_NAME for text in reading.texts[start:end]):
+        start, end = page_blocks.starts[place], page_blocks.ends[place]
+        if any(kept[end : end + 2]) and all(len(text) <= _TAB_NAME for text in page_blocks.texts[start:end]):
             kept[start:end] = [True] * (end - start)
 
 
-def _table(reading: Reading, place: int) -> int:
+def _table(page_blocks: PageBlocks, place: int) -> int:
     """The table that a cell is in; 0, which is the body, if it is in none."""
-    while place and reading.tags[place] != "table":
-        place = reading.parents[place]
+    while place and page_blocks.tags[place] != "table":
+        place = page_blocks.parents[place]
     return place
 
 
-def _below(reading: Reading, block: int) -> int:
-    """Where the text ends that a heading is the heading of: with what holds both, or at the next of its rank."""
-    tags, owners = reading.tags, reading.owners
+def _below(page_blocks: PageBlocks, block: int) -> int:
+    """The end of a heading's section: with its container, or at the next heading of its rank."""
+    tags, owners = page_blocks.tags, page_blocks.owners
     place = owners[block]
     rank = _HEADINGS[tags[place]]
-    while place and reading.ends[place] <= block + 1:
-        place = reading.parents[place]
-    end = reading.ends[place]
+    while place and page_blocks.ends[place] <= block + 1:
+        place = page_blocks.parents[place]
+    end = page_blocks.ends[place]
     return next((at for at in range(block + 1, end) if _HEADINGS.get(tags[owners[at]], 7) <= rank), end)
 
 
-def _heads_links(reading: Reading, block: int) -> bool:
-    """Whether there is something below a heading, and it is a list of links: a menu."""
-    below = range(block + 1, _below(reading, block))
-    return bool(below) and all(reading.linked[at] == len(reading.texts[at]) for at in below)
+def _heads_links(page_blocks: PageBlocks, block: int) -> bool:
+    """True if there is something below a heading, and it is a list of links: a menu."""
+    below = range(block + 1, _below(page_blocks, block))
+    return bool(below) and all(page_blocks.linked[at] == len(page_blocks.texts[at]) for at in below)
 
 
-def _is_main_heading(reading: Reading, block: int) -> bool:
-    return reading.linked[block] < len(reading.texts[block]) and _is_main(reading, reading.owners[block])
+def _is_main_heading(page_blocks: PageBlocks, block: int) -> bool:
+    return page_blocks.linked[block] < len(page_blocks.texts[block]) and _is_main(
+        page_blocks, page_blocks.owners[block]
+    )
 
 
-def _is_main(reading: Reading, place: int) -> bool:
-    return reading.elements[place].closest("main, [role=main]") is not None
+def _is_main(page_blocks: PageBlocks, place: int) -> bool:
+    return page_blocks.elements[place].closest("main, [role=main]") is not None
 
 
-def _once(reading: Reading, kept: list[bool]) -> None:
+def _drop_repeats(page_blocks: PageBlocks, kept: list[bool]) -> None:
     """Keeps a text once that a page has several times, as those do that have a version for every screen.
 
     What is said again in one and the same place is said again on purpose.
     """
     seen: dict[str, int] = {}
-    for block, text in enumerate(reading.texts):
-        owner = reading.owners[block]
-        if kept[block] and len(text) >= _SAID and reading.tags[owner] not in _SAID_AGAIN:
-            place = reading.parents[owner]
+    for block, text in enumerate(page_blocks.texts):
+        owner = page_blocks.owners[block]
+        if kept[block] and len(text) >= _SAID and page_blocks.tags[owner] not in _SAID_AGAIN:
+            place = page_blocks.parents[owner]
             kept[block] = seen.setdefault(text, place) == place
 
 
-def prune(reading: Reading, kept: Sequence[bool]) -> None:
-    """Takes out of the tree what is not kept: whole elements where nothing in them is, else the text itself.
+def prune(page_blocks: PageBlocks, kept: Sequence[bool]) -> None:
+    """Removes of the tree what is not kept: whole elements where nothing in them is, else the text itself.
 
     An element without text (a picture, a rule) goes with the text around it.
     """
     upto = [0, *accumulate(kept)]
     gone: set[int] = set()
-    starts, ends, parents = reading.starts, reading.ends, reading.parents
+    starts, ends, parents = page_blocks.starts, page_blocks.ends, page_blocks.parents
     for place in range(1, len(starts)):
         parent = parents[place]
         if parent in gone:
@@ -368,14 +373,14 @@ def prune(reading: Reading, kept: Sequence[bool]) -> None:
         if start < end:
             is_gone = upto[start] == upto[end]
         else:
-            alone = reading.tags[place] != "hr"  # a rule parts two texts, and says nothing with one
+            alone = page_blocks.tags[place] != "hr"  # a rule parts two texts, and says nothing with one
             before = kept[start - 1] if start > starts[parent] else alone
             after = kept[start] if start < ends[parent] else alone
             is_gone = not (before and after)
         if is_gone:
             gone.add(place)
-            reading.elements[place].decompose()
+            page_blocks.elements[place].decompose()
     for block, is_kept in enumerate(kept):
-        if not is_kept and reading.owners[block] not in gone:
-            for node in reading.nodes[block]:
+        if not is_kept and page_blocks.owners[block] not in gone:
+            for node in page_blocks.nodes[block]:
                 node.decompose()

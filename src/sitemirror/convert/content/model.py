@@ -30,12 +30,12 @@ NOTHING: Final = 128  # what a word says that says nothing; more speaks for cont
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+")
 _SMALL: Final = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz" else 32 for sign in range(256))
 _REMEMBERED: Final = 10_000  # names, or texts
-TOLD: Final = 120  # characters of a block that is told by what it begins with, and of what is remembered
+SHORT_TEXT: Final = 120  # characters of a block that is told by what it begins with, and of what is remembered
 _BEGINNING: Final = 40  # characters of that
 
 
-class _Judged(dict[str, int]):
-    """What is said by names, or texts. The pages of a site share theirs, and looking again would give the same."""
+class _Scores(dict[str, int]):
+    """A cache of scores of names or texts, which the pages of a site share."""
 
     def __init__(self, judge: Callable[[str], int]) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class _Judged(dict[str, int]):
 
     def __missing__(self, text: str) -> int:
         found = self._judge(text)
-        if len(text) < TOLD:
+        if len(text) < SHORT_TEXT:
             if len(self) >= _REMEMBERED:
                 self.clear()
             self[text] = found
@@ -52,28 +52,28 @@ class _Judged(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """What words say: more than 0 speaks for content."""
+    """Scores of words: more than 0 speaks for content."""
 
     names: Mapping[str, int] = field(default_factory=dict)  # of class and id
     words: Mapping[str, int] = field(default_factory=dict)  # the first words of a block, and pairs of them
     judged_names: Mapping[str, int] = field(init=False, compare=False, repr=False)
-    """What all names of a part say together, as a byte."""
+    """The summed score of all names of a part, as a byte."""
     judged_texts: Mapping[str, int] = field(init=False, compare=False, repr=False)
-    """What the first words of a block say together, as a byte; a long block is told by more than that."""
+    """The summed score of a block's first words, as a byte; long blocks are judged by other features."""
 
     def __post_init__(self) -> None:
         # What a part is called is often made of the same few names, in ever new ways.
-        single = _Judged(self._name)
-        together = _Judged(lambda names: _byte(sum(map(single.__getitem__, names.split()), NOTHING)))
+        single = _Scores(self._name)
+        together = _Scores(lambda names: _byte(sum(map(single.__getitem__, names.split()), NOTHING)))
         object.__setattr__(self, "judged_names", together)
-        object.__setattr__(self, "judged_texts", _Judged(self._text))
+        object.__setattr__(self, "judged_texts", _Scores(self._text))
 
     def _name(self, name: str) -> int:
         return sum(map(self.names.get, name_words(name), repeat(0)))
 
     def _text(self, text: str) -> int:
         total, get = NOTHING, self.words.get
-        if len(text) < TOLD:
+        if len(text) < SHORT_TEXT:
             for word in first_words(text):
                 total += get(word, 0)
         return _byte(total)
@@ -91,7 +91,7 @@ def name_words(names: str) -> list[str]:
 
 
 def first_words(text: str) -> list[str]:
-    """What a block begins with: words, and the first two of them together."""
+    """The first words of a block, and the first two of them as a pair."""
     found = text[:_BEGINNING].lower().split()
     if len(found) > 1:
         found.append(f"{found[0]} {found[1]}")
@@ -126,7 +126,7 @@ class Asked:
 
 
 class Leaves(dict[int, bytes]):
-    """What the leaves of some trees are worth together, by what is known of the page."""
+    """The summed leaf values of a group of trees, by the answers about the page."""
 
     __slots__ = ("_trees",)
 
@@ -197,7 +197,7 @@ class Layout:
             self.groups.append((sum(1 << bit for bit in of_page), pick, leaves))
 
     def known(self, page: Mapping[str, int]) -> int:
-        """What is known of a page: for each question about it one bit."""
+        """The answers about a page, one bit a question."""
         found = 0
         for name, numbers, passed in self.page:
             found |= passed[bisect_left(numbers, page[name])]
@@ -246,7 +246,7 @@ def _leaf_of_byte(bits: Sequence[int]) -> int:
 
 
 def _grouped(trees: Sequence[Tree], asked: Sequence[Sequence[Question]]) -> list[tuple[list[Question], list[int]]]:
-    """What groups of trees ask blocks, and the trees, by number: no more questions than a byte has bits, and no more
+    """Groups of trees with the questions they ask of blocks: no more questions than a byte has bits, and no more
     that the leaves can be worth than a byte holds."""
     own = [{one for one in questions if not one[0].startswith(PAGE)} for questions in asked]
     groups: list[tuple[set[Question], list[int]]] = []
@@ -279,7 +279,7 @@ _PROBABLE: Final = tuple(1 / (1 + exp(-step / _ODDS)) for step in range(-_FAR, _
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What was learnt."""
+    """The trained model."""
 
     lexicon: Lexicon
     questions: tuple[Question, ...]
@@ -312,7 +312,7 @@ class Model:
         return [start + step * total for total in sums[:count]]
 
     def _answers(self, columns: Mapping[str, bytes], count: int) -> list[int]:
-        """What all blocks answer to each question, in the order of the layout: a byte a block, with one bit of it."""
+        """The answers of all blocks to each question, in the order of the layout: one bit in a byte a block."""
         from_bytes = int.from_bytes
         ones = from_bytes(b"\1" * count, "little")
         masks = [ones << bit for bit in range(8)]
@@ -327,12 +327,12 @@ class Model:
 
 
 def probability(odds: float) -> float:
-    """How likely something is of which the logarithm of the odds is known."""
+    """The probability for a logarithm of odds."""
     return probabilities((odds,))[0]
 
 
 def probabilities(odds: Iterable[float]) -> list[float]:
-    """How likely things are of which the logarithms of the odds are known."""
+    """The probabilities for logarithms of odds."""
     table, far = _PROBABLE, _FAR
     steps = [round(one * _ODDS) for one in odds]
     return [table[0 if at < -far else 2 * far if at > far else at + far] for at in steps]
@@ -354,6 +354,6 @@ def read_model(text: bytes) -> Model:
 
 
 @cache
-def model() -> Model:
+def load_model() -> Model:
     """The model that comes with the program, read when the first page needs it."""
     return read_model(Path(__file__).with_name(_FILE).read_bytes())

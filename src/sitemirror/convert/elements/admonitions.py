@@ -7,9 +7,9 @@ from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.elements.headings import linked_words_of
+from sitemirror.convert.elements.headings import title_words_with_links
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.render.markers import alert_above_block, alert_above_text, pins
+from sitemirror.convert.render.markers import alert_above_block, alert_above_text, id_comments
 
 _TOO_MUCH: Final = ("h1", "h2", "main", "article")  # in a box that only has the name of a note
 _KIND_ATTRIBUTES: Final = ("data-callout-type", "data-callout", "data-type")
@@ -31,7 +31,7 @@ _MAX_KIND: Final = 40  # characters
 _END_OF_TITLE: Final = ":!：. "
 
 
-def shape_admonition(box: Element, names: Vocabulary) -> bool:
+def convert_admonition(box: Element, names: Vocabulary) -> bool:
     """Makes `box` an alert; `False` if it is none."""
     if box.tag not in _BOXES or _DISMISSED in (box.attr("class") or "") or _is_empty(box) or _is_around_one(box, names):
         return False
@@ -40,9 +40,9 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
         title = _title(box, names)
     if any(found is not title for found in box.iter_elements(_TOO_MUCH)):
         return False
-    drawn = _take_icon(box, names)
+    drawn = _remove_icon(box, names)
     if title is not None:
-        _take_sign(title)
+        _remove_sign(title)
     said = " ".join(title.text.split()) if title is not None else ""
     kind = _kind(box, names) or drawn or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
     if (spoken := said.rstrip(_END_OF_TITLE).upper()) in _KINDS:
@@ -53,12 +53,12 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
     head: list[Element] = []
     if title is not None:
         if said and said.rstrip(_END_OF_TITLE).casefold() not in (kind.casefold(), f"{kind.casefold()}s"):
-            head.append(Element("p", None, [Element("strong", None, linked_words_of(title))]))
-        _take_title(title, box)
-    _lay_open(box, names)
+            head.append(Element("p", None, [Element("strong", None, title_words_with_links(title))]))
+        _remove_title(title, box)
+    _unwrap_layout(box, names)
     if title is None:
-        kind = _take_run_in(box) or kind
-    first = head[0] if head else _shown(box)
+        kind = _remove_run_in_title(box) or kind
+    first = head[0] if head else _first_visible(box)
     follows = box.find("img") is not None if first is None else isinstance(first, Text) or first.tag in _TEXT
     head.insert(0, alert_above_text(kind) if follows else alert_above_block(kind))
     if box.tag == "p":
@@ -71,9 +71,9 @@ def shape_admonition(box: Element, names: Vocabulary) -> bool:
     return True
 
 
-def shape_undrawn(quote: Element) -> None:
+def convert_alert_syntax(quote: Element) -> None:
     """Makes an alert of a quotation that was written as one, on a page whose maker did not know these."""
-    line = _shown(quote)
+    line = _first_visible(quote)
     mark = line[0] if isinstance(line, Element) and line.tag == "p" and len(line) else None
     if not isinstance(line, Element) or not isinstance(mark, Text) or (found := _MARK.match(mark.data)) is None:
         return
@@ -83,18 +83,18 @@ def shape_undrawn(quote: Element) -> None:
         after.decompose()
     if not line.text.strip() and line.find("img") is None:
         line.decompose()
-    first = _shown(quote)
+    first = _first_visible(quote)
     follows = isinstance(first, Text) or (first is not None and first.tag in _TEXT)
     quote.insert(0, (alert_above_text if follows else alert_above_block)(found[1].upper()))
 
 
 def _is_empty(box: Element) -> bool:
-    """Whether a box waits for a script to say something in it."""
+    """True if a box waits for a script to say something in it."""
     return box.select_one("*") is None and not box.text.strip()
 
 
 def _is_around_one(box: Element, names: Vocabulary) -> bool:
-    """Whether there is nothing in a box but another one of its name, which is the note."""
+    """True if there is nothing in a box but another one of its name, which is the note."""
     inner = next((child for child in box if isinstance(child, Element)), None)
     if inner is None or inner.tag not in _BOXES or inner.attr("class") != box.attr("class"):
         return False
@@ -102,11 +102,11 @@ def _is_around_one(box: Element, names: Vocabulary) -> bool:
     return is_note and inner.text.strip() == box.text.strip()
 
 
-def _take_icon(box: Element, names: Vocabulary) -> str | None:
-    """Takes out the picture or the sign for the kind of a note, if it begins with one; which alert that is."""
-    first = _shown(box)
+def _remove_icon(box: Element, names: Vocabulary) -> str | None:
+    """Removes the picture or the sign for the kind of a note, if it begins with one; which alert that is."""
+    first = _first_visible(box)
     if isinstance(first, Element) and first.tag == "p":
-        first = next(filter(_is_seen, first), None)
+        first = next(filter(_is_visible, first), None)
     if not isinstance(first, Element) or box.text.strip() == first.text.strip():
         return None
     words = (first.attr("alt") or "").casefold().strip("[] \n").removesuffix("icon").strip()
@@ -121,9 +121,9 @@ def _take_icon(box: Element, names: Vocabulary) -> str | None:
     return kind
 
 
-def _take_sign(title: Element) -> None:
-    """Takes out the sign in an element of its own that a title begins with."""
-    first = next(filter(_is_seen, title), None)
+def _remove_sign(title: Element) -> None:
+    """Removes the sign in an element of its own that a title begins with."""
+    first = next(filter(_is_visible, title), None)
     if not isinstance(first, Element) or first.tag not in _SIGN_TAGS:
         return
     sign = first.text.strip()
@@ -144,7 +144,7 @@ def _title(box: Element, names: Vocabulary) -> Element | None:
     """The box's own title, not that of a box inside it, nor of a listing or a table below its text."""
     found = box.select_one(names.titles)
     if found is None or _is_below_text(found, box):
-        return _table_title(box) or _named_title(box, names)
+        return _table_title(box) or _kind_as_title(box, names)
     holder = found.parent
     while isinstance(holder, Element) and holder is not box:
         if any(names.roles.get(word) == "admonition" for word in (holder.attr("class") or "").split()):
@@ -154,7 +154,7 @@ def _title(box: Element, names: Vocabulary) -> Element | None:
 
 
 def _is_below_text(title: Element, box: Element) -> bool:
-    """Whether more than an icon stands above a title."""
+    """True if more than an icon stands above a title."""
     holder: Node | None = title
     while isinstance(holder, Element) and holder is not box:
         for node in holder.previous_siblings:
@@ -177,9 +177,9 @@ def _table_title(box: Element) -> Element | None:
     return heads[0] if is_above else None
 
 
-def _named_title(box: Element, names: Vocabulary) -> Element | None:
+def _kind_as_title(box: Element, names: Vocabulary) -> Element | None:
     """The first line of a box where that is only what kind of note it is, whatever it is marked up as."""
-    first = _shown(box)
+    first = _first_visible(box)
     label = first.parent if isinstance(first, Text) else None
     if isinstance(label, Element) and label is not box and len(label) == 1:
         first = label  # in a div of its own
@@ -191,10 +191,10 @@ def _named_title(box: Element, names: Vocabulary) -> Element | None:
     return first if said in names.alerts and box.text.strip() != first.text.strip() else None
 
 
-def _take_run_in(box: Element) -> str | None:
-    """Takes out the bold word that begins a note's first line and says what kind it is; which one."""
-    first = _shown(box)
-    word = next(filter(_is_seen, first), None) if isinstance(first, Element) and first.tag == "p" else first
+def _remove_run_in_title(box: Element) -> str | None:
+    """Removes the bold word that begins a note's first line and says what kind it is; which one."""
+    first = _first_visible(box)
+    word = next(filter(_is_visible, first), None) if isinstance(first, Element) and first.tag == "p" else first
     if not isinstance(word, Element) or word.tag not in _BOLD or len(word.text) > _MAX_KIND:
         return None
     said = word.text.strip()
@@ -209,12 +209,12 @@ def _take_run_in(box: Element) -> str | None:
         after.data = goes_on if said.endswith(_COLONS) else goes_on[1:].lstrip()
     elif isinstance(after, Element) and after.tag == "br":
         after.decompose()
-    _take_title(word, box)
+    _remove_title(word, box)
     return kind
 
 
-def _take_title(title: Element, box: Element) -> None:
-    kept = pins(title.children)
+def _remove_title(title: Element, box: Element) -> None:
+    kept = id_comments(title.children)
     parent = title.parent
     title.decompose()
     for number, pin in enumerate(kept):
@@ -224,7 +224,7 @@ def _take_title(title: Element, box: Element) -> None:
         parent.decompose()
 
 
-def _lay_open(box: Element, names: Vocabulary) -> None:
+def _unwrap_layout(box: Element, names: Vocabulary) -> None:
     """Takes the text out of what only places it: definitions, or a table with an icon on the left."""
     if box.tag == "dl":
         for part in box.find_all(["dt", "dd"]):
@@ -246,17 +246,17 @@ def _first_table(box: Element) -> Element | None:
     return first if first is not None and first.tag == "table" else None
 
 
-def _shown(box: Element) -> Element | Text | None:
-    """What a reader sees first. A plain div is as good as what is in it."""
+def _first_visible(box: Element) -> Element | Text | None:
+    """The first visible node; a plain div counts as its content."""
     found: Element | Text | None = box
     for _level in range(_DEEPEST):
         if not isinstance(found, Element) or (found is not box and found.tag not in ("div", "section")):
             return found
-        found = next(filter(_is_seen, found), None)
+        found = next(filter(_is_visible, found), None)
     return found
 
 
-def _is_seen(node: Node) -> TypeGuard[Element | Text]:
+def _is_visible(node: Node) -> TypeGuard[Element | Text]:
     if isinstance(node, Text):
         return bool(node.data.strip())
     return isinstance(node, Element) and (

@@ -117,12 +117,12 @@ _NOT_COPIED: Final = re.compile(r"select-none|number|lineno|line-no|gutter|\bln\
 _LINES: Final = (".ec-line", ".line")  # Expressive Code's, Shiki's
 _ADDED: Final = frozenset(("ins", "add"))
 REMOVED: Final = frozenset(("del", "remove"))
-"""What marks a line that is no longer there: without its sign, the code would be wrong."""
+"""Classes of deleted lines: without a sign in front, the code would be wrong."""
 CHANGED: Final = _ADDED | REMOVED
 _CODE_OF_LINE: Final = ".code"
 
 
-def split_listing(pre: Element) -> list[Element]:
+def split_variants(pre: Element) -> list[Element]:
     """Leaves the first of the variants that a code block holds; the others become blocks, which it returns.
 
     Code in one language that is cut in pieces has a line in each.
@@ -154,15 +154,15 @@ def split_listing(pre: Element) -> list[Element]:
     return []
 
 
-def part_lines(pre: Element) -> None:
+def add_line_ends(pre: Element) -> None:
     """Ends the lines of code that only their elements part."""
     for line in pre.select(_OWN_LINES)[1:]:
         if not (isinstance(before := line.previous_sibling, Element) and before.tag == "br"):  # as Hexo's lines end
             line.insert_before(Text("\n"))
 
 
-def join_roff(page: Element) -> bool:
-    """Takes out the line ends that mandoc writes above each line of code that is indented, beside the line's own."""
+def drop_doubled_line_ends(page: Element) -> bool:
+    """Removes the line ends that mandoc writes above each line of code that is indented, beside the line's own."""
     for end in page.select("pre br"):
         before, after = end.previous_sibling, end.next_sibling
         if isinstance(after, Text) and (before is None or (isinstance(before, Text) and before.data.endswith("\n"))):
@@ -171,8 +171,8 @@ def join_roff(page: Element) -> bool:
     return False
 
 
-def drop_counted(pre: Element) -> None:
-    """Takes out what begins each line and counts them, whatever it is called."""
+def drop_unnamed_line_numbers(pre: Element) -> None:
+    """Removes what begins each line and counts them, whatever it is called."""
     holder = pre
     lines: list[Element] = []
     for _level in range(_LEVELS):
@@ -200,13 +200,13 @@ def drop_counted(pre: Element) -> None:
 
 
 def _is_beside(number: Element) -> bool:
-    """Whether a number says that it is no part of the code, or stands beside a box with its line."""
+    """True if a number says that it is no part of the code, or stands beside a box with its line."""
     if isinstance(line := number.next_sibling, Element) and line.tag == "div":
         return True
     return number.attr("aria-hidden") == "true" or _NOT_COPIED.search(number.attr("class") or "") is not None
 
 
-def show_changes(pre: Element, changes: frozenset[str]) -> bool:
+def add_diff_signs(pre: Element, changes: frozenset[str]) -> bool:
     """Puts the signs back that highlighters leave to their style sheets, if any line has one of `changes`."""
     for selector in _LINES:
         lines = [(line, frozenset((line.attr("class") or "").split())) for line in pre.select(selector)]
@@ -248,7 +248,7 @@ _ALSO_CALLED: Final = {
 _BUTTONS: Final = ("button", "clipboard-copy")
 
 
-def drop_colours(listings: Iterable[Element]) -> None:
+def merge_highlighted_code(listings: Iterable[Element]) -> None:
     """Makes one text of code that is cut into coloured pieces. Half the elements of a manual are such pieces."""
     for pre in listings:
         code = pre if len(pre) != 1 else pre.find("code") or pre
@@ -260,14 +260,14 @@ def drop_colours(listings: Iterable[Element]) -> None:
                 code.set_text(text)
 
 
-def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
+def convert_code_block(pre: Element, names: Mapping[str, str]) -> None:
     """Tells the renderer the language of a code block; `names` are class names that mean one."""
     if isinstance(pre.parent, Element) and pre.parent.tag == "pre":
         return  # Its text is that of the one around it.
     code = pre.find("code")
     if code is not None and len(pre) > 1:
-        for variant in split_listing(pre):
-            shape_listing(variant, names)
+        for variant in split_variants(pre):
+            convert_code_block(variant, names)
     if (classes := pre.attr("class")) and "twoslash" in classes:
         pre.remove(_POPUPS)
     text = pre.text
@@ -275,7 +275,7 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
         if text.lstrip()[:1].isdigit() or pre.select_one(_MAYBE_NUMBERED) is not None:
             _drop_numbers(pre)
         if "\n" not in text:
-            part_lines(pre)
+            add_line_ends(pre)
         for part in list(pre.iter_elements((*_BUTTONS, "details", "li"))):
             if part.tag == "details":
                 _unfold(part)
@@ -296,8 +296,8 @@ def shape_listing(pre: Element, names: Mapping[str, str]) -> None:
     if language:
         _drop_label(pre, language)
     if language == "diff":
-        show_changes(pre, CHANGED)
-    elif ((classes and "has-diff" in classes) or pre.attr("data-language")) and show_changes(pre, REMOVED):
+        add_diff_signs(pre, CHANGED)
+    elif ((classes and "has-diff" in classes) or pre.attr("data-language")) and add_diff_signs(pre, REMOVED):
         language = "diff"  # Where lines are only added, the code is whole, and its language says more.
     for part in (pre,) if code is None else (pre, code):
         if language is not None:
@@ -331,7 +331,7 @@ def _drop_label(pre: Element, language: str) -> None:
 
 
 def _stands_alone(label: Element) -> bool:
-    """Whether it is no word of a sentence, nor a place that something may lead to."""
+    """True if it is no word of a sentence, nor a place that something may lead to."""
     if label.attr("id") is not None or label.select_one("[id]") is not None:
         return False
     return label.tag != "span" or not any(
@@ -340,14 +340,14 @@ def _stands_alone(label: Element) -> bool:
 
 
 def _drop_numbers(pre: Element) -> None:
-    """Takes out the numbers of the lines, and what only has to place them."""
+    """Removes the numbers of the lines, and what only has to place them."""
     before = pre.text
     pre.remove(_LINE_NUMBERS)
     for span in pre.select(_UNSELECTABLE):
         if span.text.strip().isdigit():  # else it may be a prompt
             span.decompose()
     if (text := pre.text) == before:
-        drop_counted(pre)
+        drop_unnamed_line_numbers(pre)
         return
     if isinstance(last := pre[-1] if len(pre) else None, Text) and last.data.isspace():
         last.data = "\n"  # Javadoc has a screenful of empty lines below its sources.
@@ -365,7 +365,7 @@ def _wraps_little(element: Element) -> bool:
     return False
 
 
-def shape_lines(element: Element) -> None:
+def convert_drawn_code(element: Element) -> None:
     """Makes a code block of an element that draws one: a line of code in each of its own elements, or rows."""
     for row in element.select("tr + tr"):
         row.insert(0, Text("\n"))
@@ -379,7 +379,7 @@ def shape_lines(element: Element) -> None:
     element.append(Text(text.replace("\xa0", " ")))
 
 
-def shape_terminal(box: Element) -> None:
+def convert_terminal(box: Element) -> None:
     """Takes the tags out of a session's text, which are there for a script to play it in colour."""
     for pre in box.iter_elements("pre"):
         code = pre.find("code") or pre
@@ -388,7 +388,7 @@ def shape_terminal(box: Element) -> None:
             code.set_text(_ENTITY.sub(lambda found: unescape(found[0]), _BREAK.sub("\n", text)))
 
 
-def shape_callouts(box: Element) -> bool:
+def convert_callouts(box: Element) -> bool:
     """Makes a numbered list of the remarks on a listing that a page keeps in a table, number and text."""
     table = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
     if table is None:
@@ -407,7 +407,7 @@ def shape_callouts(box: Element) -> bool:
     return True
 
 
-def shape_diagram(element: Element) -> bool:
+def convert_diagram(element: Element) -> bool:
     """Makes code of Mermaid's text, which is there for a script to draw."""
     text = element.text
     if not text.strip() or element.find("svg") is not None:
@@ -451,11 +451,11 @@ _BLOCKS: Final = frozenset(
 )  # fmt: skip
 
 
-def shape_code(root: Element) -> None:
+def convert_code_spans(root: Element) -> None:
     """Shapes all code that stands in no code block."""
     for link in root.select(_LINK_IN_CODE):
         if isinstance(code := link.parent, Element):
-            _free_links(code)
+            _move_code_into_links(code)
     # Most of it is a word or two, and every question is asked of dozens on each page.
     found = [
         code
@@ -467,10 +467,10 @@ def shape_code(root: Element) -> None:
     ]
     for code in found:
         if code.closest("pre") is None and code.parent is not None:  # else it was in code that is a block now
-            _shape_span(code)
+            _convert_code_span(code)
 
 
-def _free_links(code: Element) -> bool:
+def _move_code_into_links(code: Element) -> bool:
     """Puts code into the links that it consists of: a code span would hold their words, and lose where they lead."""
     if code.closest(_HOLDS_NO_LINK) is not None:
         return False
@@ -490,47 +490,47 @@ def _free_links(code: Element) -> bool:
     return True
 
 
-def shape_output(samp: Element) -> None:
-    """The same for what a program writes."""
-    if samp.closest("pre") is None and not _free_links(samp):
-        _shape_span(samp)
+def convert_sample_output(samp: Element) -> None:
+    """Converts the output of a program (`samp`) as code."""
+    if samp.closest("pre") is None and not _move_code_into_links(samp):
+        _convert_code_span(samp)
 
 
-def shape_typed(tt: Element) -> None:
+def convert_teletype(tt: Element) -> None:
     """Makes code of what a typewriter writes, if it is no more than letters: code holds neither links nor blocks."""
     if tt.text.strip() and tt.select_one(_MORE_THAN_LETTERS) is None and tt.closest("pre, code") is None:
         tt.tag = "code"
-        _shape_span(tt)
+        _convert_code_span(tt)
 
 
-def _shape_span(code: Element) -> None:
+def _convert_code_span(code: Element) -> None:
     """Gives code the lines that it is seen to have, and no others."""
     if code.find("pre") is None:
-        _shape_lines(code, code.text)
+        _convert_span_lines(code, code.text)
     else:
-        _free_block(code, code.text)
+        _unwrap_block(code, code.text)
 
 
-def _free_block(code: Element, text: str) -> None:
+def _unwrap_block(code: Element, text: str) -> None:
     """Has a code block speak for itself that stands in code without need."""
     pre = code.find("pre")
     if pre is not None and pre.text.strip() == text.strip():
         code.tag = "div"
 
 
-def _shape_lines(code: Element, text: str) -> None:
+def _convert_span_lines(code: Element, text: str) -> None:
     keeps = "\n" in text and (style := code.attr("style")) is not None and _KEEPS_LINES.search(style) is not None
     if keeps or code.find("br") is not None or code.find("div") is not None:
-        lines = [line.replace("\xa0", " ").rstrip() for line in _text(code, keeps=keeps).split("\n")]
+        lines = [line.replace("\xa0", " ").rstrip() for line in _text_with_line_ends(code, keeps=keeps).split("\n")]
         if len(lines) > 1 and code.closest(_ONE_LINE) is None:
-            _place(code, lines)
+            _replace_span(code, lines)
             return
     if "\n" in text or (text[:1] == " " == text[-1:] and text.strip() and code.closest("td, th") is not None):
         # Source is wrapped where it pleases, and a cell has no blanks of its own; a code span would show every one.
         code.text = " ".join(text.split())
 
 
-def _text(code: Element, *, keeps: bool) -> str:
+def _text_with_line_ends(code: Element, *, keeps: bool) -> str:
     """Its text with the line ends that its elements make, and what is in a list set in."""
     for part in list(code.iter_elements(_NOT_READ)):
         part.decompose()
@@ -567,14 +567,14 @@ def _depth(item: Element, code: Element) -> int:
     return depth
 
 
-def _place(code: Element, lines: Sequence[str]) -> None:
+def _replace_span(code: Element, lines: Sequence[str]) -> None:
     """Makes a block of code that stands alone, and several spans of what is in a sentence or in a cell."""
-    if code.closest("td, th") is None and (boxes := _boxes_of(code)) is not None:
+    if code.closest("td, th") is None and (boxes := _wrappers_of(code)) is not None:
         code.tag = "pre"
         code.set_text("\n".join(lines))
         for box in boxes:
             box.tag = "div"
-        for beside in (_seen(code.previous_siblings), _seen(code.next_siblings)):
+        for beside in (_first_visible(code.previous_siblings), _first_visible(code.next_siblings)):
             if isinstance(beside, Element) and beside.tag == "br":
                 beside.extract()  # A block has lines of its own.
         return
@@ -587,12 +587,12 @@ def _place(code: Element, lines: Sequence[str]) -> None:
     code.replace_with(*nodes)
 
 
-def _boxes_of(code: Element) -> list[Element] | None:
-    """What is around code with nothing beside it, up to the box that it stands in; `None` if it is in a sentence."""
+def _wrappers_of(code: Element) -> list[Element] | None:
+    """The wrappers around code that stands alone, up to its block; `None` if it is in a sentence."""
     boxes: list[Element] = []
     here = code
     for _level in range(_DEEPEST):
-        if not (_is_edge(_seen(here.previous_siblings)) and _is_edge(_seen(here.next_siblings))):
+        if not (_is_edge(_first_visible(here.previous_siblings)) and _is_edge(_first_visible(here.next_siblings))):
             return None
         parent = here.parent
         if not isinstance(parent, Element):
@@ -608,11 +608,11 @@ def _boxes_of(code: Element) -> list[Element] | None:
 
 
 def _is_edge(node: Node | None) -> bool:
-    """Whether a line ends there."""
+    """True if a line ends there."""
     return node is None or (isinstance(node, Element) and node.tag in _BLOCKS)
 
 
-def _seen(siblings: Iterable[Node]) -> Node | None:
+def _first_visible(siblings: Iterable[Node]) -> Node | None:
     """The first of them that is seen."""
     for node in siblings:
         if not isinstance(node, Comment) and not (isinstance(node, Text) and not node.data.strip()):

@@ -31,15 +31,15 @@ _PROSE: Final = 4  # words in a button that are more than its name
 _CODE: Final = re.compile(r"\bcode\b|codemirror|snippet", re.I)
 
 
-def says_nothing(element: Element, named: Callable[[str], Element | None]) -> bool:
-    """Whether it is a control whose own text goes with it; `named` finds an element by its id."""
+def is_dropped_control(element: Element, named: Callable[[str], Element | None]) -> bool:
+    """True if it is a control whose own text goes with it; `named` finds an element by its id."""
     if element.tag in FIELDS:
         return element.attr("open") is None
     return element.tag == "button" and not _is_wrapper(element) and not _opens_content(element, named)
 
 
-def shape_control(element: Element) -> None:
-    """What a person would fill in or open says nothing in a file."""
+def convert_form_field(element: Element) -> None:
+    """Drops a form field, except the checkbox of a task and an open dialog."""
     if element.attr("type") == "checkbox":
         # The box of a task list; the renderer knows it as the first thing in its item only.
         if isinstance(element.parent, Element) and element.parent.tag == "label":
@@ -48,15 +48,15 @@ def shape_control(element: Element) -> None:
         element.decompose()
 
 
-def shape_label(label: Element) -> None:
+def convert_label(label: Element) -> None:
     """Labels stand apart on the page, by nothing but their style."""
     label.insert_before(Text(" "))
 
 
-def shape_button(button: Element, named: Callable[[str], Element | None]) -> None:
+def convert_button(button: Element, named: Callable[[str], Element | None]) -> None:
     """Buttons are controls, except those that carry a heading or name what they open; `named` finds that by its id."""
     if _is_in_title(button):
-        _settle(button)
+        _unwrap_or_drop(button)
     elif (role := button.attr("role")) == "tab":
         button.tag = "p"
     elif role in _TICKED and (item := button.closest("li")) is not None:
@@ -83,8 +83,8 @@ def shape_button(button: Element, named: Callable[[str], Element | None]) -> Non
         button.decompose()
 
 
-def is_listing(area: Element) -> bool:
-    """Whether a field for text is a listing that can be tried out: what is in it is there to be read."""
+def is_code_area(area: Element) -> bool:
+    """True if a field for text is a listing that can be tried out: what is in it is there to be read."""
     text = area.text.strip()
     if not text or not (_CODE.search(area.attr("class") or "") or (area.attr("readonly") is not None and "\n" in text)):
         return False
@@ -97,9 +97,9 @@ def is_listing(area: Element) -> bool:
 
 
 def _is_wrapper(button: Element) -> bool:
-    """Whether there is more in it, or it in more, than a button has."""
+    """True if there is more in it, or it in more, than a button has."""
     if _is_in_title(button):
-        return not _is_tool(button)
+        return not _is_copy_button(button)
     if button.attr("role") == "tab" or next(button.iter_elements(_IN_NO_BUTTON), None) is not None:
         return True
     if _is_in_sentence(button) or _holds_link(button):
@@ -107,16 +107,16 @@ def _is_wrapper(button: Element) -> bool:
     return _holds_prose(button) or _CALL.match(button.text.strip()) is not None
 
 
-def settle_buttons(title: Element) -> None:
+def convert_title_buttons(title: Element) -> None:
     """Leaves the words of a title's buttons before it is taken apart: by their own turn they would stand in none."""
     if title.find("button") is not None:
         for child in list(title):
             if isinstance(child, Element) and child.tag == "button":
-                _settle(child)
+                _unwrap_or_drop(child)
 
 
-def _settle(button: Element) -> None:
-    if _is_tool(button):
+def _unwrap_or_drop(button: Element) -> None:
+    if _is_copy_button(button):
         button.decompose()
     else:
         button.unwrap()
@@ -127,8 +127,8 @@ def _is_in_title(button: Element) -> bool:
     return isinstance(parent, Element) and parent.tag in _MADE_OF_BUTTONS
 
 
-def _is_tool(button: Element) -> bool:
-    """Whether it is there to copy a title or its address: it says so, and ends what the title says."""
+def _is_copy_button(button: Element) -> bool:
+    """True if it is there to copy a title or its address: it says so, and ends what the title says."""
     if _TOOL.fullmatch(button.text) is None:
         return False
     if button.attr("aria-expanded") is not None or any(button.attr(name) for name in _OPENS):
@@ -141,7 +141,7 @@ def _text_of(node: Node) -> str:
 
 
 def _is_in_sentence(button: Element) -> bool:
-    """Whether a text goes on behind it, and would make no sense without it."""
+    """True if a text goes on behind it, and would make no sense without it."""
     before, after = button.previous_sibling, button.next_sibling
     if not isinstance(before, Text) or not isinstance(after, Text) or not before.data.strip():
         return False
@@ -151,13 +151,13 @@ def _is_in_sentence(button: Element) -> bool:
 
 
 def _holds_link(button: Element) -> bool:
-    """Whether it is there to show more of what its link leads to, to who points at it."""
+    """True if it is there to show more of what its link leads to, to who points at it."""
     link = button.find("a", href=True)
     return link is not None and bool(link.text.strip())
 
 
 def _holds_prose(button: Element) -> bool:
-    """Whether it says something with weight and something else besides: what a response means, not what to press."""
+    """True if it says something with weight and something else besides: what a response means, not what to press."""
     if next(button.iter_elements(("p", "strong")), None) is None:
         return False
     if len(button.text.split()) < _PROSE and _STATUS.match(button.text.strip()) is None:
@@ -166,7 +166,7 @@ def _holds_prose(button: Element) -> bool:
 
 
 def _opens_content(button: Element, named: Callable[[str], Element | None]) -> bool:
-    """Whether pressing it shows a part of the page: then it is that part's title."""
+    """True if pressing it shows a part of the page: then it is that part's title."""
     if not button.text.strip():
         return False
     if name := next((value for one in _OPENS if (value := button.attr(one))), ""):

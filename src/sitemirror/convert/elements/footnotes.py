@@ -9,7 +9,7 @@ from typing import Final
 
 from turbohtml import Element, Text, parse
 
-from sitemirror.convert.render.markers import FIRST_NOTE, footnote, pins, reference
+from sitemirror.convert.render.markers import FIRST_NOTE, footnote_definition, footnote_reference, id_comments
 
 _LABEL: Final = re.compile(r"[\w.-]{1,40}")
 _BACK: Final = "a[role=doc-backlink], .footnote-backref, .footnote-back, .reversefootnote, .data-footnote-backref"
@@ -25,7 +25,7 @@ _NUMBERED: Final = "h5"
 _ARROWS: Final = "↩↑^⏎↵⬆\ufe0e\ufe0f "
 
 
-def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
+def convert_footnotes(page: Element, notes: Sequence[Element]) -> None:
     """Writes those of `notes` as footnotes that the text refers to. The others stay what they are: nothing is lost."""
     by_id: dict[str, Element] = {}
     for note in notes:
@@ -40,7 +40,7 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
     for anchor in page.find_all("a", href=True):
         href = anchor.attr("href") or ""
         target = by_id.get(href[1:]) if href[:1] == "#" else None
-        if target is not None and within.isdisjoint(anchor.ancestors) and _can_be_told(target, anchor, page):
+        if target is not None and within.isdisjoint(anchor.ancestors) and _is_referable(target, anchor, page):
             references.setdefault(target, []).append(anchor)
     labels: set[str] = set()
     for note, anchors in references.items():
@@ -50,32 +50,34 @@ def shape_footnotes(page: Element, notes: Sequence[Element]) -> None:
         labels.add(label)
         names = {anchor.attr(name) for anchor in anchors for name in ("id", "name")}
         names |= {_sup(anchor).attr("id") for anchor in anchors}
-        _shape_note(note, label, {f"#{name}" for name in names if name})
+        _convert_note(note, label, {f"#{name}" for name in names if name})
         for anchor in anchors:
             sup = _sup(anchor)
             sup.replace_with(
-                *pins(sup.children), *(pins(anchor.children) if sup is not anchor else ()), reference(label)
+                *id_comments(sup.children),
+                *(id_comments(anchor.children) if sup is not anchor else ()),
+                footnote_reference(label),
             )
     _list_notes([note for note in notes if note in references])
 
 
-def _can_be_told(note: Element, anchor: Element, page: Element) -> bool:
-    """Whether it is still on the page, and not in the very link that leads to it, as in one that was never closed."""
+def _is_referable(note: Element, anchor: Element, page: Element) -> bool:
+    """True if it is still on the page, and not in the very link that leads to it, as in one that was never closed."""
     return note.closest("a") is not anchor and any(one is page for one in note.ancestors)
 
 
 def _sup(anchor: Element) -> Element:
     parent = anchor.parent
-    if isinstance(parent, Element) and parent.tag in ("sup", "span") and _bare(parent) == _bare(anchor):
+    if isinstance(parent, Element) and parent.tag in ("sup", "span") and _label_text(parent) == _label_text(anchor):
         return parent
     return anchor
 
 
-def _bare(mark: Element) -> str:
+def _label_text(mark: Element) -> str:
     return mark.text.strip("[]() \n")
 
 
-def _shape_note(note: Element, label: str, ways_back: set[str]) -> None:
+def _convert_note(note: Element, label: str, ways_back: set[str]) -> None:
     note.remove(_LABELS)
     for anchor in note.find_all("a", href=True):
         text = anchor.text.strip("[]() \n")
@@ -94,7 +96,7 @@ def _shape_note(note: Element, label: str, ways_back: set[str]) -> None:
         spot = first
     if isinstance(first, Text):
         first.data = first.data.lstrip(".: \n")
-    spot.insert(0, footnote(label))
+    spot.insert(0, footnote_definition(label))
 
 
 def _first(element: Element) -> Element | Text | None:
@@ -117,7 +119,7 @@ def note_in_popover(mark: Element) -> Element | None:
     return Element("div", None, list(body)) if body.text.strip() else None
 
 
-def take_inset(mark: Element, content: Element | None, page: Element) -> Element | None:
+def move_inset_note(mark: Element, content: Element | None, page: Element) -> Element | None:
     """Takes a note that stands in the text to the end of the page, and leaves a reference; `None` if it is none."""
     content = content or mark.select_one(_INSET)
     number = mark.find("sup")
@@ -129,13 +131,13 @@ def take_inset(mark: Element, content: Element | None, page: Element) -> Element
     content.extract()
     content.tag = "div"
     content.attrs["id"] = name
-    mark.replace_with(*pins(mark.children), Element("a", {"href": f"#{name}"}, [Text(label)]))
+    mark.replace_with(*id_comments(mark.children), Element("a", {"href": f"#{name}"}, [Text(label)]))
     page.append(content)
     return content
 
 
 def is_quoted_note(quote: Element) -> bool:
-    """Whether a quotation is a note of GitBook's; its label is marked as such."""
+    """True if a quotation is a note of GitBook's; its label is marked as such."""
     if not (quote.attr("id") or "").startswith("fn_"):
         return False
     for label in quote.select(":scope > sup"):
@@ -180,7 +182,7 @@ def _split_headed(box: Element) -> list[Element]:
     for child in list(box):
         if isinstance(child, Element) and child.tag == _NUMBERED:
             back = child.find("a", id=True)
-            if back is not None and (name := back.attr("id")) and _bare(child).isdecimal():
+            if back is not None and (name := back.attr("id")) and _label_text(child).isdecimal():
                 notes.append(Element("div", {"id": name}))
                 child.replace_with(notes[-1])
                 continue
@@ -198,29 +200,29 @@ def _list_notes(notes: Sequence[Element]) -> None:
             continue
         if parent.tag == "ol":
             if parent.attr("start") != FIRST_NOTE:
-                _take_rule(parent)
+                _remove_rule(parent)
             parent.attrs["start"] = FIRST_NOTE
             continue
         if parent not in lists:
             lists[parent] = Element("ol", {"start": FIRST_NOTE})
             note.insert_before(lists[parent])
-            _take_rule(lists[parent])
+            _remove_rule(lists[parent])
         lists[parent].append(note)
         note.tag = "li"
 
 
-def _is_unseen(node: Element) -> bool:
-    """Whether only a screen reader reads it; it may stand in a box with the link to itself."""
+def _is_screen_reader_only(node: Element) -> bool:
+    """True if only a screen reader reads it; it may stand in a box with the link to itself."""
     only = next((child for child in node if isinstance(child, Element)), None) if node.tag == "div" else None
     return any("sr-only" in (one.attr("class") or "") for one in (node, only) if one is not None)
 
 
-def _take_rule(notes: Element) -> None:
+def _remove_rule(notes: Element) -> None:
     """Takes the line out that sets the notes off from the text."""
     for node in chain(notes.previous_siblings, notes.parent.previous_siblings if notes.parent is not None else ()):
         if isinstance(node, Element):
             # The line, and the heading that only a screen reader reads.
-            if node.tag == "hr" or _is_unseen(node):
+            if node.tag == "hr" or _is_screen_reader_only(node):
                 node.decompose()
             return
         if isinstance(node, Text) and node.data.strip():

@@ -8,7 +8,7 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-from sitemirror.convert.render.markers import display, formula
+from sitemirror.convert.render.markers import display_formula, inline_formula
 
 # What draws a formula stands around it, often beside a second drawing for other eyes.
 _DRAWN: Final = re.compile(r"(?:^|\s)(?:katex|mwe-math|mathjax|mjx-)", re.I)
@@ -25,7 +25,7 @@ _IN_TEXT: Final = re.compile(
     r"|(\\begin\{(?P<name>\w+\*?)\}.{1,4000}?\\end\{(?P=name)\})",
     re.S,
 )
-_UNDELIMITED: Final = {"math inline": formula, "math display": display}  # what Pandoc has KaTeX draw
+_UNDELIMITED: Final = {"math inline": inline_formula, "math display": display_formula}  # what Pandoc has KaTeX draw
 _WIKI_STYLE: Final = re.compile(r"\{\\(?:display|text)style (.*)\}", re.S)
 
 _SIGNS: Final = {
@@ -54,7 +54,7 @@ _MAX_DEPTH: Final = 60
 _NUMBER: Final = ".ltx_tag_equation"
 
 
-def shape_math(math: Element) -> None:
+def convert_mathml(math: Element) -> None:
     """Replaces MathML, with whatever is drawn around it, by its TeX."""
     if isinstance(math.parent, Element) and math.parent.closest("math") is not None:
         return  # The formula around it, which is not on the page any more, has said it.
@@ -68,7 +68,7 @@ def shape_math(math: Element) -> None:
             break
         is_display = is_display or _DISPLAYED.search(classes) is not None or outer.attr("display") == "true"
         drawing = outer
-    _replace(drawing, wiki[1] if wiki else tex, display if is_display else formula)
+    _replace(drawing, wiki[1] if wiki else tex, display_formula if is_display else inline_formula)
 
 
 def _tex_of(math: Element) -> str:
@@ -76,7 +76,7 @@ def _tex_of(math: Element) -> str:
     return source.text.strip() if source is not None else to_tex(math)
 
 
-def shape_equations(table: Element) -> bool:
+def convert_equation_table(table: Element) -> bool:
     """Makes a formula of each row of a table that only has the parts of one side by side, with its number."""
     if table.tag != "table":
         return False
@@ -87,7 +87,7 @@ def shape_equations(table: Element) -> bool:
         parts = [_tex_of(math).removeprefix(r"\displaystyle").strip() for math in row.find_all("math")]
         shown += [node for node in row.descendants if isinstance(node, Comment)]
         if parts:
-            shown.append(display(" ".join(parts) + (rf"\tag{{{label}}}" if label else "")))
+            shown.append(display_formula(" ".join(parts) + (rf"\tag{{{label}}}" if label else "")))
         elif row.text.strip():
             shown.append(Element("p", None, [Text(" ".join(row.text.split()))]))
     table.clear()
@@ -96,20 +96,22 @@ def shape_equations(table: Element) -> bool:
     return True
 
 
-def shape_script(script: Element) -> None:
+def convert_tex_script(script: Element) -> None:
     """Replaces a script that holds TeX for MathJax."""
     kind = (script.attr("type") or "").lower()
     if not kind.startswith("math/tex"):
         script.decompose()
         return
-    _replace(script, script.text.strip(), display if "mode=display" in kind.replace(" ", "") else formula)
+    _replace(
+        script, script.text.strip(), display_formula if "mode=display" in kind.replace(" ", "") else inline_formula
+    )
 
 
-def shape_delimited(element: Element) -> None:
+def convert_delimited_tex(element: Element) -> None:
     """Replaces what a generator marks as a formula: TeX between the delimiters that a script looks for."""
     script = element.find("script")
     if script is not None:
-        shape_script(script)
+        convert_tex_script(script)
         element.remove(".MathJax_Preview, .MathJax, .MathJax_Display")
         return
     found = _DELIMITED.fullmatch(element.text)
@@ -123,12 +125,12 @@ def shape_delimited(element: Element) -> None:
         return
     inline = found[1] if found[1] is not None else found[4]
     if inline is not None:
-        _replace(element, inline.strip(), formula)
+        _replace(element, inline.strip(), inline_formula)
     else:
-        _replace(element, (found[2] or found[3] or found[5] or "").strip(), display)
+        _replace(element, (found[2] or found[3] or found[5] or "").strip(), display_formula)
 
 
-def shape_drawn(element: Element) -> bool:
+def convert_formula_pictures(element: Element) -> bool:
     """Replaces pictures of formulas by the TeX that they were drawn from, their text for those who see none."""
     drawn = False
     for image in [element] if element.tag == "img" else element.find_all("img"):
@@ -139,11 +141,11 @@ def shape_drawn(element: Element) -> bool:
         is_display = element.tag == "div" or _DISPLAYED.search(image.attr("class") or "") is not None
         if (found := _DELIMITED.fullmatch(tex)) is not None:
             tex = next(part for part in found.groups() if part is not None).strip()
-        _replace(image, tex, display if is_display else formula)
+        _replace(image, tex, display_formula if is_display else inline_formula)
     return drawn
 
 
-def shape_text(page: Element) -> None:
+def convert_tex_in_text(page: Element) -> None:
     """Replaces formulas that stand in the text between TeX's own delimiters, with nothing else to mark them."""
     if not _IN_TEXT.search(page.text):
         return
@@ -156,7 +158,9 @@ def shape_text(page: Element) -> None:
             if found[4] and not _has_lines_of_its_own(found):
                 continue  # part of a formula between single dollars, which may be money as well
             tex = (found[1] or found[2] or found[3] or found[4]).strip()
-            text.insert_before(Text(text.data[here : found.start()]), formula(tex) if found[1] else display(tex))
+            text.insert_before(
+                Text(text.data[here : found.start()]), inline_formula(tex) if found[1] else display_formula(tex)
+            )
             here = found.end()
         text.data = text.data[here:]
 
@@ -171,8 +175,8 @@ def _replace(element: Element, tex: str, write: Callable[[str], Element]) -> Non
         element.decompose()
     elif element.closest("pre, code") is not None:
         element.replace_with(Text(tex))
-    elif write is display and element.closest("td, th, h1, h2, h3, h4, h5, h6, a") is not None:
-        element.replace_with(formula(tex))
+    elif write is display_formula and element.closest("td, th, h1, h2, h3, h4, h5, h6, a") is not None:
+        element.replace_with(inline_formula(tex))
     else:
         element.replace_with(write(tex))
 
@@ -232,7 +236,7 @@ def _tex(element: Element, depth: int) -> str:
 
 
 def _fenced(element: Element, written: Sequence[str]) -> str:
-    """What stands between fences, with its separators: the last of them goes on, and an empty one is none."""
+    """The content of `mfenced` with its separators; the last one repeats."""
     opening, closing, between = (element.attr(name) for name in ("open", "close", "separators"))
     signs = "".join(("," if between is None else between).split())
     joined = "".join(

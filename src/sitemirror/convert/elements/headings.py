@@ -9,10 +9,10 @@ from typing import Final
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.elements.formulas import shape_math, shape_script
-from sitemirror.convert.elements.inline import shape_quotation, shape_raised
+from sitemirror.convert.elements.formulas import convert_mathml, convert_tex_script
+from sitemirror.convert.elements.inline import convert_quotation, convert_sub_sup_kbd
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.render.markers import MARKS, tex_of
+from sitemirror.convert.render.markers import TAG_MARKERS, tex_of
 
 HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS: Final = (*HEADINGS, "ul", "ol", "dl", "pre", "table", "blockquote")
@@ -21,7 +21,7 @@ _IN_NOTES: Final = HEADINGS[2:]  # A box with a larger one is more than a note.
 
 
 def has_heading(element: Element, names: Vocabulary) -> bool:
-    """Whether a heading of the page is in it, which has no place in a list; the titles of notes are none."""
+    """True if a heading of the page is in it, which has no place in a list; the titles of notes are none."""
     return any(not _heads_note(heading, names) for heading in element.iter_elements(HEADINGS))
 
 
@@ -29,22 +29,22 @@ def _heads_note(heading: Element, names: Vocabulary) -> bool:
     if heading.tag not in _IN_NOTES:
         return False
     around = [one for one in islice(heading.ancestors, 2) if isinstance(one, Element)]
-    if not any(names.told[one.attr("class") or ""] == "admonition" for one in around):
+    if not any(names.role_by_classes[one.attr("class") or ""] == "admonition" for one in around):
         return False
     return heading.matches(names.titles) or heading.text.strip().casefold() in names.alerts
 
 
-def shape_spoken_heading(box: Element) -> None:
+def convert_aria_heading(box: Element) -> None:
     """Makes a heading of a box that is one to a screen reader, of the second level where it names none."""
     level = box.attr("aria-level") or "2"
     if len(box.text) > _LONGEST or next(box.iter_elements(_BLOCKS), None) is not None:
         return
     if (tag := f"h{level}") in HEADINGS:
         box.tag = tag
-        shape_heading(box)
+        convert_heading(box)
 
 
-def shape_heading(heading: Element) -> None:
+def convert_heading(heading: Element) -> None:
     """Leaves a heading that says something, on one line, and around a link rather than in one."""
     text = heading.text
     if not text.strip() and heading.find("img") is None:
@@ -73,7 +73,7 @@ def shape_heading(heading: Element) -> None:
         link.unwrap()
 
 
-def shape_card(card: Element) -> bool:
+def convert_card(card: Element) -> bool:
     """Has the title of a card be the link that the card is; without a title it stays as it is."""
     link = card.select_one("a.sd-stretched-link.sd-hide-link-text[href]")
     title = card.select_one(".sd-card-title")
@@ -88,22 +88,22 @@ _BLANKS: Final = re.compile(r"\s+")
 _EMPHASIS: Final = {"em": "em", "i": "em", "strong": "strong", "b": "strong"}
 # What says something else, or the same several times, once nothing but its words is left.
 _MORE_THAN_WORDS: Final[dict[str, Callable[[Element], None]]] = {
-    "math": shape_math, "script": shape_script, "sub": shape_raised, "sup": shape_raised, "kbd": shape_raised,
-    "q": shape_quotation,
+    "math": convert_mathml, "script": convert_tex_script, "q": convert_quotation, "sub": convert_sub_sup_kbd,
+    "sup": convert_sub_sup_kbd, "kbd": convert_sub_sup_kbd,
 }  # fmt: skip
 _ONE_LINE: Final = re.compile(r";\s*mode\s*=\s*display", re.I)
-_SHAPED: Final = tuple(_MORE_THAN_WORDS)
+_CONVERTED: Final = tuple(_MORE_THAN_WORDS)
 
 
-def words_of(title: Element) -> list[Node]:
-    """What a title says, to be put in another element."""
-    _shape_words(title)
+def title_words(title: Element) -> list[Node]:
+    """The words of a title, as nodes for another element."""
+    _convert_title_markup(title)
     return [Text(text) if holder is None else Element("code", None, [Text(text)]) for text, holder in _pieces(title)]
 
 
-def linked_words_of(title: Element) -> list[Node]:
-    """What a title says, with the links in it. One that is all of a title and leads nowhere else opens the box."""
-    _shape_words(title)
+def title_words_with_links(title: Element) -> list[Node]:
+    """The words of a title with its links, except a link that is the whole title and opens the box."""
+    _convert_title_markup(title)
     kept: list[Node] = []
     said = title.text.strip()
     for text, holder in _pieces(title, ("code", "a")):
@@ -113,19 +113,19 @@ def linked_words_of(title: Element) -> list[Node]:
         elif holder.tag == "code":
             kept.append(Element("code", None, [Text(text)]))
         elif address and not (address.startswith("#") and holder.text.strip() == said):
-            kept.append(Element("a", {"href": address}, words_of(holder)))
+            kept.append(Element("a", {"href": address}, title_words(holder)))
         else:
-            kept += words_of(holder)
+            kept += title_words(holder)
     return kept
 
 
-def line_of(title: Element) -> str:
-    """What a title says, with marks around its code and its emphasis, unless that is all of it."""
-    _shape_words(title)
+def title_line(title: Element) -> str:
+    """The words of a title with markers around code and around emphasis that is not the whole title."""
+    _convert_title_markup(title)
     said = " ".join(title.text.split())
     emphasis = [one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", said)]
     for one in emphasis:
-        opening, closing = MARKS[_EMPHASIS[one.tag]]
+        opening, closing = TAG_MARKERS[_EMPHASIS[one.tag]]
         one.insert(0, Text(opening))
         one.append(Text(closing))
     return "".join(text if holder is None else _code_in_line(text) for text, holder in _pieces(title))
@@ -134,13 +134,13 @@ def line_of(title: Element) -> str:
 def _code_in_line(text: str) -> str:
     if (tex := tex_of(text)) is not None:
         return f"${tex}$"
-    opening, closing = MARKS["code"]
+    opening, closing = TAG_MARKERS["code"]
     return f"{opening}{text}{closing}"
 
 
-def _shape_words(title: Element) -> None:
+def _convert_title_markup(title: Element) -> None:
     """Shapes what is in a title before its turn comes: by then the title has been taken apart."""
-    for part in list(title.iter_elements(_SHAPED)):
+    for part in list(title.iter_elements(_CONVERTED)):
         if part.parent is not None:
             if part.tag == "math":
                 part.attrs.pop("display", None)  # There is one line.

@@ -13,14 +13,14 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-from sitemirror.convert.render.markers import LINE_BREAK, MARKS
+from sitemirror.convert.render.markers import LINE_BREAK, TAG_MARKERS
 
 _OWN_LINES: Final = ("p", "div", "ul", "ol", "dl", "pre", "table", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_KEY: Final = 20  # characters
 _NO_MARKS: Final = "code, samp, pre, kbd :is(sub, sup)"  # Code has no markup, nor has a text to be typed.
 
 
-def shape_raised(element: Element) -> None:
+def convert_sub_sup_kbd(element: Element) -> None:
     """Marks keys, and what stands above or below the line: 10<sup>5</sup> must not become 105."""
     if element.tag == "kbd" and (not element.text.strip() or element.find("a", href=True) is not None):
         element.tag = "span"  # A picture of a key, or a link: code shows neither.
@@ -35,14 +35,14 @@ def shape_raised(element: Element) -> None:
     if element.text.strip() and not _is_reference(element) and element.closest(_NO_MARKS) is None:
         for br in element.find_all("br"):
             br.replace_with(Text(LINE_BREAK))
-        opening, closing = MARKS[element.tag]
+        opening, closing = TAG_MARKERS[element.tag]
         element.insert(0, Text(opening))
         element.append(Text(closing))
         element.tag = "span"
 
 
 def _is_reference(element: Element) -> bool:
-    """Whether it is a footnote's link, which is its own mark; a power in the words of a link is none."""
+    """True if it is a footnote's link, which is its own mark; a power in the words of a link is none."""
     if element.find("a") is not None:
         return True
     link = element.closest("a")
@@ -52,7 +52,7 @@ def _is_reference(element: Element) -> bool:
 
 
 def _is_all_of(element: Element, link: Element) -> bool:
-    """Whether nothing is said in the link but by the element. Not by its whole text: it may hold thousands of them."""
+    """True if nothing is said in the link but by the element. Not by its whole text: it may hold thousands of them."""
     here: Node | None = element
     while isinstance(here, Element) and here is not link:
         for beside in chain(here.previous_siblings, here.next_siblings):
@@ -63,21 +63,21 @@ def _is_all_of(element: Element, link: Element) -> bool:
 
 
 def _is_key(kbd: Element) -> bool:
-    """Whether it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
+    """True if it is a key, not an option or a text to be typed, and not several keys, each marked up by itself."""
     text = kbd.text
     is_option = len(text) > 1 and text.startswith(("-", "/"))
     return len(text) <= _MAX_KEY and not is_option and kbd.find("kbd") is None
 
 
-def shape_key(element: Element) -> bool:
+def convert_key(element: Element) -> bool:
     """Marks a key that its class alone makes one."""
     element.text = element.text.strip()
     element.tag = "kbd"
-    shape_raised(element)
+    convert_sub_sup_kbd(element)
     return True
 
 
-def shape_step(arrow: Element) -> bool:
+def convert_menu_arrow(arrow: Element) -> bool:
     """Writes what leads from a menu to what is in it, which may be an icon."""
     before = arrow.previous_sibling
     if isinstance(before, Text):
@@ -87,21 +87,21 @@ def shape_step(arrow: Element) -> bool:
     return True
 
 
-def shape_bold(title: Element) -> bool:
+def convert_bold_title(title: Element) -> bool:
     """Writes a title that is no heading in bold."""
     if title.text.strip() and title.find(["strong", "b"]) is None:
         title.wrap_children(Element("strong"))
     return True
 
 
-def shape_above(element: Element) -> bool:
+def convert_superscript(element: Element) -> bool:
     """Marks what a style sheet alone puts above the line."""
     element.tag = "sup"
-    shape_raised(element)
+    convert_sub_sup_kbd(element)
     return True
 
 
-def set_apart(element: Element) -> bool:
+def add_blanks_around(element: Element) -> bool:
     """Puts blanks around a word that only a style sheet keeps away from the next one."""
     if isinstance(element.previous_sibling, Element):
         element.insert_before(Text(" "))
@@ -109,7 +109,7 @@ def set_apart(element: Element) -> bool:
     return True
 
 
-def shape_within(box: Element) -> bool:
+def convert_inline_box(box: Element) -> bool:
     """Leaves a box behind a text in its line, where its style puts it, unless it has more than one paragraph."""
     before = box.previous_sibling
     if not isinstance(before, Text) or not before.data.strip():
@@ -123,13 +123,13 @@ def shape_within(box: Element) -> bool:
     return True
 
 
-def leave_out(element: Element) -> bool:
-    """Takes out what is there to be pressed, by a name that nothing else has."""
+def drop_element(element: Element) -> bool:
+    """Removes what is there to be pressed, by a name that nothing else has."""
     element.decompose()
     return True
 
 
-def shape_item_label(label: Element) -> bool:
+def convert_item_label(label: Element) -> bool:
     """Leaves out what only draws an item's bullet or number; any other goes to the front of the item's text."""
     item = label.parent
     said = label.text.strip()
@@ -145,13 +145,13 @@ def shape_item_label(label: Element) -> bool:
     return True
 
 
-def shape_reading(rt: Element) -> None:
-    """How a character is read stands above it; beside it, it needs parentheses."""
+def convert_ruby_text(rt: Element) -> None:
+    """Puts ruby text, which stands above its character, in parentheses beside it."""
     rt.insert(0, Text("("))
     rt.append(Text(")"))
 
 
-def shape_quotation(q: Element) -> None:
+def convert_quotation(q: Element) -> None:
     """The renderer would write the marks without seeing them when it escapes what is beside them."""
     q.insert(0, Text('"'))
     q.append(Text('"'))
@@ -170,12 +170,12 @@ _LINES: Final = (
 )  # fmt: skip
 
 
-def marks_letters(style: str) -> bool:
-    """Whether a style makes words bold or slanted."""
+def has_text_style(style: str) -> bool:
+    """True if a style makes words bold or slanted."""
     return _BOLD.search(style) is not None or _SLANTED.search(style) is not None
 
 
-def mark_letters(span: Element, style: str) -> None:
+def convert_styled_span(span: Element, style: str) -> None:
     """Makes emphasis of a `span` within a line whose style says that it is."""
     is_bold = _BOLD.search(style) is not None and _stands_out(span, _NEAR_BOLD, _BOLD, "font-weight")
     is_slanted = _SLANTED.search(style) is not None and _stands_out(span, _NEAR_SLANTED, _SLANTED, "font-style")
@@ -187,7 +187,7 @@ def mark_letters(span: Element, style: str) -> None:
 
 
 def _stands_out(span: Element, near: str, pattern: re.Pattern[str], name: str) -> bool:
-    """Whether the words around it are not like that; code has letters of its own."""
+    """True if the words around it are not like that; code has letters of its own."""
     around = span.parent
     found = around.closest(near) if isinstance(around, Element) else None
     if found is None:
@@ -215,7 +215,7 @@ _MOST_MARKED: Final = 2000  # each is looked around for what it stands in
 _LEAST_LINES: Final = 2
 
 
-def settle_white_space(elements: Iterable[Element]) -> None:
+def convert_text_styles(elements: Iterable[Element]) -> None:
     """Makes text with line breaks of what has such a style, code of what also looks like it, and what others make."""
     # A page has few such styles, and every element with any style is asked.
     found = [
@@ -238,15 +238,15 @@ def settle_white_space(elements: Iterable[Element]) -> None:
         elif element.tag == "span":
             if "line-through" in style:
                 element.tag = "del"
-            elif marks_letters(style):
+            elif has_text_style(style):
                 marked.append((element, style))
         if declared := _DECLARED.search(style):
-            _settle(element, style, declared)
+            _convert_white_space(element, style, declared)
     for element, style in marked if len(marked) <= _MOST_MARKED else ():
-        mark_letters(element, style)
+        convert_styled_span(element, style)
 
 
-def thin_breaks(body: Element) -> None:
+def limit_breaks(body: Element) -> None:
     """Leaves but some of many line breaks in a row: the renderer looks at all of a row for each one in it."""
     row = 0
     spare: list[Element] = []
@@ -262,7 +262,7 @@ def thin_breaks(body: Element) -> None:
             br.decompose()
 
 
-def _settle(element: Element, style: str, found: re.Match[str]) -> None:
+def _convert_white_space(element: Element, style: str, found: re.Match[str]) -> None:
     if found[1].lower() not in _KEEPING:
         return
     if element.tag in _CODE_TAGS:
@@ -279,7 +279,7 @@ def _settle(element: Element, style: str, found: re.Match[str]) -> None:
 
 
 def _is_listing(element: Element, style: str) -> bool:
-    """Whether it is a box of lines in a typewriter's letters, and of nothing else."""
+    """True if it is a box of lines in a typewriter's letters, and of nothing else."""
     return (
         element.tag == "div"
         and _TYPEWRITER.search(style) is not None
@@ -292,7 +292,7 @@ def _break_lines(element: Element) -> None:
     """Ends the lines of its text where they are seen to end."""
     for text in [node for node in element.descendants if isinstance(node, Text)]:
         data = text.data
-        if "\n" not in data or data.isspace() or not _is_kept(text, element):
+        if "\n" not in data or data.isspace() or not _keeps_line_ends(text, element):
             continue
         nodes: list[Node] = []
         here = 0
@@ -302,14 +302,14 @@ def _break_lines(element: Element) -> None:
                 end.end() == len(data) and not _is_inline(text.next_sibling)
             ):
                 continue
-            nodes += (Text(data[here : end.start()]), _end(text, end[0].count("\n")))
+            nodes += (Text(data[here : end.start()]), _line_end(text, end[0].count("\n")))
             here = end.end()
         if nodes:
             text.replace_with(*nodes, Text(data[here:]))
 
 
-def _is_kept(text: Text, element: Element) -> bool:
-    """Whether nothing in between has a style of its own, or keeps its lines anyway."""
+def _keeps_line_ends(text: Text, element: Element) -> bool:
+    """True if nothing in between has a style of its own, or keeps its lines anyway."""
     for around in text.ancestors:
         if around is element:
             return True
@@ -322,8 +322,8 @@ def _is_inline(node: Node | None) -> bool:
     return isinstance(node, Element) and node.tag in _INLINE
 
 
-def _end(text: Text, lines: int) -> Element:
-    """What ends a line; after an empty one a new paragraph begins, where there is a place for it."""
+def _line_end(text: Text, lines: int) -> Element:
+    """The element that ends a line; an empty line begins a new paragraph where the parent allows one."""
     parent = text.parent
     return Element("div" if lines > 1 and isinstance(parent, Element) and parent.tag in _BOXES else "br")
 
@@ -337,7 +337,7 @@ _IN_CODE: Final = "pre, code, tt, samp, kbd"
 _DEEPEST: Final = 20
 
 
-def set_words_apart(nodes: Iterable[Node], depth: int = 0) -> None:
+def separate_words(nodes: Iterable[Node], depth: int = 0) -> None:
     """Puts a blank between those of the elements that are things of their own. `nodes` stand in one line."""
     for node in nodes:
         if type(node) is not Element or node.tag not in _PARTS:
@@ -353,7 +353,7 @@ def set_words_apart(nodes: Iterable[Node], depth: int = 0) -> None:
         ):
             node.insert_after(Text(" "))
         if depth < _DEEPEST:
-            set_words_apart(list(node), depth + 1)
+            separate_words(list(node), depth + 1)
 
 
 def _are_two(one: Element, other: Element) -> bool:
@@ -380,7 +380,7 @@ def _has_case(letter: str) -> bool:
     return letter.islower() or letter.isupper() or letter.isdigit()
 
 
-def shape_verse(box: Element) -> bool:
+def convert_line_block(box: Element) -> bool:
     """Makes paragraphs of a box with each line in an element of its own; an empty one parts two stanzas."""
     if box.tag != "div":
         return False  # In a cell its lines are parted already.

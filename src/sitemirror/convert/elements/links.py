@@ -35,10 +35,19 @@ _ODD: Final = (
     r':is(a:is([href*="#"], [href=""], [href^=" "], [href^="\a "], :empty, [href*=":"]:not([href^="http"])), area)'
 )
 _LINK: Final = partial(tuple.__new__, Link)  # of an address and a text; in half the time
-SHOWN: Final = ("img", "picture", "video", "audio", "svg", "math", "iframe", "object")  # visible without text
+VISIBLE_WITHOUT_TEXT: Final = (
+    "img",
+    "picture",
+    "video",
+    "audio",
+    "svg",
+    "math",
+    "iframe",
+    "object",
+)  # visible without text
 
 
-def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
+def collect_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
     """The links of the page, once each, normalised, in its order, with their first text."""
     found: dict[str, str] = {}
     done: set[str] = set()  # A third of all links is there before.
@@ -63,8 +72,8 @@ def read_links(body: turbohtml.Element, urls: Resolver) -> tuple[Link, ...]:
     return tuple(map(_LINK, links))
 
 
-def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
-    """Takes out anchors that lead nowhere, or only to their own heading. `render` sees to those that show nothing."""
+def clean_links(element: turbohtml.Element, urls: Resolver) -> None:
+    """Removes anchors that lead nowhere, or only to their own heading. `render` sees to those that show nothing."""
     for anchor in element.select(_ODD) if urls.joins else list(element.iter_elements(("a", "area"))):
         href = anchor.attr("href")
         if href is None:
@@ -89,7 +98,7 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
             if may_be_sign and _is_permalink(anchor, text):
                 anchor.decompose()
             else:
-                _settle_fragment(anchor, href, text)
+                _fix_fragment_link(anchor, href, text)
         elif target.startswith(_WEB):
             if may_be_sign and "#" in target and _is_permalink(anchor, text):
                 anchor.decompose()
@@ -97,7 +106,7 @@ def tidy_links(element: turbohtml.Element, urls: Resolver) -> None:
             del anchor.attrs["href"]  # Some renderers know more blanks than browsers.
 
 
-def make_absolute(element: turbohtml.Element, urls: Resolver) -> None:
+def make_links_absolute(element: turbohtml.Element, urls: Resolver) -> None:
     """Makes every URL under `element` absolute: links, pictures with all their sizes, posters, frames."""
     element.rewrite_links(urls.__getitem__)
     if urls.invalid:
@@ -107,17 +116,19 @@ def make_absolute(element: turbohtml.Element, urls: Resolver) -> None:
 
 
 def drop_empty_links(element: turbohtml.Element) -> int:
-    """Takes out links that show nothing, neither text nor a picture, with the items that are but one. Their number."""
+    """Removes links that show nothing, neither text nor a picture, with the items that are but one. Their number."""
     empty = [
         anchor
         for anchor in element.iter_elements("a")
         if anchor.attr("href") is not None
         and not anchor.text.replace(LINE_BREAK, "").strip()
-        and next(anchor.iter_elements(SHOWN), None) is None
+        and next(anchor.iter_elements(VISIBLE_WITHOUT_TEXT), None) is None
     ]
     for anchor in empty:
         item = anchor.closest("li")
-        is_all = item is not None and not item.text.strip() and next(item.iter_elements(SHOWN), None) is None
+        is_all = (
+            item is not None and not item.text.strip() and next(item.iter_elements(VISIBLE_WITHOUT_TEXT), None) is None
+        )
         if item is not None and is_all:
             item.decompose()
         elif anchor.text or anchor.find("br") is not None:
@@ -127,7 +138,7 @@ def drop_empty_links(element: turbohtml.Element) -> int:
     return len(empty)
 
 
-def strip_targets(element: turbohtml.Element) -> int:
+def strip_link_targets(element: turbohtml.Element) -> int:
     """Takes the blanks off both ends of addresses. The number of those that had any."""
     stripped = 0
     for part in element.iter_elements(("a", "img")):
@@ -139,7 +150,7 @@ def strip_targets(element: turbohtml.Element) -> int:
     return stripped
 
 
-def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
+def _fix_fragment_link(anchor: turbohtml.Element, href: str, text: str) -> None:
     """Sees whether a link within the page is to stay one."""
     if href.lower() in _TO_TOP and _leads_up_from_heading(anchor, text):
         anchor.decompose()
@@ -160,7 +171,7 @@ def _settle_fragment(anchor: turbohtml.Element, href: str, text: str) -> None:
 
 
 def _leads_up_from_heading(anchor: turbohtml.Element, text: str) -> bool:
-    """Whether this is the way back to the top that some pages have beside every heading."""
+    """True if this is the way back to the top that some pages have beside every heading."""
     if text.translate(_INVISIBLE).strip("[]() \xa0\n").lower() not in _TOP_TEXTS:
         return False
     heading = anchor.closest("h1, h2, h3, h4, h5, h6")
@@ -169,7 +180,7 @@ def _leads_up_from_heading(anchor: turbohtml.Element, text: str) -> bool:
 
 
 def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
-    """Whether this is the sign beside a heading that gives the heading's address.
+    """True if this is the sign beside a heading that gives the heading's address.
 
     The name alone is not enough: manual pages give it to the links that their options are.
     """
@@ -181,7 +192,7 @@ def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
     if shown in _PERMALINK_SIGNS:
         return True
     if not shown:
-        picture = next(anchor.iter_elements(SHOWN), None)
+        picture = next(anchor.iter_elements(VISIBLE_WITHOUT_TEXT), None)
         return picture is None or (picture.tag == "svg" and (anchor.attr("href") or "").startswith("#"))
     if len(shown) <= _MAX_SIGN and any(map(str.isalnum, shown)):
         return False
@@ -189,7 +200,7 @@ def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
 
 
 def _label(anchor: turbohtml.Element) -> str:
-    """What a link without text is called."""
+    """The label of a link without text."""
     label = anchor.attr("aria-label") or anchor.attr("alt") or anchor.attr("title")
     if not label and (image := anchor.find("img")) is not None:
         label = image.attr("alt")

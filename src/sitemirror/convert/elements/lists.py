@@ -8,10 +8,10 @@ from typing import Final, TypeGuard
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.elements.controls import settle_buttons
+from sitemirror.convert.elements.controls import convert_title_buttons
 from sitemirror.convert.elements.headings import HEADINGS, has_heading
 from sitemirror.convert.generators import Vocabulary
-from sitemirror.convert.render.markers import pins
+from sitemirror.convert.render.markers import id_comments
 
 _PARTS: Final = ("dt", "dd")
 _LEVELS: Final = 3  # of boxes in one another that group the parts of a list
@@ -34,7 +34,7 @@ _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 _AFTER_NAME: Final = frozenset("(<:=")
 
 
-def shape_definitions(dl: Element, names: Vocabulary) -> None:
+def convert_definition_list(dl: Element, names: Vocabulary) -> None:
     """Turns a `dl` into a list, unless it only indents, or holds what no list can."""
     parts: list[Element | Text] = []
     groups: list[Element] = []
@@ -43,14 +43,14 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     for part in parts:
         kind = part.tag if isinstance(part, Element) else ""
         if kind == "dt" and isinstance(part, Element):
-            _shape_term(part, names)
+            _convert_term(part, names)
             kind = part.tag
         kinds.append(kind)
     if "dt" not in kinds:
-        _open(dl, parts)  # `dd` alone: how old pages and wikis indent
+        _unlist(dl, parts)  # `dd` alone: how old pages and wikis indent
         return
     if has_heading(dl, names) or dl.closest(_NOT_IN_A_LIST) is not None:
-        _open(dl, parts)
+        _unlist(dl, parts)
         return
     item: Element | None = None
     before: Element | None = None
@@ -72,7 +72,7 @@ def shape_definitions(dl: Element, names: Vocabulary) -> None:
     dl.tag = "ul"
 
 
-def shape_pairs(box: Element, names: Vocabulary) -> bool:
+def convert_definition_table(box: Element, names: Vocabulary) -> bool:
     """Makes definitions of a table that has a term and what it means in each row."""
     inside = next((child for child in box if isinstance(child, Element) and child.tag == "table"), None)
     table = box if box.tag == "table" else inside
@@ -81,7 +81,7 @@ def shape_pairs(box: Element, names: Vocabulary) -> bool:
     if table is None or not rows or any(len(pair) != 2 for pair in cells):
         return False
     for row, (term, meaning) in zip(rows, cells, strict=True):
-        while len(term) and _says_nothing(term[-1]):
+        while len(term) and _is_blank_or_break(term[-1]):
             term[-1].extract()
         term.tag, meaning.tag = "dt", "dd"
         row.unwrap()
@@ -89,22 +89,22 @@ def shape_pairs(box: Element, names: Vocabulary) -> bool:
         part.unwrap()
     table.remove("col")
     table.tag = "dl"
-    shape_definitions(table, names)
+    convert_definition_list(table, names)
     return True
 
 
-def _says_nothing(node: Node) -> bool:
-    """Whether it is a blank, or the line break that AsciiDoc ends a term with."""
+def _is_blank_or_break(node: Node) -> bool:
+    """True if it is a blank, or the line break that AsciiDoc ends a term with."""
     return not node.data.strip() if isinstance(node, Text) else isinstance(node, Element) and node.tag == "br"
 
 
 def _is_link(term: Element) -> bool:
-    """Whether a term is nothing but a link, as those of a table of contents are."""
+    """True if a term is nothing but a link, as those of a table of contents are."""
     link = term.find("a")
     return link is not None and link.attr("href") is not None and link.text.strip() == term.text.strip()
 
 
-def shape_signature(element: Element) -> None:
+def convert_signature(element: Element) -> None:
     """Writes what declares a function or a class as code. Links to its source stay beside it."""
     links = [link for link in element.find_all("a") if link.text.strip("[] \n") in _BESIDE and not _is_declared(link)]
     for link in links:
@@ -116,7 +116,7 @@ def shape_signature(element: Element) -> None:
     text = _on_one_line(element.text.replace("\u200b", "").replace("\xa0", " "))
     if not text:
         return
-    kept = pins(element.children)
+    kept = id_comments(element.children)
     element.set_text(text)
     element.wrap_children(Element("code"))
     for pin in kept:
@@ -141,16 +141,16 @@ def _on_one_line(text: str) -> str:
     return "".join(joined)
 
 
-def shape_synopsis(box: Element) -> bool:
+def convert_function_synopsis(box: Element) -> bool:
     """Writes the functions that DocBook declares, in a table or a paragraph each, as code."""
     for part in box.find_all(["table", "p"]):
         if part.select_one(".funcdef") is not None:
-            shape_signature(part)
+            convert_signature(part)
             part.tag = "p"
     return True
 
 
-def shape_declaration(box: Element) -> bool:
+def convert_type_declaration(box: Element) -> bool:
     """Makes one code block of a type whose variants or fields have an item or a row each, as odoc writes them."""
     if box.select_one(f":scope > {_VARIANTS}") is None:
         return False
@@ -167,13 +167,13 @@ def shape_declaration(box: Element) -> bool:
 
 
 def _is_declared(link: Element) -> bool:
-    """Whether a link is the name of what is declared: `source` may be one."""
+    """True if a link is the name of what is declared: `source` may be one."""
     after = link.next_sibling
     return isinstance(after, Text) and after.data.lstrip()[:1] in _AFTER_NAME
 
 
 def _link_to_member(row: Element) -> str | None:
-    """Where the name of a member leads, which the last cell of its row begins with; types have links as well."""
+    """The link target of a member's name, with which the last cell begins; types have links as well."""
     cell = row.find_all("td")[-1:]
     link = cell[0].find("a", href=True) if cell else None
     if link is None or not link.text.strip() or not cell[0].text.lstrip().startswith(link.text.strip()):
@@ -181,7 +181,7 @@ def _link_to_member(row: Element) -> str | None:
     return link.attr("href")
 
 
-def shape_members(table: Element) -> bool:
+def convert_member_table(table: Element) -> bool:
     """Makes lists of a table that declares a member in each row, with what is said of it in the next."""
     shown: list[Element] = []
     template = ""  # what the next row is a template of
@@ -227,7 +227,7 @@ def _collect(holder: Element, parts: list[Element | Text], groups: list[Element]
                 groups.append(child)
                 grouped: list[Element | Text] = []
                 _collect(child, grouped, groups, levels - 1)
-                first = next((number for number, part in enumerate(grouped) if _is(part, "dt")), 0)
+                first = next((number for number, part in enumerate(grouped) if _has_tag(part, "dt")), 0)
                 # A picture above the term of its group is no part of what was told before.
                 parts += [*grouped[first : first + 1], *grouped[:first], *grouped[first + 1 :]]
             elif child.tag == "img" or child.text.strip() or child.find("img") is not None:
@@ -236,27 +236,27 @@ def _collect(holder: Element, parts: list[Element | Text], groups: list[Element]
 
 
 def _is_group(box: Element, levels: int) -> bool:
-    """Whether a box in a list only holds some of its terms and definitions together."""
+    """True if a box in a list only holds some of its terms and definitions together."""
     children = [child for child in box if isinstance(child, Element)] if levels else []
     return any(child.tag in _PARTS or (child.tag == "div" and _is_group(child, levels - 1)) for child in children)
 
 
-def _is(part: Element | Text, tag: str) -> TypeGuard[Element]:
+def _has_tag(part: Element | Text, tag: str) -> TypeGuard[Element]:
     return isinstance(part, Element) and part.tag == tag
 
 
-def _shape_term(term: Element, names: Vocabulary) -> None:
+def _convert_term(term: Element, names: Vocabulary) -> None:
     classes = term.attr("class")
     if classes and "signature" in [names.roles.get(name) for name in classes.split()]:
-        shape_signature(term)
+        convert_signature(term)
         return
     if term.find() is None:  # but text
         if term.text.strip():
             term.wrap_children(Element("strong"))
         return
-    settle_buttons(term)
+    convert_title_buttons(term)
     if term.select_one(_NAME) is not None:
-        shape_signature(term)
+        convert_signature(term)
         return
     for block in term.select(_BLOCKS):
         if block.tag == "dl":
@@ -267,7 +267,7 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         if block.previous_sibling is not None:
             block.insert_before(Text(" "))  # It stood on a line of its own.
         block.unwrap()
-    classifiers = _take_classifiers(term)
+    classifiers = _remove_classifiers(term)
     text = term.text.strip()
     marked = term.select_one(_MARKED)
     is_part = marked is not None and len(marked.text.strip()) < len(text)
@@ -277,8 +277,8 @@ def _shape_term(term: Element, names: Vocabulary) -> None:
         term.extend((Text(" : "), classifier))
 
 
-def _take_classifiers(term: Element) -> list[Element]:
-    """Takes out what docutils says of a term beside it; the colons between them are often the style sheet's."""
+def _remove_classifiers(term: Element) -> list[Element]:
+    """Removes what docutils says of a term beside it; the colons between them are often the style sheet's."""
     taken: list[Element] = []
     for part in term.select(_CLASSIFIERS):
         part.extract()
@@ -287,7 +287,7 @@ def _take_classifiers(term: Element) -> list[Element]:
     return taken
 
 
-def _open(dl: Element, parts: Sequence[Element | Text]) -> None:
+def _unlist(dl: Element, parts: Sequence[Element | Text]) -> None:
     dl.tag = "div"
     for part in parts:
         if isinstance(part, Element) and part.tag in _PARTS:
@@ -302,28 +302,28 @@ _WRITTEN: Final = re.compile(r"\[[X\s]?\]")
 _OPEN: Final = "\u274f\u2610"
 
 
-def shape_checklist(rows: Element) -> None:
+def convert_task_list(rows: Element) -> None:
     """Gives every item of a list of tasks the control that the renderer knows."""
     for item in rows:
         if isinstance(item, Element) and item.tag == "li" and item.find("input") is None:
-            _shape_item(item)
+            _convert_task(item)
 
 
-def _shape_item(item: Element) -> None:
+def _convert_task(item: Element) -> None:
     drawn = next((child for child in item if isinstance(child, Element)), None)
     names = [] if drawn is None else (drawn.attr("class") or "").split()
     if drawn is not None and "checkbox" in names and not drawn.text.strip():
-        drawn.replace_with(_box("checkbox-on" in names))  # Notion
+        drawn.replace_with(_checkbox("checkbox-on" in names))  # Notion
         return
     if item.attr("data-inline-task-id") is not None:
-        item.insert(0, _box("checked" in (item.attr("class") or "").split()))  # Confluence
+        item.insert(0, _checkbox("checked" in (item.attr("class") or "").split()))  # Confluence
         return
     if (state := next((name for name in (item.attr("class") or "").split() if name in _STATES), None)) is not None:
         if drawn is not None and drawn.tag == "code" and _WRITTEN.fullmatch(drawn.text):
             drawn.decompose()  # Org, which writes the box as well, if it does not draw it
         elif isinstance(first := _first(item), Text) and (found := _SIGN.match(first.data)):
             first.data = f" {first.data[found.end() :]}"
-        item.insert(0, _box(state in _DONE))
+        item.insert(0, _checkbox(state in _DONE))
         return
     first = _first(item)
     if isinstance(first, Text):
@@ -332,17 +332,17 @@ def _shape_item(item: Element) -> None:
             return
         is_done = found[1] not in _OPEN
         first.data = f" {first.data[found.end() :]}"
-        first.insert_before(_box(is_done))
+        first.insert_before(_checkbox(is_done))
     elif first is not None and first.tag == "i" and (icon := _ICON.search(first.attr("class") or "")):
-        first.replace_with(_box(icon[1] is not None))
+        first.replace_with(_checkbox(icon[1] is not None))
 
 
-def _box(is_done: bool) -> Element:
+def _checkbox(is_done: bool) -> Element:
     return Element("input", {"type": "checkbox", "checked": ""} if is_done else {"type": "checkbox"})
 
 
 def _first(item: Element) -> Element | Text | None:
-    """What the item's text begins with."""
+    """The first node of an item's text."""
     node: Node | None = item
     while isinstance(node, Element) and node.tag in ("li", "p", "div"):
         node = next(

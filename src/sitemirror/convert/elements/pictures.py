@@ -26,34 +26,34 @@ _BEFORE, _AFTER = (operator.attrgetter(f"{side}_sibling") for side in ("previous
 _LAZY_SETS: Final = (*LAZY_SRCSETS, "srcset")
 
 
-def shape_image(image: Element, urls: Resolver) -> None:
-    """Where a picture really is, and its words on one line; what is no picture to a reader goes."""
+def convert_image(image: Element, urls: Resolver) -> None:
+    """Finds the real source of a picture and puts its alternative text on one line; drops tracking pixels."""
     if _is_pixel(image):
-        _take_out(image)
+        _remove(image)
         return
     classes, source = image.attr("class") or "", image.attr("src") or ""
     if ("emoji" in classes or "smiley" in classes) and (sign := (image.attr("alt") or "").strip()):
         image.replace_with(Text(sign))  # a character, drawn by the page so that it looks the same everywhere
         return
-    if _is_for_the_dark(classes, source) and _has_twin(image):
-        _take_out(image)
+    if _is_dark_variant(classes, source) and _has_light_variant(image):
+        _remove(image)
         return
     if image.attr("alt") == _NO_WORDS:
         image.attrs["alt"] = ""
     if not source or source.startswith(_NO_PICTURE):
         source = _lazy_source(image, urls)
         if not source:
-            _say(image, image.attr("alt") or "")
+            _replace_with_text(image, image.attr("alt") or "")
             return
         image.attrs["src"] = source
-    _out_of_code(image)
+    _move_out_of_code(image)
     for name in ("alt", "title"):
         if (text := image.attr(name)) and "\n" in text:
             image.attrs[name] = " ".join(text.split())
 
 
-def _is_for_the_dark(classes: str, source: str) -> bool:
-    """Whether a page shows it only to those who prefer light letters on a dark ground."""
+def _is_dark_variant(classes: str, source: str) -> bool:
+    """True if a page shows it only to those who prefer light letters on a dark ground."""
     if source.endswith(_DARK_ADDRESSES):
         return True
     if "dark" not in classes and "light" not in classes:
@@ -63,16 +63,16 @@ def _is_for_the_dark(classes: str, source: str) -> bool:
     return is_shown_then or _DARK_NAME in classes or not _DARK_NAMES.isdisjoint(words)
 
 
-def _has_twin(image: Element) -> bool:
-    """Whether another picture stands beside it, or beside the link that it stands in, for a light ground or any."""
+def _has_light_variant(image: Element) -> bool:
+    """True if another picture stands beside it, or beside the link that it stands in, for a light ground or any."""
     around = image.parent
     if isinstance(around, Element) and around.tag == "a" and next(around.stripped_strings, None) is None:
         around = around.parent
     beside = around.find_all("img", limit=_BESIDE) if isinstance(around, Element) else ()
-    return not all(_is_for_the_dark(one.attr("class") or "", one.attr("src") or "") for one in beside)
+    return not all(_is_dark_variant(one.attr("class") or "", one.attr("src") or "") for one in beside)
 
 
-def _out_of_code(image: Element) -> None:
+def _move_out_of_code(image: Element) -> None:
     """Markdown's code holds no pictures: the renderer would drop them without a word."""
     code = image.closest("code, tt, samp, pre")
     if code is None or code.parent is None:
@@ -89,7 +89,7 @@ def _out_of_code(image: Element) -> None:
 
 
 def _lazy_source(image: Element, urls: Resolver) -> str:
-    """Where the picture really is when `src` is missing or only holds its place."""
+    """The real source of a picture whose `src` is missing or a placeholder."""
     sets = [image.attr(name) for name in _LAZY_SETS]
     if isinstance(image.parent, Element) and image.parent.tag == "picture":
         sets += [source.attr("srcset") for source in image.parent.find_all("source")]
@@ -108,13 +108,13 @@ def _largest(srcset: str) -> str:
 
 
 def _is_pixel(image: Element) -> bool:
-    """Whether the picture is there to count readers, or to keep a place free."""
+    """True if the picture is there to count readers, or to keep a place free."""
     sides = [(image.attr(name) or "").strip() for name in ("width", "height")]
     thin = sum(side in ("0", "1") for side in sides)
     return thin == 2 or (thin == 1 and all(map(str.isdigit, sides)) and not (image.attr("alt") or "").strip())
 
 
-def shape_noscript(noscript: Element) -> None:
+def convert_noscript(noscript: Element) -> None:
     """Keeps a noscript only for a picture that the page shows in no other way."""
     images = [image for image in noscript.find_all("img") if not _is_pixel(image)]
     before = noscript.previous_sibling
@@ -126,7 +126,7 @@ def shape_noscript(noscript: Element) -> None:
         noscript.unwrap()
 
 
-def shape_media(media: Element, urls: Resolver) -> None:
+def convert_media(media: Element, urls: Resolver) -> None:
     """A video or a sound becomes its poster and a link to it."""
     child = None if media.attr("src") else media.find("source", src=True)
     source = (media if child is None else child).attr("src") or ""
@@ -143,7 +143,7 @@ def shape_media(media: Element, urls: Resolver) -> None:
         media.replace_with(Element("p", None, [shown]))
 
 
-def shape_frame(frame: Element) -> None:
+def convert_embedded(frame: Element) -> None:
     """An embedded page or document becomes a link to it."""
     source = frame.attr("src") or frame.attr("data") or frame.attr("data-src") or ""
     if frame.tag == "object" and frame.text.strip():
@@ -172,16 +172,16 @@ def _link(embedded: Element, source: str, shown: Node) -> None:
         around.append(Text(around.attr("href") or ""))  # All that it showed; where it led is worth keeping.
 
 
-def shape_drawing(svg: Element) -> None:
+def convert_svg(svg: Element) -> None:
     """A drawing that has words leaves them; an icon, whatever its title, leaves nothing."""
     if next(svg.iter_elements(("text", "foreignobject")), None) is None:
         if (label := svg.attr("aria-label")) and svg.attr("aria-hidden") != "true" and _is_all_of_cell(svg):
-            _say(svg, label)
+            _replace_with_text(svg, label)
         else:
             before, around = svg.previous_sibling, svg.parent
             if isinstance(before, Text) and isinstance(around, Element) and around.tag == "a" and svg is around[-1]:
                 before.data = before.data.rstrip()  # an arrow behind the words of a link
-            _take_out(svg)
+            _remove(svg)
         return
     svg.remove("title, desc, style, script")
     for either in svg.find_all("switch"):
@@ -189,16 +189,16 @@ def shape_drawing(svg: Element) -> None:
         shown = next((child for child in either if isinstance(child, Element)), None)
         if shown is not None:
             either.replace_with(shown)
-    _say(svg, " ".join(svg.stripped_strings))
+    _replace_with_text(svg, " ".join(svg.stripped_strings))
 
 
 def _is_all_of_cell(svg: Element) -> bool:
-    """Whether a cell of a table has nothing else to read: then the icon is its yes or no."""
+    """True if a cell of a table has nothing else to read: then the icon is its yes or no."""
     cell = svg.closest("td, th")
     return cell is not None and next(cell.stripped_strings, None) is None
 
 
-def _say(element: Element, text: str) -> None:
+def _replace_with_text(element: Element, text: str) -> None:
     """Replaces `element` by `text`, apart from the words beside it, or by nothing."""
     words = " ".join(text.split())
     if words:
@@ -206,7 +206,7 @@ def _say(element: Element, text: str) -> None:
         after = " " if words[-1].isalnum() and _beside(element, _AFTER, 0).isalnum() else ""
         element.replace_with(Text(before + words + after))
     else:
-        _take_out(element)
+        _remove(element)
 
 
 def _beside(element: Element, step: Callable[[Node], Node | None], edge: int) -> str:
@@ -228,7 +228,7 @@ def _beside(element: Element, step: Callable[[Node], Node | None], edge: int) ->
     return ""
 
 
-def _take_out(element: Element) -> None:
+def _remove(element: Element) -> None:
     """Removes `element`, and the link around it if that has nothing left to show."""
     parent = element.parent
     element.decompose()

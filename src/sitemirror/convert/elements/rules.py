@@ -12,77 +12,83 @@ from typing import Final, TypeVar
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.elements.admonitions import shape_admonition, shape_undrawn
+from sitemirror.convert.elements.admonitions import convert_admonition, convert_alert_syntax
 from sitemirror.convert.elements.code import (
-    join_roff,
-    shape_callouts,
-    shape_code,
-    shape_diagram,
-    shape_lines,
-    shape_listing,
-    shape_output,
-    shape_terminal,
-    shape_typed,
+    convert_callouts,
+    convert_code_block,
+    convert_code_spans,
+    convert_diagram,
+    convert_drawn_code,
+    convert_sample_output,
+    convert_teletype,
+    convert_terminal,
+    drop_doubled_line_ends,
 )
-from sitemirror.convert.elements.controls import FIELDS, shape_button, shape_control, shape_label
+from sitemirror.convert.elements.controls import FIELDS, convert_button, convert_form_field, convert_label
 from sitemirror.convert.elements.footnotes import (
+    convert_footnotes,
     is_quoted_note,
     listed_notes,
+    move_inset_note,
     note_in_popover,
     notes_of,
-    shape_footnotes,
-    take_inset,
 )
 from sitemirror.convert.elements.formulas import (
-    shape_delimited,
-    shape_drawn,
-    shape_equations,
-    shape_math,
-    shape_script,
-    shape_text,
+    convert_delimited_tex,
+    convert_equation_table,
+    convert_formula_pictures,
+    convert_mathml,
+    convert_tex_in_text,
+    convert_tex_script,
 )
-from sitemirror.convert.elements.headings import HEADINGS, shape_card, shape_heading, shape_spoken_heading
+from sitemirror.convert.elements.headings import HEADINGS, convert_aria_heading, convert_card, convert_heading
 from sitemirror.convert.elements.inline import (
-    leave_out,
-    set_apart,
-    shape_above,
-    shape_bold,
-    shape_item_label,
-    shape_key,
-    shape_quotation,
-    shape_raised,
-    shape_reading,
-    shape_step,
-    shape_verse,
-    shape_within,
+    add_blanks_around,
+    convert_bold_title,
+    convert_inline_box,
+    convert_item_label,
+    convert_key,
+    convert_line_block,
+    convert_menu_arrow,
+    convert_quotation,
+    convert_ruby_text,
+    convert_sub_sup_kbd,
+    convert_superscript,
+    drop_element,
 )
-from sitemirror.convert.elements.links import make_absolute, tidy_links
+from sitemirror.convert.elements.links import clean_links, make_links_absolute
 from sitemirror.convert.elements.lists import (
-    shape_checklist,
-    shape_declaration,
-    shape_definitions,
-    shape_members,
-    shape_pairs,
-    shape_signature,
-    shape_synopsis,
+    convert_definition_list,
+    convert_definition_table,
+    convert_function_synopsis,
+    convert_member_table,
+    convert_signature,
+    convert_task_list,
+    convert_type_declaration,
 )
-from sitemirror.convert.elements.pictures import shape_drawing, shape_frame, shape_image, shape_media, shape_noscript
+from sitemirror.convert.elements.pictures import (
+    convert_embedded,
+    convert_image,
+    convert_media,
+    convert_noscript,
+    convert_svg,
+)
 from sitemirror.convert.elements.tables import (
-    flatten,
-    shape_grid,
-    shape_menu,
-    shape_quote,
-    shape_spoken_table,
-    shape_table,
+    convert_aria_table,
+    convert_grid,
+    convert_link_table,
+    convert_quote_table,
+    convert_table,
+    flatten_table,
 )
 from sitemirror.convert.elements.tabs import (
     SHOELACE,
-    Crowds,
-    shape_details,
-    shape_named_tabs,
-    shape_tab_list,
-    shape_tab_set,
-    shape_tabs_in,
+    PanelCounts,
+    convert_details,
+    convert_named_tabs,
+    convert_tab_list,
+    convert_tab_set,
+    convert_tabs_in,
 )
 from sitemirror.convert.generators import Vocabulary
 from sitemirror.links.resolve import Resolver
@@ -94,8 +100,8 @@ _NEAR: Final = 50  # elements around a box that are looked at
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """What the rules of one page have in common."""
+class _Context:
+    """State shared by the rules of one page."""
 
     root: Element
     urls: Resolver
@@ -103,7 +109,7 @@ class _Page:
     notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
     boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings, with the number of those around them
     places: dict[str, Element] = field(default_factory=dict)  # by id, as soon as somebody asks
-    crowds: Crowds = field(default_factory=dict)
+    crowds: PanelCounts = field(default_factory=dict)
 
     def boxes_around(self, box: Element) -> int:
         """In how many other boxes a box stands; each is read to its end to find out what it is."""
@@ -114,27 +120,27 @@ class _Page:
         return around
 
     def named(self, name: str) -> Element | None:
-        """What has the id `name`."""
+        """The element with the id `name`."""
         if not self.places:
             self.places.update((place.attr("id") or "", place) for place in (self.root, *self.root.select("[id]")))
         return self.places.get(name)
 
 
-def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
+def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> None:
     """Shapes everything under `element`, in place."""
-    page = _Page(element, urls, names)
+    page = _Context(element, urls, names)
     if names.noise:
         element.remove(names.noise)
     if names.unwrap:
         for box in element.select(names.unwrap):
             box.tag = "div"
-    shape_code(element)
+    convert_code_spans(element)
     if names.formulas:
         for found in element.select(names.formulas):
-            shape_delimited(found)
+            convert_delimited_tex(found)
         if not names.marks_formulas:
-            shape_text(element)
-    roles = names.told
+            convert_tex_in_text(element)
+    roles = names.role_by_classes
     # A list: a rule may take out what would have come next. What has left the page by then is passed over.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
@@ -150,66 +156,66 @@ def shape(element: Element, urls: Resolver, names: Vocabulary) -> None:
             # It has left the page, within something that was taken out: there is nothing around it to edit.
             continue
     if page.notes:
-        shape_footnotes(element, page.notes)
+        convert_footnotes(element, page.notes)
 
 
 # What an element is by its class. `False` where the name was all it had of it: then its tag decides.
 
 
-def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Page], T]:
+def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Context], T]:
     """A rule that needs nothing but its element."""
     return lambda element, _: rule(element)
 
 
-def _admonition(box: Element, page: _Page) -> bool:
-    return page.boxes_around(box) < _MOST_BOXES and shape_admonition(box, page.names)
+def _admonition(box: Element, page: _Context) -> bool:
+    return page.boxes_around(box) < _MOST_BOXES and convert_admonition(box, page.names)
 
 
-def _tab_list(row: Element, page: _Page) -> bool:
-    return shape_tab_list(row, page.names, page.crowds)
+def _tab_list(row: Element, page: _Context) -> bool:
+    return convert_tab_list(row, page.names, page.crowds)
 
 
-def _footnote(element: Element, page: _Page) -> bool:
+def _footnote(element: Element, page: _Context) -> bool:
     if element.tag in ("sup", "a", "span"):
         return False  # the mark that refers to one
     page.notes.extend(notes_of(element))
     return True
 
 
-def _footnotes(element: Element, page: _Page) -> bool:
+def _footnotes(element: Element, page: _Context) -> bool:
     page.notes.extend(listed_notes(element))
     return True
 
 
-def _inset(mark: Element, page: _Page) -> bool:
+def _inset(mark: Element, page: _Context) -> bool:
     if (text := note_in_popover(mark)) is not None:
-        tidy_links(text, page.urls)
-        make_absolute(text, page.urls)
-        shape(text, page.urls, page.names)
-    if (note := take_inset(mark, text, page.root)) is not None:
+        clean_links(text, page.urls)
+        make_links_absolute(text, page.urls)
+        convert_elements(text, page.urls, page.names)
+    if (note := move_inset_note(mark, text, page.root)) is not None:
         page.notes.append(note)
     return note is not None
 
 
-def _checklist(element: Element, _: _Page) -> bool:
-    shape_checklist(element)
+def _checklist(element: Element, _: _Context) -> bool:
+    convert_task_list(element)
     return False
 
 
-def _struck(element: Element, _: _Page) -> bool:
+def _struck(element: Element, _: _Context) -> bool:
     element.tag = "del"
     return True
 
 
-def _lines(element: Element, page: _Page) -> bool:
+def _lines(element: Element, page: _Context) -> bool:
     if element.tag == "pre":
         return False
-    shape_lines(element)
+    convert_drawn_code(element)
     _code_block(element, page)
     return True
 
 
-def _source(box: Element, page: _Page) -> bool:
+def _source(box: Element, page: _Context) -> bool:
     """Code that only its class tells from text."""
     if box.tag != "div" or any(isinstance(child, Element) for child in box):
         return False
@@ -219,46 +225,46 @@ def _source(box: Element, page: _Page) -> bool:
     return True
 
 
-def _numbered(table: Element, _: _Page) -> bool:
+def _numbered(table: Element, _: _Context) -> bool:
     """Code in a table, beside the numbers of its lines."""
     if table.tag != "table":
         return False
-    flatten(table)
+    flatten_table(table)
     return True
 
 
-def _typed(element: Element, _: _Page) -> bool:
+def _typed(element: Element, _: _Context) -> bool:
     if element.tag in _BOXES:
         return False
-    shape_typed(element)
+    convert_teletype(element)
     return True
 
 
-def _terminal(box: Element, _: _Page) -> bool:
-    shape_terminal(box)
+def _terminal(box: Element, _: _Context) -> bool:
+    convert_terminal(box)
     return False
 
 
-def _members(table: Element, _: _Page) -> bool:
-    return table.tag == "table" and shape_members(table)
+def _members(table: Element, _: _Context) -> bool:
+    return table.tag == "table" and convert_member_table(table)
 
 
-def _headline(element: Element, _: _Page) -> bool:
+def _headline(element: Element, _: _Context) -> bool:
     element.tag = "h1"
     return True
 
 
-def _pairs(box: Element, page: _Page) -> bool:
-    return shape_pairs(box, page.names)
+def _pairs(box: Element, page: _Context) -> bool:
+    return convert_definition_table(box, page.names)
 
 
-def _signature(element: Element, _: _Page) -> bool:
+def _signature(element: Element, _: _Context) -> bool:
     if element.tag == "pre":
         return False
     is_table = element.tag == "table"
     for cell in element.select("td + td") if is_table else ():
         cell.insert_before(Text(" "))
-    shape_signature(element)
+    convert_signature(element)
     if is_table:
         element.tag = "p"
     return True
@@ -267,143 +273,143 @@ def _signature(element: Element, _: _Page) -> bool:
 # What an element is by its tag.
 
 
-def _code_block(pre: Element, page: _Page) -> None:
-    shape_listing(pre, page.names.languages)
+def _code_block(pre: Element, page: _Context) -> None:
+    convert_code_block(pre, page.names.languages)
 
 
-def _declaration(box: Element, page: _Page) -> bool:
-    is_code = shape_declaration(box)
+def _declaration(box: Element, page: _Context) -> bool:
+    is_code = convert_type_declaration(box)
     if is_code:
         _code_block(box, page)
     return is_code
 
 
-def _definitions(dl: Element, page: _Page) -> None:
-    shape_definitions(dl, page.names)
+def _definitions(dl: Element, page: _Context) -> None:
+    convert_definition_list(dl, page.names)
 
 
-def _table(table: Element, page: _Page) -> None:
-    shape_table(table, lambda kept: shape_tabs_in(kept, page.names, page.crowds))
+def _table(table: Element, page: _Context) -> None:
+    convert_table(table, lambda kept: convert_tabs_in(kept, page.names, page.crowds))
 
 
-def _tab_group(box: Element, page: _Page) -> None:
-    shape_tab_set(box, SHOELACE, page.names)
+def _tab_group(box: Element, page: _Context) -> None:
+    convert_tab_set(box, SHOELACE, page.names)
 
 
-def _details(details: Element, page: _Page) -> None:
+def _details(details: Element, page: _Context) -> None:
     is_named = not page.names.alerts.keys().isdisjoint((details.attr("class") or "").split())
     if not (is_named and _admonition(details, page)):
-        shape_details(details)
+        convert_details(details)
 
 
-def _image(image: Element, page: _Page) -> None:
-    shape_image(image, page.urls)
+def _image(image: Element, page: _Context) -> None:
+    convert_image(image, page.urls)
 
 
-def _media(media: Element, page: _Page) -> None:
-    shape_media(media, page.urls)
+def _media(media: Element, page: _Context) -> None:
+    convert_media(media, page.urls)
 
 
-def _preformatted(element: Element, page: _Page) -> None:
+def _preformatted(element: Element, page: _Context) -> None:
     """Code, as pages of the nineties have it."""
     element.tag = "pre"
     _code_block(element, page)
 
 
-def _button(button: Element, page: _Page) -> None:
-    shape_button(button, page.named)
+def _button(button: Element, page: _Context) -> None:
+    convert_button(button, page.named)
 
 
-def _quote_or_note(quote: Element, page: _Page) -> None:
+def _quote_or_note(quote: Element, page: _Context) -> None:
     """A quotation with a name may be a footnote of GitBook's, others an alert that was not drawn as one."""
-    shape_undrawn(quote)
+    convert_alert_syntax(quote)
     if is_quoted_note(quote):
         page.notes.append(quote)
 
 
-def _block(element: Element, _: _Page) -> None:
+def _block(element: Element, _: _Context) -> None:
     element.tag = "div"  # The renderer takes these for inline.
 
 
-_RULES: Final[dict[str, Callable[[Element, _Page], object]]] = {
+_RULES: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "pre": _code_block,
-    "samp": _alone(shape_output),
-    "tt": _alone(shape_typed),
+    "samp": _alone(convert_sample_output),
+    "tt": _alone(convert_teletype),
     "img": _image,
-    "noscript": _alone(shape_noscript),
+    "noscript": _alone(convert_noscript),
     "video": _media,
     "audio": _media,
-    "iframe": _alone(shape_frame),
-    "embed": _alone(shape_frame),
-    "object": _alone(shape_frame),
+    "iframe": _alone(convert_embedded),
+    "embed": _alone(convert_embedded),
+    "object": _alone(convert_embedded),
     "xmp": _preformatted,
     "listing": _preformatted,
     "plaintext": _preformatted,
-    "svg": _alone(shape_drawing),
-    "math": _alone(shape_math),
-    "math-renderer": _alone(shape_delimited),  # GitHub's
+    "svg": _alone(convert_svg),
+    "math": _alone(convert_mathml),
+    "math-renderer": _alone(convert_delimited_tex),  # GitHub's
     "button": _button,
-    **dict.fromkeys(FIELDS, _alone(shape_control)),
-    "label": _alone(shape_label),
+    **dict.fromkeys(FIELDS, _alone(convert_form_field)),
+    "label": _alone(convert_label),
     "table": _table,
-    "sub": _alone(shape_raised),
-    "sup": _alone(shape_raised),
-    "kbd": _alone(shape_raised),
-    "rt": _alone(shape_reading),
-    "q": _alone(shape_quotation),
+    "sub": _alone(convert_sub_sup_kbd),
+    "sup": _alone(convert_sub_sup_kbd),
+    "kbd": _alone(convert_sub_sup_kbd),
+    "rt": _alone(convert_ruby_text),
+    "q": _alone(convert_quotation),
     "dl": _definitions,
     "details": _details,
-    "script": _alone(shape_script),
+    "script": _alone(convert_tex_script),
     "sl-tab-group": _tab_group,
     "blockquote": _quote_or_note,
     "center": _block,
     "legend": _block,
-    **dict.fromkeys(HEADINGS, _alone(shape_heading)),
+    **dict.fromkeys(HEADINGS, _alone(convert_heading)),
 }
 # What an element is to a screen reader, where its tag says nothing.
-_SPOKEN: Final[dict[str, Callable[[Element, _Page], object]]] = {
+_SPOKEN: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "tablist": _tab_list,
-    "table": _alone(shape_spoken_table),
-    "heading": _alone(shape_spoken_heading),
+    "table": _alone(convert_aria_table),
+    "heading": _alone(convert_aria_heading),
 }
 _BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else
 _TAGS: Final = (*_RULES, *_BOXES)
-ROLES: Final[dict[str, Callable[[Element, _Page], bool]]] = {
+ROLES: Final[dict[str, Callable[[Element, _Context], bool]]] = {
     "admonition": _admonition,
-    "tabs": lambda box, page: shape_named_tabs(box, page.names),
+    "tabs": lambda box, page: convert_named_tabs(box, page.names),
     "tablist": _tab_list,
     "footnote": _footnote,
     "footnotes": _footnotes,
     "inset": _inset,
-    "diagram": _alone(shape_diagram),
+    "diagram": _alone(convert_diagram),
     "checklist": _checklist,
     "struck": _struck,
-    "callouts": _alone(shape_callouts),
+    "callouts": _alone(convert_callouts),
     "terminal": _terminal,
     "typed": _typed,
-    "grid": _alone(shape_grid),
+    "grid": _alone(convert_grid),
     "members": _members,
-    "menu": _alone(shape_menu),
-    "card": _alone(shape_card),
-    "raised": _alone(shape_above),
-    "unsaid": _alone(leave_out),
-    "apart": _alone(set_apart),
-    "within": _alone(shape_within),
+    "menu": _alone(convert_link_table),
+    "card": _alone(convert_card),
+    "raised": _alone(convert_superscript),
+    "unsaid": _alone(drop_element),
+    "apart": _alone(add_blanks_around),
+    "within": _alone(convert_inline_box),
     "headline": _headline,
     "listing": _lines,
     "source": _source,
     "numbered": _numbered,
-    "roff": _alone(join_roff),
+    "roff": _alone(drop_doubled_line_ends),
     "signature": _signature,
     "declaration": _declaration,
-    "verse": _alone(shape_verse),
-    "formula": _alone(shape_drawn),
-    "equations": _alone(shape_equations),
+    "verse": _alone(convert_line_block),
+    "formula": _alone(convert_formula_pictures),
+    "equations": _alone(convert_equation_table),
     "pairs": _pairs,
-    "quote": _alone(shape_quote),
-    "synopsis": _alone(shape_synopsis),
-    "bold": _alone(shape_bold),
-    "key": _alone(shape_key),
-    "step": _alone(shape_step),
-    "label": _alone(shape_item_label),
+    "quote": _alone(convert_quote_table),
+    "synopsis": _alone(convert_function_synopsis),
+    "bold": _alone(convert_bold_title),
+    "key": _alone(convert_key),
+    "step": _alone(convert_menu_arrow),
+    "label": _alone(convert_item_label),
 }

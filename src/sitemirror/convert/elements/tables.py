@@ -15,8 +15,8 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-from sitemirror.convert.render.markers import LINE_BREAK, columns
-from sitemirror.convert.render.spacing import free_break
+from sitemirror.convert.render.markers import LINE_BREAK, column_alignment
+from sitemirror.convert.render.spacing import lift_break
 
 _LAYOUT_ROLES: Final = frozenset(("presentation", "none"))
 _BLOCKS: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote")
@@ -48,42 +48,42 @@ _BLANKS: Final = re.compile(r"\A\s+|\s{2,}")
 _DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
-def shape_table(table: Element, shape_tabs: Callable[[Element], None] | None = None) -> None:
+def convert_table(table: Element, convert_tabs: Callable[[Element], None] | None = None) -> None:
     """Flattens a layout table; keeps the line breaks of any other and spells out its spans.
 
-    `shape_tabs` groups the tabs in its cells, before all that they hold is put on lines.
+    `convert_tabs` groups the tabs in its cells, before all that they hold is put on lines.
     """
     has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
     if _is_layout(table, has_blocks=has_blocks):
         if not _is_fraction(table):
-            flatten(table)
+            flatten_table(table)
         return
-    if shape_tabs is not None:
-        shape_tabs(table)
+    if convert_tabs is not None:
+        convert_tabs(table)
     _put_foot_last(table)
     _put_caption_above(table)
     for inner in table.find_all("table") if has_blocks else ():
-        _put_in_lines(inner)
+        _flatten_inner_table(inner)
     for part in list(table.iter_elements(_CELL_PARTS)):
         if part.tag == "br":
             if part.closest("pre, code") is None:
-                free_break(part)
+                lift_break(part)
                 part.replace_with(*([] if _ends_cell(part) else [Text(LINE_BREAK)]))
         else:
-            _put_on_line(part)
-    _tell_columns(table)
+            _flatten_block(part)
+    _mark_alignment(table)
     if table.select_one("[colspan], [rowspan]") is not None:
-        square(table)
+        make_rectangular(table)
 
 
-def shape_quote(table: Element) -> bool:
+def convert_quote_table(table: Element) -> bool:
     """Makes a quote of a table that sets one in, with who said it below; or of a box without any."""
     if table.tag == "div" and table.find(["blockquote", "table"]) is None:
         table.tag = "blockquote"
         return True
     if table.tag != "table":
         return False
-    flatten(table)
+    flatten_table(table)
     table.tag = "blockquote"
     said_by = table.select_one(".attribution")
     if said_by is not None and isinstance(dashes := said_by.previous_sibling, Text):
@@ -91,7 +91,7 @@ def shape_quote(table: Element) -> bool:
     return True
 
 
-def shape_menu(table: Element) -> bool:
+def convert_link_table(table: Element) -> bool:
     """Makes lists of a table that has a link in each row, and on its right where that leads."""
     if table.tag != "table":
         return False
@@ -115,40 +115,40 @@ def shape_menu(table: Element) -> bool:
     return True
 
 
-def square(table: Element) -> None:
+def make_rectangular(table: Element) -> None:
     """Gives every row the same number of cells: a span becomes its cell and empty ones."""
     rows = _rows(table)
     covered: dict[int, int] = {}  # column → rows that a cell further up still reaches into
     widths = [_fill_row(row, covered, left=len(rows) - number) for number, row in enumerate(rows, 1)]
     width = max(widths, default=0)
     if width * len(rows) > _MAX_PADDING + 8 * sum(widths):
-        flatten(table)
+        flatten_table(table)
         return
     for row, own in zip(rows, widths, strict=True):
         if 0 < own < width:
             row.insert_adjacent_html("beforeend", "<td></td>" * (width - own))
 
 
-def _tell_columns(table: Element) -> None:
+def _mark_alignment(table: Element) -> None:
     """Says which columns are aligned to the right or in the middle, in front of the header."""
     rows = table.iter_elements("tr")
     header = _cells(first) if (first := next(rows, None)) is not None else []
-    sides = "".join(map(_side, header))
+    sides = "".join(map(_alignment, header))
     if not sides.strip("-") or any(cell.attr("colspan") is not None for cell in header):
         return
     below = _cells(second) if (second := next(rows, None)) is not None else header
     if "c" in sides:
         # Headers are often in the middle of a column that is not.
         sides = "".join(
-            "-" if side == "c" and (cell is None or _side(cell) != "c") else side
+            "-" if side == "c" and (cell is None or _alignment(cell) != "c") else side
             for side, cell in zip_longest(sides, below[: len(sides)])
         )
     if sides.strip("-") and table.closest("td, th") is None:
-        header[0].insert(0, columns(sides))
+        header[0].insert(0, column_alignment(sides))
 
 
-def _side(cell: Element) -> str:
-    """Where its text stands: `r` for right, `c` for the middle; to the left they stand anyway."""
+def _alignment(cell: Element) -> str:
+    """The alignment of a cell: `r` for right, `c` for centre, `-` for left or none."""
     if not cell.attrs:
         return "-"
     named = cell.attr("align") or ""
@@ -174,10 +174,10 @@ def _put_caption_above(table: Element) -> None:
         caption.tag = "div"
 
 
-def _put_in_lines(table: Element) -> None:
+def _flatten_inner_table(table: Element) -> None:
     """Has a table in a cell leave its rows, a line each, with their cells set off from one another."""
     if _is_layout(table, has_blocks=next(table.iter_elements(_BLOCKS), None) is not None):
-        flatten(table)
+        flatten_table(table)
         return
     _put_foot_last(table)
     rows = _rows(table)
@@ -190,7 +190,7 @@ def _put_in_lines(table: Element) -> None:
         part.tag = "div"
 
 
-def _put_on_line(block: Element) -> None:
+def _flatten_block(block: Element) -> None:
     """Has a block in a cell, where there is but one line, stand between line breaks."""
     parent, tag = block.parent, block.tag
     if parent is None or (tag == "p" and len(parent) == 1):
@@ -218,7 +218,7 @@ def _put_on_line(block: Element) -> None:
 
 
 def _ends_cell(br: Element) -> bool:
-    """Whether a line break is the last thing in a cell, where there is nothing to break."""
+    """True if a line break is the last thing in a cell, where there is nothing to break."""
     here: Node = br
     for _level in range(_AROUND):
         for node in here.next_siblings:
@@ -320,13 +320,13 @@ def _without_numbers(cells: list[Element], fewest: int) -> list[Element]:
 
 
 def _span(value: str, limit: int, *, of_none: int = 1) -> int:
-    """How far a cell reaches, `of_none` if its span is 0."""
+    """The number of rows or columns of a span; `of_none` if it is 0."""
     digits = value.strip()[:6]
     return min(int(digits) or of_none, limit) if digits.isascii() and digits.isdigit() else 1
 
 
 def _is_layout(table: Element, *, has_blocks: bool) -> bool:
-    """Whether the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
+    """True if the table only places blocks side by side, as line numbers beside code or a page of the nineties."""
     if table.attr("role") in _LAYOUT_ROLES:
         return True
     if not has_blocks:
@@ -335,7 +335,7 @@ def _is_layout(table: Element, *, has_blocks: bool) -> bool:
 
 
 def _is_column(table: Element) -> bool:
-    """Whether no text stands beside another in it, nor a word for it above: a box, lines, or what is set in."""
+    """True if no text stands beside another in it, nor a word for it above: a box, lines, or what is set in."""
     rows = _rows(table)
     if len(rows) == 1:
         cells = _cells(rows[0])
@@ -347,7 +347,7 @@ def _is_column(table: Element) -> bool:
 
 
 def _is_fraction(table: Element) -> bool:
-    """Whether it draws a fraction within a line; then it is written as one."""
+    """True if it draws a fraction within a line; then it is written as one."""
     rows = _rows(table)
     around = table.parent
     if len(rows) != 2 or not isinstance(around, Element) or _FRACTIONS.isdisjoint((around.attr("class") or "").split()):
@@ -373,7 +373,7 @@ def _has_own_header(table: Element) -> bool:
 
 
 def _is_data(table: Element) -> bool:
-    """Whether each row tells of what its first cell names, though some cells hold a list or code."""
+    """True if each row tells of what its first cell names, though some cells hold a list or code."""
     if any(block.tag not in _IN_CELLS for block in table.iter_elements(_BLOCKS)):
         return False
     rows = [_cells(row) for row in _rows(table)]
@@ -388,7 +388,7 @@ def _is_data(table: Element) -> bool:
     )
 
 
-def flatten(table: Element) -> None:
+def flatten_table(table: Element) -> None:
     """Leaves what is in the cells, one after the other, without the line numbers of code."""
     table.remove(_GUTTERS)
     rows = _rows(table)
@@ -406,7 +406,7 @@ _SHOWN: Final = ("img", "video", "audio", "math", "iframe", "object")  # without
 _HEADERS: Final = ("columnheader", "rowheader")
 
 
-def shape_spoken_table(box: Element) -> bool:
+def convert_aria_table(box: Element) -> bool:
     """Makes a table of boxes that are called one; `False` if they hold more than their cells, or hardly any."""
     if box.select_one(_INNER_TABLES) is not None:
         return False
@@ -425,17 +425,17 @@ def shape_spoken_table(box: Element) -> bool:
     for row, own in zip(rows, cells, strict=True):
         box.append(row)
         row.extend(own)
-        _leave(row, own)
+        _keep_only(row, own)
         row.tag = "tr"
-    _leave(box, rows)
+    _keep_only(box, rows)
     for cell in every:
         cell.tag = "th" if cell.attr("role") in _HEADERS else "td"
     box.tag = "table"
-    shape_table(box)
+    convert_table(box)
     return True
 
 
-def shape_grid(grid: Element) -> bool:
+def convert_grid(grid: Element) -> bool:
     """Makes a table of boxes that a style sheet arranges as one, with its header's boxes in front."""
     boxes = [child for child in grid if isinstance(child, Element)]
     width = sum(1 for box in boxes if "header" in (box.attr("class") or ""))
@@ -451,11 +451,11 @@ def shape_grid(grid: Element) -> bool:
     for node in between:
         node.extract()
     grid.tag = "table"
-    shape_table(grid)
+    convert_table(grid)
     return True
 
 
-def _leave(element: Element, children: Sequence[Element]) -> None:
+def _keep_only(element: Element, children: Sequence[Element]) -> None:
     """Leaves only these in an element."""
     wanted = frozenset(children)
     for rest in [child for child in element if child not in wanted]:

@@ -7,13 +7,13 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-from sitemirror.convert.elements.headings import HEADINGS, has_heading, line_of, words_of
-from sitemirror.convert.elements.links import SHOWN
+from sitemirror.convert.elements.headings import HEADINGS, has_heading, title_line, title_words
+from sitemirror.convert.elements.links import VISIBLE_WITHOUT_TEXT
 from sitemirror.convert.generators import Tabs, Vocabulary
-from sitemirror.convert.render.markers import end_of_details, folded, pins, unfolded
+from sitemirror.convert.render.markers import details_end, details_start, id_comments, open_details_start
 
-Crowds = dict[tuple[Node, str], int]
-"""How many panels something holds that has none, or more than a list of tabs has names for: thousands of lists would
+PanelCounts = dict[tuple[Node, str], int]
+"""The number of panels in an element with none, or with more than a tab list has names for. Thousands of lists would
 each look at all of it. By what the panels are found with."""
 SHOELACE: Final = Tabs(":scope > sl-tab", ":scope > sl-tab-panel")
 """A set of tabs made of elements of its own, whose names are no classes."""
@@ -27,40 +27,40 @@ _TARGETS: Final = ("href", "data-target", "data-bs-target")
 _MANY: Final = 100  # tabs, or panels in one another for each: no page has them, and each would be looked at for each
 
 
-def shape_tab_set(box: Element, tabs: Tabs, names: Vocabulary) -> bool:
+def convert_tab_set(box: Element, tabs: Tabs, names: Vocabulary) -> bool:
     """Groups the tabs of a set that a generator's names describe."""
     return _group(box.select(tabs.labels), box.select(tabs.panels), names)
 
 
-def shape_named_tabs(box: Element, names: Vocabulary) -> bool:
+def convert_named_tabs(box: Element, names: Vocabulary) -> bool:
     """Groups the tabs of a box that is called a set of tabs."""
     every = [found for name in (box.attr("class") or "").split() if (found := names.tabs.get(name))]
-    return any(shape_tab_set(box, tabs, names) for tabs in every)
+    return any(convert_tab_set(box, tabs, names) for tabs in every)
 
 
-def shape_tabs_in(table: Element, names: Vocabulary, crowds: Crowds) -> None:
+def convert_tabs_in(table: Element, names: Vocabulary, crowds: PanelCounts) -> None:
     """Groups all tabs in the cells of a table."""
     for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
-        role = names.told[classes] if (classes := box.attr("class")) else None
+        role = names.role_by_classes[classes] if (classes := box.attr("class")) else None
         if role == "tabs":
-            shape_named_tabs(box, names)
+            convert_named_tabs(box, names)
         elif role == "tablist" or box.attr("role") == "tablist":
-            shape_tab_list(box, names, crowds)
+            convert_tab_list(box, names, crowds)
         elif box.tag == "sl-tab-group":
-            shape_tab_set(box, SHOELACE, names)
+            convert_tab_set(box, SHOELACE, names)
             box.tag = "div"
 
 
-def shape_tab_list(row: Element, names: Vocabulary, crowds: Crowds) -> bool:
+def convert_tab_list(row: Element, names: Vocabulary, crowds: PanelCounts) -> bool:
     """Groups the tabs of a set that is marked up for screen readers or as Bootstrap's; `row` is its list of tabs."""
     labels = row.select("[role=tab]")
     if labels:
-        return _group_of(row, labels, _PANELS, names, crowds)
+        return _group_row(row, labels, _PANELS, names, crowds)
     labels = row.select(_TOGGLES) or row.select(_LEADING)
-    return 0 < len(labels) <= _MANY and _group_of(row, labels, _PANES, names, crowds)
+    return 0 < len(labels) <= _MANY and _group_row(row, labels, _PANES, names, crowds)
 
 
-def _group_of(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, crowds: Crowds) -> bool:
+def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, crowds: PanelCounts) -> bool:
     holder = row
     panels: list[Element] = []
     most = _MANY + _MANY * len(labels)
@@ -90,7 +90,7 @@ def _group_of(row: Element, labels: Sequence[Element], panes: str, names: Vocabu
 
 
 def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list[Element] | None:
-    """What stands before the panel in each tab, where every tab holds its own; headings say themselves what follows."""
+    """The labels before the panels, where every tab holds its own panel; `None` for headings."""
     if len(labels) != len(panels):
         return None
     before: list[list[Node]] = []
@@ -113,7 +113,7 @@ def _before_panels(labels: Sequence[Element], panels: Sequence[Element]) -> list
 
 
 def _is_of(panel: Element, around: Element | None, panes: str) -> bool:
-    """Whether `panel` is of the set that stands in the panel `around`, and not of a set in one of its own panels."""
+    """True if `panel` is of the set that stands in the panel `around`, and not of a set in one of its own panels."""
     outer = panel.parent.closest(panes) if isinstance(panel.parent, Element) else None
     return outer is None or outer is around
 
@@ -160,15 +160,15 @@ def _group(labels: Sequence[Element], panels: Sequence[Element], names: Vocabula
 
 
 def _is_left_over(box: Element, in_cell: bool) -> bool:
-    """Whether a box without text would show where a label stood in it; in a cell any box is a line."""
-    if box.text.strip() or next(box.iter_elements(SHOWN), None) is not None:
+    """True if a box without text would show where a label stood in it; in a cell any box is a line."""
+    if box.text.strip() or next(box.iter_elements(VISIBLE_WITHOUT_TEXT), None) is not None:
         return False
     return box.tag not in ("td", "th") if in_cell else box.tag == "li"
 
 
 def _pairs(labels: Sequence[Element], panels: Sequence[Element]) -> list[tuple[list[Node], Element | None]] | None:
     """Each label's words with its panel. Some pages hold the panel of the chosen tab only."""
-    texts = [words_of(label) or [Text(label.attr("data-title") or "")] for label in labels]
+    texts = [title_words(label) or [Text(label.attr("data-title") or "")] for label in labels]
     named = {panel.attr("id") or "": panel for panel in panels}
     of_label = {panel.attr("aria-labelledby") or "": panel for panel in panels}
     linked = [
@@ -203,7 +203,7 @@ def _name(label: list[Node]) -> Element:
     return Element("p", None, [Element("strong", None, label)])
 
 
-def shape_details(details: Element) -> None:
+def convert_details(details: Element) -> None:
     """Marks where a section begins and ends, or makes it a plain one."""
     summary = details.find("summary")
     if summary is None or summary.parent is not details or not summary.text.strip():
@@ -212,7 +212,7 @@ def shape_details(details: Element) -> None:
     if has_more or details.closest("td, th, a") is not None:
         details.tag = summary.tag = "div"
         return
-    begin = folded if details.attr("open") is None else unfolded
-    summary.replace_with(*pins(summary.children), begin(line_of(summary)))
-    details.append(end_of_details())
+    begin = details_start if details.attr("open") is None else open_details_start
+    summary.replace_with(*id_comments(summary.children), begin(title_line(summary)))
+    details.append(details_end())
     details.tag = "div"

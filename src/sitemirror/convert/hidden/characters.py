@@ -35,24 +35,24 @@ _SELECTORS_IN_UTF8: Final = re.compile(
 _TURNS_IN_UTF8: Final = re.compile(rb"\xe2\x80[\xad\xae]").search
 
 
-def without_controls(text: str) -> str:
+def clean_text(text: str) -> str:
     """`text` with LF line ends and without control characters or hidden writing."""
-    return without_unseen(text)[0]
+    return strip_invisible(text)[0]
 
 
-def without_unseen(text: str) -> tuple[str, int]:
-    """The same, with the number of pieces of hidden writing."""
-    if text.isprintable() and (text.isascii() or not has_smuggled(text.encode())):
+def strip_invisible(text: str) -> tuple[str, int]:
+    """Cleans text like `clean_text`, and counts the pieces of invisible writing."""
+    if text.isprintable() and (text.isascii() or not has_invisible_text(text.encode())):
         return text, 0  # a title, an address
     try:
         data = text.encode()
     except UnicodeEncodeError:
         return _strip(text)
-    return _strip(text) if has_controls(text, data) or has_smuggled(data) else (text, 0)
+    return _strip(text) if has_controls(text, data) or has_invisible_text(data) else (text, 0)
 
 
 def has_controls(text: str, data: bytes) -> bool:
-    """Whether `without_controls` would take control characters out; `data` is the same text in UTF-8."""
+    """True if `clean_text` would take control characters out; `data` is the same text in UTF-8."""
     # Bytes are looked through many times faster than by a regular expression over the text, and nearly all are clean.
     if any(map(data.__contains__, _C0)):  # one by one, each at the speed of memory
         return True
@@ -63,8 +63,8 @@ def has_controls(text: str, data: bytes) -> bool:
     return b"\xc2" in data and _C1.search(data) is not None
 
 
-def has_smuggled(data: bytes) -> bool:
-    """Whether a text in UTF-8 may have writing in it that nobody sees."""
+def has_invisible_text(data: bytes) -> bool:
+    """True if a text in UTF-8 may have writing in it that nobody sees."""
     if data.isascii():
         return False
     if b"\xf3" in data:  # Nothing else that is in use begins so.
@@ -94,7 +94,7 @@ _MAX_TEXT: Final = 2_000  # A longer title or description is a page's body that 
 
 def one_line(text: str) -> str | None:
     """`text` on one line without needless blanks; `None` if nothing is left."""
-    text = " ".join(without_controls(text).split())
+    text = " ".join(clean_text(text).split())
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT - 1].rstrip() + "…"
     return text or None

@@ -69,7 +69,7 @@ _SIZE: Final = re.compile(
 
 
 def declarations(style: str) -> dict[str, str]:
-    """What a style declares, by name; the last of a name counts, or the last that is said to be important."""
+    """The declarations of a style by property; the last one counts, or the last important one."""
     declared: dict[str, str] = {}
     important: set[str] = set()
     if "/*" in style:
@@ -87,8 +87,8 @@ def declarations(style: str) -> dict[str, str]:
     return declared
 
 
-def hides(declared: Mapping[str, str]) -> bool:
-    """Whether nobody sees the text of what has this style."""
+def hides_text(declared: Mapping[str, str]) -> bool:
+    """True if nobody sees the text of what has this style."""
     if not _may_hide(declared):
         return False  # as most
     shown = set(_shown_otherwise(declared))
@@ -98,7 +98,7 @@ def hides(declared: Mapping[str, str]) -> bool:
 
 
 def _may_hide(declared: Mapping[str, str]) -> bool:
-    """Whether one declaration hides the text if no other shows it."""
+    """True if one declaration hides the text if no other shows it."""
     if _STYLE.search(";".join([f"{name}:{value}" for name, value in declared.items()])):
         return True
     if any(_CHANGED[name](declared[name]) for name in _CHANGED.keys() & declared.keys()):
@@ -125,7 +125,7 @@ def _is_cut_off(declared: Mapping[str, str], sizes: tuple[str, ...]) -> bool:
 
 
 def _room_below(declared: Mapping[str, str]) -> bool:
-    """Whether a box without a height has one all the same, from what is left free in it, as around a video."""
+    """True if a box without a height has one all the same, from what is left free in it, as around a video."""
     room = declared.get("padding-bottom")
     if room is None:
         sides = declared.get("padding", "").split() or [""]
@@ -148,7 +148,7 @@ def _colour(value: str) -> str:
 
 
 def _shown_otherwise(declared: Mapping[str, str]) -> Iterator[str]:
-    """What hides nothing, given what else is declared."""
+    """Properties that hide nothing, given the other declarations."""
     ground = f"{declared.get('background', '')} {declared.get('background-image', '')}"
     clips = (*_CLIPS, "background")
     is_picture = "gradient(" in ground or "url(" in ground
@@ -165,12 +165,12 @@ def _is_set(declared: Mapping[str, str], name: str) -> bool:
 
 
 def has_own_size(declared: Mapping[str, str]) -> bool:
-    """Whether its letters have a size, whatever size those around it have: a part of nothing is nothing."""
+    """True if its letters have a size, whatever size those around it have: a part of nothing is nothing."""
     return _SIZE.match(declared.get("font-size", "")) is not None
 
 
 def is_visible_again(declared: Mapping[str, str]) -> bool:
-    """Whether it is seen in something that is not."""
+    """True if it is seen in something that is not."""
     return declared.get("visibility") == "visible"
 
 
@@ -219,7 +219,7 @@ _MOST_PLACES: Final = 50  # of a name in the sheets
 _LONGEST_REMEMBERED: Final = 50_000  # characters of sheets
 
 
-class Rule(NamedTuple):
+class HidingRule(NamedTuple):
     """A rule that hides what its selector finds; `inherits` if what is in that may show itself all the same."""
 
     selector: str
@@ -227,21 +227,21 @@ class Rule(NamedTuple):
     css: str  # all that the sheets say, in which another name may be shown
 
 
-def hiding_rules(document: Document) -> list[Rule]:
+def hiding_rules(document: Document) -> list[HidingRule]:
     """The rules of a document that hide something. To be asked before its scripts are taken out."""
     css = "\n".join([style.text for style in document.styles if _applies(style)]) if document.styles else ""
     if not css:
         return []
     scripts = [element for element in document.head if element.tag == "script"]
     is_still = not any((script.attr("type") or "").lower() in _SCRIPTS for script in scripts)
-    found = (_remembered if len(css) <= _LONGEST_REMEMBERED else _hiding)(css, is_still)
+    found = (_cached_rules if len(css) <= _LONGEST_REMEMBERED else _find_rules)(css, is_still)
     if not found:
         return []
     said = "\n".join([script.text for script in scripts])
-    return [rule for name, rule in found if not _speaks_of(said, name)]
+    return [rule for name, rule in found if not _mentions(said, name)]
 
 
-def _hiding(css: str, is_still: bool) -> tuple[tuple[str, Rule], ...]:
+def _find_rules(css: str, is_still: bool) -> tuple[tuple[str, HidingRule], ...]:
     """The rules of style sheets that hide something for good unless a script shows it, each with its name.
 
     `is_still` on a page that has no script.
@@ -250,11 +250,11 @@ def _hiding(css: str, is_still: bool) -> tuple[tuple[str, Rule], ...]:
     if not any(sign in css for sign in signs) or any(found(css) for found in _BEYOND):
         return ()
     css = _UNREAD.sub(r"\1", css)
-    found: list[tuple[str, Rule]] = []
+    found: list[tuple[str, HidingRule]] = []
     judged: set[str] = set()
     blocks: dict[int, dict[str, str]] = {}
     for selectors, declared in _blocks(css, signs):
-        names = _hidden_by(declared, is_still)
+        names = _hiding_properties(declared, is_still)
         if not names:
             continue
         for selector in map(str.strip, selectors.split(",", _MOST)[:_MOST]):
@@ -264,12 +264,12 @@ def _hiding(css: str, is_still: bool) -> tuple[tuple[str, Rule], ...]:
             judged.add(selector)
             if not _is_shown(css, name, names, blocks):
                 inherits = names[0] == "font-size" or (names[0] == "visibility" and "visible" in css)
-                found.append((name.lstrip(".#"), Rule(selector, inherits, css)))
+                found.append((name.lstrip(".#"), HidingRule(selector, inherits, css)))
     return tuple(found)
 
 
 def _name_of(selector: str, is_still: bool) -> str:
-    """What a rule ends in; empty if it is not understood."""
+    """The name that a selector ends in; empty if the selector is not understood."""
     start = _SELECTOR(selector)
     if start is not None:
         return selector[start.end() - 1 :] if _NAME(selector, start.end()) else ""
@@ -277,11 +277,11 @@ def _name_of(selector: str, is_still: bool) -> str:
     return (found[2] or found[1]) if found is not None else ""
 
 
-_remembered: Final = lru_cache(maxsize=16)(_hiding)  # The pages of a site have the same sheets.
+_cached_rules: Final = lru_cache(maxsize=16)(_find_rules)  # The pages of a site have the same sheets.
 
 
-def hidden_by(body: Element, rules: Sequence[Rule]) -> list[Element]:
-    """What the rules hide, but for what its own style or another of its names may show."""
+def select_hidden(body: Element, rules: Sequence[HidingRule]) -> list[Element]:
+    """The elements that the rules hide, except those that their own style or another class may show."""
     inherits = {rule.selector: rule.inherits for rule in rules}
     names = {selector[max(0, selector.rfind("."), selector.rfind("#")) :] for selector in inherits}
     found: dict[Element, None] = {}
@@ -330,22 +330,22 @@ def _blocks(css: str, signs: Sequence[str]) -> Iterator[tuple[str, dict[str, str
             here = css.find(sign, closing)
 
 
-def _hidden_by(declared: Mapping[str, str], is_still: bool = True) -> tuple[str, ...]:
+def _hiding_properties(declared: Mapping[str, str], is_still: bool = True) -> tuple[str, ...]:
     """The names of what hides, if it does."""
     if declared.get("display") == "none":
         return ("display",)
-    if declared.get("position") in _ABSENT and hides({name: declared[name] for name in _AWAY if name in declared}):
+    if declared.get("position") in _ABSENT and hides_text({name: declared[name] for name in _AWAY if name in declared}):
         return _AWAY
     for name in ("font-size", "text-indent", *(("opacity", "visibility") if is_still else ())):
-        if name in declared and hides({one: declared[one] for one in (name, *_MOVES) if one in declared}):
+        if name in declared and hides_text({one: declared[one] for one in (name, *_MOVES) if one in declared}):
             return (name,)
-    if declared.keys().isdisjoint(_MOVES) and hides({one: declared[one] for one in _SIZES if one in declared}):
+    if declared.keys().isdisjoint(_MOVES) and hides_text({one: declared[one] for one in _SIZES if one in declared}):
         return _SIZES  # What moves unfolds.
     return ()
 
 
 def _is_shown(css: str, name: str, names: tuple[str, ...], blocks: dict[int, dict[str, str]]) -> bool:
-    """Whether any rule for `name` declares otherwise what hides it. `blocks` are those read before, by their places."""
+    """True if any rule for `name` declares otherwise what hides it. `blocks` are those read before, by their places."""
     here = css.find(name)
     for _place in range(_MOST_PLACES):
         if here < 0:
@@ -359,13 +359,13 @@ def _is_shown(css: str, name: str, names: tuple[str, ...], blocks: dict[int, dic
             if opening not in blocks:
                 blocks[opening] = declarations(css[opening + 1 : closing])
             declared = blocks[opening]
-            if any(one in declared for one in names) and not _hidden_by(declared):
+            if any(one in declared for one in names) and not _hiding_properties(declared):
                 return True
         here = css.find(name, end)
     return True
 
 
-def _speaks_of(scripts: str, name: str) -> bool:
+def _mentions(scripts: str, name: str) -> bool:
     here = scripts.find(name)
     for _place in range(_MOST_PLACES):
         if here < 0:

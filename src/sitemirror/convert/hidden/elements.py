@@ -14,7 +14,7 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.convert.hidden.css import declarations, has_own_size, hides, is_visible_again
+from sitemirror.convert.hidden.css import declarations, has_own_size, hides_text, is_visible_again
 
 # How a control of the page's own names what it shows: by id, or by class behind a dot.
 _CONTROLS: Final = (
@@ -49,7 +49,7 @@ _UNSEEN: Final = frozenset(
         "govuk-visually-hidden", "usa-sr-only", "cdk-visually-hidden",
     )
 )  # fmt: skip
-WAYS_AND_ROLES: Final = (
+MAYBE_HIDDEN_OR_MENU: Final = (
     ":is([hidden], [style], [aria-hidden], [role],"
     # What all other names have in them: looking for all names takes four times as long.
     " [class*=ly], .screen-reader-text)"
@@ -72,10 +72,10 @@ _PAGE: Final = ("main", "article", "h1", "math")
 _SECTION: Final = ("h1", "h2", "h3", "h4", "h5", "h6", "main", "article")
 
 
-def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -> Iterator[Element]:
-    """Whatever nobody sees, and nothing on the page shows, nor in its menus; skips what has gone meanwhile.
+def hidden_elements(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -> Iterator[Element]:
+    """Elements that are hidden and that no control of the page or its menus reveals; skips removed ones.
 
-    `marked` is what `WAYS_AND_ROLES` has found, `menus` what was taken out since.
+    `marked` is what `MAYBE_HIDDEN_OR_MENU` has found, `menus` what was taken out since.
     """
     found = _hidden([one for one in marked if one.closest("body") is not None] if menus else marked)
     if not found:
@@ -88,8 +88,8 @@ def unseen(body: Element, marked: Iterable[Element], menus: Sequence[Element]) -
             yield one
 
 
-def unseen_by_rules(body: Element, found: Sequence[Element], menus: Sequence[Element]) -> list[Element]:
-    """The same for what rules of style sheets hide."""
+def hidden_by_css(body: Element, found: Sequence[Element], menus: Sequence[Element]) -> list[Element]:
+    """Elements that style sheets hide and no control reveals."""
     if not found or sum(len(one.text) for one in found) * _MOST_OF_PAGE >= len(body.text):
         return []
     controlled = _controlled((body, *menus))
@@ -97,14 +97,14 @@ def unseen_by_rules(body: Element, found: Sequence[Element], menus: Sequence[Ele
 
 
 def _has_name(element: Element) -> bool:
-    """Whether a control may know it: by its id, or by a class that is not what hides it."""
+    """True if a control may know it: by its id, or by a class that is not what hides it."""
     if element.attr("id") or element.attr("class") is None:
         return bool(element.attr("id"))
     return element.attr("hidden") is not None or element.attr("style") is not None
 
 
 def _hidden(marked: Iterable[Element]) -> list[Element]:
-    """Whatever nobody sees until something changes."""
+    """Elements that are hidden as the page loads."""
     found: list[Element] = []
     styled: list[Element] = []
     styles: list[str] = []
@@ -125,13 +125,17 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
             and not _UNSEEN.isdisjoint(classes.split())
         ):
             silent.append(one)
-    shown = _Shown(styled)
+    shown = _ShownInside(styled)
     # A site has few styles, and many elements of each.
     hiding = {
-        style: _hides(style) if len(style) <= _LONGEST_STYLE else hides(declarations(style)) for style in set(styles)
+        style: _hides(style) if len(style) <= _LONGEST_STYLE else hides_text(declarations(style))
+        for style in set(styles)
     }
     found += [
-        hidden for one, style in zip(styled, styles, strict=True) if hiding[style] for hidden in _unseen_of(one, shown)
+        hidden
+        for one, style in zip(styled, styles, strict=True)
+        if hiding[style]
+        for hidden in _hidden_parts(one, shown)
     ]
     found += [one for one in unspoken if _is_unspoken_prose(one)]
     return found + [one for one in silent if not _is_all_of_cell(one)]
@@ -139,11 +143,11 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
 
 @lru_cache(maxsize=500)
 def _hides(style: str) -> bool:
-    return hides(declarations(style))
+    return hides_text(declarations(style))
 
 
 def _is_all_of_cell(element: Element) -> bool:
-    """Whether these few words are all that a cell of a table says: those who see are shown an icon for them."""
+    """True if these few words are all that a cell of a table says: those who see are shown an icon for them."""
     cell = element.closest("td, th")
     if cell is None or len(element.text.split(None, _PROSE)) > _PROSE:
         return False
@@ -154,7 +158,7 @@ def _is_all_of_cell(element: Element) -> bool:
     )
 
 
-def _unseen_of(element: Element, shown: _Shown) -> list[Element]:
+def _hidden_parts(element: Element, shown: _ShownInside) -> list[Element]:
     """An element that a style hides; where that style alone does, and some in it have another, all but those."""
     declared = declarations(element.attr("style") or "")
     if "opacity" in declared and _fades_in(element, declared) and not _hides_without(declared, "opacity"):
@@ -170,11 +174,11 @@ def _unseen_of(element: Element, shown: _Shown) -> list[Element]:
 
 
 def _hides_without(declared: Mapping[str, str], *names: str) -> bool:
-    return hides({name: value for name, value in declared.items() if name not in names})
+    return hides_text({name: value for name, value in declared.items() if name not in names})
 
 
 def _fades_in(element: Element, declared: Mapping[str, str]) -> bool:
-    """Whether a script shows it as soon as somebody comes to it: it says so, or is a section of the page."""
+    """True if a script shows it as soon as somebody comes to it: it says so, or is a section of the page."""
     if any(map(_FADES.match, element.attrs)) or _FADES_CLASS.search(element.attr("class") or ""):
         return True
     # A section has its place on the page; what lies over others may never be shown.
@@ -184,13 +188,13 @@ def _fades_in(element: Element, declared: Mapping[str, str]) -> bool:
 
 
 def _is_player(element: Element, declared: Mapping[str, str]) -> bool:
-    """Whether it is a box without text whose shape is all in its padding: around a video or a picture."""
+    """True if it is a box without text whose shape is all in its padding: around a video or a picture."""
     has_room = "%" in declared.get("padding-top", "") or "%" in declared.get("padding", "")
     return has_room and next(element.stripped_strings, None) is None and not _hides_without(declared, *_CUTS)
 
 
-class _Shown:
-    """What shows itself in something that does not, of one page: found once, however many are asked about."""
+class _ShownInside:
+    """Visible elements inside hidden ones, found once for a page."""
 
     __slots__ = ("_found", "_styled", "_walked")
 
@@ -200,7 +204,7 @@ class _Shown:
         self._walked: set[tuple[str, Element]] = set()
 
     def others(self, element: Element, name: str) -> list[Element]:
-        """What is in an element and does not show itself; the element where nothing does, or it has its own text."""
+        """The hidden parts of an element; the element itself if nothing in it is visible or it has its own text."""
         if (name, element) in self._walked:
             return []  # What is in it was told with what it is in.
         seen, around = self._found.get(name) or self._find(name)
@@ -241,7 +245,7 @@ def _is_unspoken_prose(element: Element) -> bool:
 
 
 def _is_revealed(element: Element, controlled: frozenset[str]) -> bool:
-    """Whether hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
+    """True if hidden text is content all the same: a tab, a folded section, or a page that shows itself by script."""
     if element.attr("role") == "tabpanel" or element.attr("hidden") == "until-found" or element.tag == "main":
         return True
     if (name := element.attr("id")) and name in controlled:
@@ -260,7 +264,7 @@ def _holds(element: Element, tags: tuple[str, ...]) -> bool:
 
 
 def _is_folded(element: Element) -> bool:
-    """Whether what holds it, or stands before it, is there to show it."""
+    """True if what holds it, or stands before it, is there to show it."""
     if element.attr("hidden") is None and not _FOLDS.search(element.attr("style") or ""):
         return False
     if element.attr("role") in _CHOICES:

@@ -32,7 +32,7 @@ _SEPARATORS: Final = "/>›»→\\|· \xa0"
 
 
 def read_breadcrumbs(document: Document) -> list[str]:
-    """What the steps of the first trail on the page are called. A step that is but a picture has no name."""
+    """The names of the first breadcrumb trail's steps; a step that is a picture has none."""
     if len(document.lists) <= _LISTS_ABOVE:
         found = [element for element in document.lists if _is_trail(element)]
         trail = next((element for element in found if element.closest("body") is not None), None)
@@ -69,7 +69,7 @@ _MAX_DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class LinkedData:
-    """What was found; empty where the page has none. Anything malformed is as good as absent."""
+    """Metadata from JSON-LD, empty where the page has none. Malformed data counts as absent."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     breadcrumbs: tuple[str, ...] = ()
@@ -91,8 +91,8 @@ def read_linked_data(blocks: Iterable[str]) -> LinkedData:
             "description": thing.get("description"),
             "language": language if isinstance(language, str) and _LANGUAGE.fullmatch(language) else None,
             "author": _author_name(thing.get("author"), named),
-            "published": date_of(thing.get("datePublished")),
-            "modified": date_of(thing.get("dateModified")),
+            "published": iso_date(thing.get("datePublished")),
+            "modified": iso_date(thing.get("dateModified")),
             "section": _article_section(thing.get("articleSection")),
         }
         if thing.get("headline") or candidates["published"] or candidates["modified"]:
@@ -102,7 +102,7 @@ def read_linked_data(blocks: Iterable[str]) -> LinkedData:
     return LinkedData(texts, breadcrumbs)
 
 
-def date_of(value: object) -> str | None:
+def iso_date(value: object) -> str | None:
     """A date as ISO 8601 writes it, or nothing."""
     text = value.strip() if isinstance(value, str) else ""
     found = _DATE.fullmatch(text)
@@ -170,7 +170,7 @@ def _read(block: str) -> object:
         return None
 
 
-def names_of(names: Iterable[str]) -> str | None:
+def author_names(names: Iterable[str]) -> str | None:
     """Those of them that are names, in one text. An address of a profile is none, nor is what a template left empty."""
     plain = (_plain(name) for name in names)
     found = [name.strip(" ,") for name in plain if name and "://" not in name and name not in _NOBODY]
@@ -187,7 +187,7 @@ def _author_name(value: object, named: Mapping[object, Mapping[str, object]]) ->
             name = item.get("name") or named.get(str(item.get("@id")), {}).get("name")
         if isinstance(name, str):
             names.append(name)
-    return names_of(names)
+    return author_names(names)
 
 
 _DESCRIPTION: Final = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
@@ -264,7 +264,7 @@ def read_metadata(document: Document) -> Metadata:
                     json_ld.append(element.text)
             case "title" if title is None and element.namespace is turbohtml.Namespace.HTML:
                 title = one_line(element.text)
-    if (maker := _maker(document)) is not None:
+    if (maker := _maker_comment(document)) is not None:
         signature.append(maker)
     linked = read_linked_data(json_ld) if json_ld else LinkedData()
     return Metadata(
@@ -275,7 +275,7 @@ def read_metadata(document: Document) -> Metadata:
     )
 
 
-def _maker(document: Document) -> str | None:
+def _maker_comment(document: Document) -> str | None:
     """Who made the page, where only a comment at the head's beginning says it: older Javadoc."""
     head = document.tree.find("head")
     for place in range(_FIRST_NODES):
@@ -288,14 +288,14 @@ def _maker(document: Document) -> str | None:
     return None
 
 
-def with_neighbours(metadata: Metadata, document: Document, generators: Sequence[Generator]) -> Metadata:
+def add_neighbours(metadata: Metadata, document: Document, generators: Sequence[Generator]) -> Metadata:
     """Adds the pages before and after this one and its date, where the head does not name them but the page does."""
     body = document.body
     found: dict[str, object] = {}
     for generator in generators if body is not None else ():
         if body is not None and generator.modified and "modified" not in metadata.fields:
             day = body.select_one(generator.modified)
-            if day is not None and (date := date_of(day.attr("datetime") or day.text)):
+            if day is not None and (date := iso_date(day.attr("datetime") or day.text)):
                 found["modified"] = date
         for way, selector in (("previous", generator.previous), ("next", generator.next)):
             if not selector or way in metadata.fields or way in found:
@@ -307,7 +307,7 @@ def with_neighbours(metadata: Metadata, document: Document, generators: Sequence
 
 
 def _other_name(meta: turbohtml.Element) -> str | None:
-    """What a meta element without a name is about."""
+    """The name of a meta element by `property`, `itemprop` or `http-equiv`."""
     name = meta.attr("property") or meta.attr("itemprop")
     if name is None and (meta.attr("http-equiv") or "").lower() == "content-language":
         return "content-language"
@@ -323,7 +323,7 @@ def _fields(
 ) -> dict[str, object]:
     texts = linked.texts
     # OpenGraph's author is often the address of a profile.
-    named = (names_of(authors.get(name) or [meta[name]]) for name in _AUTHOR if name in meta)
+    named = (author_names(authors.get(name) or [meta[name]]) for name in _AUTHOR if name in meta)
     found: dict[str, object] = {
         "description": _first(meta, _DESCRIPTION) or texts.get("description"),
         "language": _language(document, meta) or texts.get("language"),
@@ -355,17 +355,17 @@ def _section(meta: dict[str, str]) -> str | None:
 
 def _first(meta: dict[str, str], names: Iterable[str]) -> str | None:
     for name in names:
-        if (value := meta.get(name)) and (text := one_line(_once(value))):
+        if (value := meta.get(name)) and (text := one_line(_unescape_twice(value))):
             return text
     return None
 
 
-def _once(text: str) -> str:
+def _unescape_twice(text: str) -> str:
     return _ESCAPED_TWICE.sub(lambda mark: unescape(mark[0]), text) if "&" in text else text
 
 
 def _first_date(meta: dict[str, str], names: Iterable[str]) -> str | None:
     for name in names:
-        if (value := meta.get(name)) and (date := date_of(value)):
+        if (value := meta.get(name)) and (date := iso_date(value)):
             return date
     return None

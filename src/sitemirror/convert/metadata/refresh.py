@@ -18,7 +18,7 @@ _URL: Final = re.compile(r"https?://\S+")
 
 
 def refresh_target(document: Document) -> str | None:
-    """Where the page sends its readers at once, normalised; `None` if it has anything else to say.
+    """The normalised target of an immediate refresh; `None` if the page has other content.
 
     The body's scripts and styles must be gone already: their text is not the page's.
     """

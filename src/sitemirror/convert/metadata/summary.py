@@ -28,7 +28,7 @@ class Description(NamedTuple):
 
 
 def describe(document: Document) -> Description:
-    """The same as a conversion would say. May take scripts out of the tree."""
+    """Title, canonical URL and refresh as a conversion gives them. May remove scripts from the tree."""
     title: str | None = None
     canonical: str | None = None
     for element in document.head:
@@ -105,7 +105,7 @@ def read_page_meta(document: Document, size: int) -> PageMeta:
 
 @dataclass(slots=True)
 class _Head:
-    """What the head has said so far. The first word counts, except for robots, whose rules add up."""
+    """Metadata read from the head so far. The first value counts, except for robots, whose rules add up."""
 
     base: str
     title: str | None = None
@@ -195,7 +195,7 @@ def _words(body: Element, size: int) -> int:
 
 
 def _words_one_by_one(body: Element, hides: bool) -> int:
-    """The same without the library's layout. An element that stands on its own line ends the word before it."""
+    """Counts words without the library's layout. A block-level element ends the word before it."""
     pieces: list[str] = []
     here, end = iter(body), ""  # what is being read, and what stands behind it
     around: list[tuple[Iterator[Node], str]] = []

@@ -24,7 +24,7 @@ _SPACES: Final = ("&#160;", "\xa0 |", "&#81", "&#82", "&#12288;", "&#5760;")
 _BLANK_LINES: Final = re.compile(r"\n\n\n+")  # found fast, since it begins with what it is
 
 
-class LineOfCode:
+class CodeTracker:
     """The code spans of the line that is being read, from its beginning to where one has got."""
 
     __slots__ = ("_escaped", "_here", "_text", "_ticks", "_unsure")
@@ -37,7 +37,7 @@ class LineOfCode:
         self._unsure = False
 
     def is_code(self, place: int) -> bool:
-        """Whether `place`, further on than the last one, may stand in code."""
+        """True if `place`, further on than the last one, may stand in code."""
         text = self._text
         begin = text.rfind("\n", self._here, place) + 1
         if begin:
@@ -53,14 +53,14 @@ class LineOfCode:
         return self._unsure or self._ticks % 2 == 1
 
 
-def without_blank_lines(text: str) -> str:
+def collapse_blank_lines(text: str) -> str:
     """`text` with one blank line at most between two others, but for code."""
-    return outside_code(text, lambda piece: _BLANK_LINES.sub("\n\n", piece))
+    return map_outside_code(text, lambda piece: _BLANK_LINES.sub("\n\n", piece))
 
 
-def with_plain_spaces(text: str) -> str:
+def plain_spaces(text: str) -> str:
     """`text` with unusual spaces as they are, where they keep words together; at a text's ends they say nothing."""
-    return outside_code(text, _plain_spaces_in_lines)
+    return map_outside_code(text, _plain_spaces_in_lines)
 
 
 def _plain_spaces_in_lines(text: str) -> str:
@@ -75,13 +75,13 @@ def _plain_spaces_in_lines(text: str) -> str:
     pieces: list[str] = []
     done = 0
     for start, end in sorted(lines):
-        pieces += (text[done:start], _plain_spaces(text[start:end]))
+        pieces += (text[done:start], _plain_spaces_in_line(text[start:end]))
         done = end
     pieces.append(text[done:])
     return "".join(pieces)
 
 
-def _plain_spaces(line: str) -> str:
+def _plain_spaces_in_line(line: str) -> str:
     has_entity = "&#160;" in line
     if ("\xa0 |" in line or (has_entity and "&#160; |" in line)) and line.lstrip(" \t>").startswith("|"):
         line = _NBSP_IN_CELL.sub(lambda cell: "|  " if cell[1] else " ", line)
@@ -103,18 +103,18 @@ def _without_outer_spaces(line: str) -> str:
     return line
 
 
-def outside_code(text: str, change: Callable[[str], str]) -> str:
+def map_outside_code(text: str, change: Callable[[str], str]) -> str:
     """`text` with what is no code block changed."""
     pieces: list[str] = []
     done = 0
-    for start, end in fences(text):
+    for start, end in code_fences(text):
         pieces += (change(text[done:start]), text[start:end])
         done = end
     return "".join((*pieces, change(text[done:])))
 
 
-def fences(text: str) -> list[tuple[int, int]]:
-    """Where fenced code begins and ends."""
+def code_fences(text: str) -> list[tuple[int, int]]:
+    """The start and end of each fenced code block."""
     if "~" not in text or "~~~" not in text:
         return _blocks(text)
     found: list[tuple[int, int]] = []
@@ -132,7 +132,7 @@ def fences(text: str) -> list[tuple[int, int]]:
 
 
 def _blocks(text: str) -> list[tuple[int, int]]:
-    """The same where only backticks fence: three of them are never text, and what they open ends with as many."""
+    """The fenced blocks of a text without tildes: three backticks are never text, and as many close them."""
     found: list[tuple[int, int]] = []
     start = length = 0
     for run in _FENCING_TICKS(text):
@@ -148,7 +148,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
 
 
 class CodeSpans:
-    """Where code ends in a paragraph; its backticks are looked at once, however many there are."""
+    """Finds the ends of code spans in a paragraph; its backticks are read once."""
 
     __slots__ = ("_runs", "_text")
 

@@ -15,8 +15,8 @@ from unicodedata import category
 
 from turbohtml import Element, Node, Text
 
-from sitemirror.convert.render.code_ranges import CodeSpans, outside_code
-from sitemirror.convert.render.markers import MARKS, is_mark
+from sitemirror.convert.render.code_ranges import CodeSpans, map_outside_code
+from sitemirror.convert.render.markers import TAG_MARKERS, is_marker
 
 _SLANTED: Final = ("em", "i")
 _STRONG: Final = ("strong", "b")
@@ -36,15 +36,15 @@ _ENDS_LABEL: Final = re.compile(r"[^\[\]]*\]:")
 _MOST: Final = 20  # elements around emphasis that are looked at
 
 
-def join_code(element: Element) -> int:
+def join_split_code(element: Element) -> int:
     """Makes one of code that is cut in pieces without anything between them. The number of cuts."""
     return _join(element, _CODE)
 
 
-def spell_out_code(element: Element) -> int:
+def write_code_as_tag(element: Element) -> int:
     """Writes code as a tag that would make its link the definition of one: `[…]:` counts for more than code does."""
     found = [code for code in element.select("a > code") if _ENDS_LABEL.match(code.text) and code.find("*") is None]
-    opening, closing = MARKS["code"]
+    opening, closing = TAG_MARKERS["code"]
     for code in found:
         code.insert(0, Text(opening))
         code.append(Text(closing))
@@ -52,13 +52,13 @@ def spell_out_code(element: Element) -> int:
     return len(found)
 
 
-def mend_emphasis(element: Element) -> int:
+def fix_emphasis(element: Element) -> int:
     """Leaves nothing beside emphasis or in it that keeps its signs from being read. The number of changes."""
-    bared = _bare(element)
+    bared = _unwrap_neutral(element)
     return bared + _join(element, _SLANTED) + _join(element, _STRONG) + _free_spaces(element)
 
 
-def end_lines(element: Element) -> int:
+def end_emphasis_at_breaks(element: Element) -> int:
     """Ends emphasis with its line, and lets it begin again on the next one. The number of line breaks."""
     breaks = [(br, top) for br in element.iter_elements("br") if (top := _emphasis_around(br)) is not None]
     for br, top in reversed(breaks):  # from the last one, so that each moves no more than its own line
@@ -86,17 +86,17 @@ def _emphasis_around(br: Element) -> Element | None:
     return found
 
 
-def unnest(element: Element) -> int:
+def unnest_emphasis(element: Element) -> int:
     """Takes emphasis out that is the third around its text, and shows no more than one around it does. The number."""
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part)])
 
 
-def untangle(element: Element) -> int:
-    """The same but for what is the same twice, which can be said; in a cell each line may be a piece of it."""
+def unnest_unlike_emphasis(element: Element) -> int:
+    """Unnests emphasis like `unnest_emphasis`, but keeps doubled emphasis, which can be written."""
     return _unwrap([part for part in element.iter_elements(_EMPHASIS) if _is_nested(part) and not _is_twice(part)])
 
 
-def mark_none_in_cells(element: Element) -> int:
+def drop_emphasis_in_tables(element: Element) -> int:
     """Takes the emphasis out of tables, and leaves its words. How much there was."""
     return _unwrap([part for part in element.iter_elements(_SPLIT) if part.closest("table") is not None])
 
@@ -107,7 +107,7 @@ def _unwrap(parts: list[Element]) -> int:
     return len(parts)
 
 
-def _bare(element: Element) -> int:
+def _unwrap_neutral(element: Element) -> int:
     """Takes elements away that stand between emphasis and the text beside it or in it. Their number."""
     taken = 0
     holders: set[Node] = set()  # of blocks: asking one takes as long as it is
@@ -187,7 +187,7 @@ def _is_twice(part: Element) -> bool:
 
 
 def _around(part: Element) -> Iterator[Element]:
-    """What is around emphasis on its line, from the inside."""
+    """The inline elements around emphasis, from the inside."""
     around = part.parent
     for _level in range(_MOST):
         if not isinstance(around, Element) or (
@@ -207,15 +207,15 @@ _TOKEN: Final = re.compile(r"\\.|``*+|<(/?)(em|strong|s|del|strike)>", re.S).sea
 _PAIR: Final = re.compile(r"<(em|strong|s|del|strike)>([^<]+)</\1>").finditer
 
 
-def starred(text: str) -> str:
+def tags_to_stars(text: str) -> str:
     """`text` with stars for tags, wherever they mean the same by CommonMark's rules. Escapes are still in place."""
     # One character is found ten times faster than a tag, and most pages do not have it.
     if "<" not in text or _OPENING(text) is None:
         return text
-    return outside_code(text, _starred_lines)
+    return map_outside_code(text, _stars_in_lines)
 
 
-def _starred_lines(text: str) -> str:
+def _stars_in_lines(text: str) -> str:
     """Line by line: emphasis that goes on past a hard break keeps its tags."""
     pieces: list[str] = []
     done = 0
@@ -223,14 +223,14 @@ def _starred_lines(text: str) -> str:
         start = text.rfind("\n", done, found.start()) + 1 or done
         end = text.find("\n", found.end())
         end = len(text) if end < 0 else end
-        pieces += (text[done:start], _starred_line(text[start:end]))
+        pieces += (text[done:start], _stars_in_line(text[start:end]))
         done = end
     return "".join((*pieces, text[done:]))
 
 
-def _starred_line(text: str) -> str:
+def _stars_in_line(text: str) -> str:
     if "`" not in text and "\\" not in text and (found := list(_PAIR(text))) and 2 * len(found) == text.count("<"):
-        return _starred_pairs(text, found)
+        return _stars_for_pairs(text, found)
     code = CodeSpans(text)
     open_tags: list[tuple[str, int, int, frozenset[str]]] = []  # name, where it begins and ends, the signs open there
     open_signs: frozenset[str] = frozenset()
@@ -271,8 +271,8 @@ def _starred_line(text: str) -> str:
     return "".join((*pieces, text[done:]))
 
 
-def _starred_pairs(text: str, found: Iterable[re.Match[str]]) -> str:
-    """The same for a line with nothing in it but words and tags around some of them, which is most lines."""
+def _stars_for_pairs(text: str, found: Iterable[re.Match[str]]) -> str:
+    """Replaces tags in a line of words and unnested tags only, which is most lines."""
     pieces: list[str] = []
     done = starred_up_to = told = 0
     open_signs: frozenset[str] = frozenset()
@@ -308,7 +308,7 @@ def _can_mark(
     within: tuple[str, str] = ("", ""),
     around: frozenset[str] = frozenset(),
 ) -> bool:
-    """Whether signs in place of two tags would open and close, with no other so near that they would mingle.
+    """True if signs in place of two tags would open and close, with no other so near that they would mingle.
 
     `within` are the signs of emphasis that begins or ends with it, `around` those of emphasis that it stands in: within
     a word, a sign ends emphasis of its kind before it begins any.
@@ -334,13 +334,13 @@ def _can_mark(
 
 
 def _ends_with_tag(text: str, start: int, end: int) -> bool:
-    """Whether the bracket at the end is a tag's: an opening one of the text's own has an escape."""
+    """True if the bracket at the end is a tag's: an opening one of the text's own has an escape."""
     opening = text.rfind("<", start, end)
     return opening >= 0 and text[opening - 1] != "\\"
 
 
 def _is_escaped(text: str, place: int) -> bool:
-    """Whether a sign of the text's own stands there, which mingles with no other."""
+    """True if a sign of the text's own stands there, which mingles with no other."""
     start = place
     while start and text[start - 1] == "\\":
         start -= 1
@@ -348,7 +348,7 @@ def _is_escaped(text: str, place: int) -> bool:
 
 
 def _flanks(outside: str, within: str) -> bool:
-    """Whether stars between the two belong to what is within."""
+    """True if stars between the two belong to what is within."""
     if _is_blank(within):
         return False
     return not _is_mark(within) or _is_blank(outside) or _is_mark(outside)
@@ -360,4 +360,4 @@ def _is_blank(char: str) -> bool:
 
 def _is_mark(char: str) -> bool:
     # A mark of our own will be a tag, or begin with another sign.
-    return char != "" and (category(char)[0] in "PS" or is_mark(char))
+    return char != "" and (category(char)[0] in "PS" or is_marker(char))

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from sitemirror.convert.render.code_ranges import CodeSpans, LineOfCode, fences
+from sitemirror.convert.render.code_ranges import CodeSpans, CodeTracker, code_fences
 from sitemirror.links.markdown_spots import TAG
 
 _PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
@@ -49,7 +49,7 @@ _FENCE_LENGTH: Final = 6  # of three escaped signs
 _TASK: Final = (" ", "x", "X")
 
 
-def unescaped(text: str, source: Callable[[], str]) -> str:
+def drop_needless_escapes(text: str, source: Callable[[], str]) -> str:
     """`text` without the escapes that change nothing. `source` gives the text that it was rendered from."""
     # Nothing is escaped in code. Where the source has no backslash there is none in its code either, and no need to
     # know where that is.
@@ -105,15 +105,15 @@ def _at_sight(text: str) -> tuple[list[int], list[int]]:
 
 
 def _outside_code(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]]:
-    """The same for a text whose code has backslashes of its own.
+    """Sorts escapes like `_at_sight`, for a text whose code has backslashes of its own.
 
     The last in a block that looks like an escape is among the questions. `ends` takes in where that block ends: no
     paragraph behind it reaches back further.
     """
     dropped: list[int] = []
     questions: list[int] = []
-    is_code = LineOfCode(text).is_code
-    blocks = iter(fences(text))
+    is_code = CodeTracker(text).is_code
+    blocks = iter(code_fences(text))
     block = next(blocks, None)
     start = text.find("\\")
     while start >= 0:
@@ -140,17 +140,17 @@ def _outside_code(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]
 
 
 def _is_idle_bracket(text: str, start: int) -> bool:
-    """Whether the escaped `<` at `start` would be nothing but a bracket."""
+    """True if the escaped `<` at `start` would be nothing but a bracket."""
     return not _may_be_tag(text, start + 1) and not _opens_block(text, start)
 
 
 def _is_within_word(text: str, start: int, end: int) -> bool:
-    """Whether an underscore stands between two letters or digits, where it marks nothing."""
+    """True if an underscore stands between two letters or digits, where it marks nothing."""
     return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
 
 
 def _may_be_tag(text: str, start: int) -> bool:
-    """Whether the `<` at `start` would begin a tag, also when the escapes in what follows are gone."""
+    """True if the `<` at `start` would begin a tag, also when the escapes in what follows are gone."""
     if _MAYBE_TAG.match(text, start):
         return True
     end = text.find(">", start, start + _LONGEST_TAG) + 1
@@ -158,14 +158,14 @@ def _may_be_tag(text: str, start: int) -> bool:
 
 
 def _opens_block(text: str, start: int) -> bool:
-    """Whether the escaped `<` at `start` would begin a block of HTML, tag or not."""
+    """True if the escaped `<` at `start` would begin a block of HTML, tag or not."""
     if _OPENS_BLOCK.match(text, start + 1) is None:
         return False
     return _PREFIX.fullmatch(text, text.rfind("\n", 0, start) + 1, start) is not None
 
 
 def _paragraphs(text: str, questions: Sequence[int], ends: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Where the paragraphs with a question in them begin and end."""
+    """The start and end of each paragraph with an escape in question."""
     here = 0
     for found in questions:
         if found < here:
@@ -185,7 +185,7 @@ def _paragraphs(text: str, questions: Sequence[int], ends: Mapping[int, int]) ->
 
 
 class _Firsts:
-    """Where a line's own text begins: signs there can make it a list, a quotation, a table or a line."""
+    """The places where the text of a line begins: signs there can start a list, quote, table or rule."""
 
     __slots__ = ("_places", "_text")
 
@@ -234,7 +234,7 @@ def _paragraph(text: str) -> str:
                 elif sign == "]":
                     if brackets and brackets[-1][1]:
                         opening = brackets.pop()[0]
-                        dropped += (opening, start) if _says_nothing(text, opening, start, firsts) else ()
+                        dropped += (opening, start) if _is_plain_bracket(text, opening, start, firsts) else ()
                 elif sign == "\\":
                     if text[here : here + 1].isalnum():
                         dropped.append(start)
@@ -264,7 +264,7 @@ def _add_run(runs: list[tuple[int, int]], start: int) -> None:
 
 
 def _is_idle_first(text: str, sign: str, start: int, firsts: _Firsts) -> bool:
-    """Whether a sign that can begin a block stands where one begins, and yet begins none."""
+    """True if a sign that can begin a block stands where one begins, and yet begins none."""
     if _FIRST[sign].match(text, start + 2):
         return False
     if start in firsts:
@@ -275,13 +275,13 @@ def _is_idle_first(text: str, sign: str, start: int, firsts: _Firsts) -> bool:
 
 
 def _close_link(brackets: list[tuple[int, bool]]) -> None:
-    """What is escaped in a link's text and has no partner there has to stay so."""
+    """Discards escaped brackets without a partner in a link's text: they have to stay escaped."""
     while brackets and brackets.pop()[1]:
         pass
 
 
-def _says_nothing(text: str, opening: int, closing: int, firsts: _Firsts) -> bool:
-    """Whether brackets would be nothing but brackets: no link, definition, footnote, alert or box to tick."""
+def _is_plain_bracket(text: str, opening: int, closing: int, firsts: _Firsts) -> bool:
+    """True if brackets would be nothing but brackets: no link, definition, footnote, alert or box to tick."""
     if text[closing + 2 : closing + 3] in ("(", ":"):
         return False
     inside = text[opening + 2 : closing]
@@ -310,7 +310,7 @@ def _idle(text: str, sign: str, runs: list[tuple[int, int]], firsts: _Firsts, is
 
 
 def _role(text: str, sign: str, start: int, end: int) -> tuple[bool, bool]:
-    """Whether a run of signs could begin and end emphasis, as CommonMark tells by their neighbours."""
+    """True if a run of signs could begin and end emphasis, as CommonMark tells by their neighbours."""
     before, after = text[start - 1 : start], text[end : end + 1]
     if not _is_plain(before) or not _is_plain(after):
         return True, True
@@ -324,7 +324,7 @@ def _role(text: str, sign: str, start: int, end: int) -> tuple[bool, bool]:
 
 
 def _is_plain(char: str) -> bool:
-    """Whether it is plain to see what a character is."""
+    """True if it is plain to see what a character is."""
     return char.isascii() or char.isalnum()
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-MARKS: Final = {
+TAG_MARKERS: Final = {
     "sub": ("\ufdd0", "\ufdd1"),
     "sup": ("\ufdd2", "\ufdd3"),
     "kbd": ("\ufde0", "\ufde1"),
@@ -22,7 +22,7 @@ MARKS: Final = {
     "em": ("\ufde6", "\ufde7"),
     "strong": ("\ufde8", "\ufde9"),
 }
-"""What stands around the text of these elements."""
+"""The markers around the text of these elements."""
 LINE_BREAK: Final = "\ufdd4"
 """In a table's cell, where Markdown has none of its own."""
 
@@ -87,7 +87,7 @@ def alert_above_block(kind: str) -> Element:
     return Element("p", None, [Text(f"{_ALERT}{kind}{_ALERT_END}")])
 
 
-def formula(tex: str) -> Element:
+def inline_formula(tex: str) -> Element:
     """A formula within a line."""
     return Element("code", None, [Text(f"{_FORMULA}{' '.join(tex.split())}{_FORMULA}")])
 
@@ -97,18 +97,18 @@ def tex_of(code: str) -> str | None:
     return code[1:-1] if code[:1] == _FORMULA == code[-1:] else None
 
 
-def display(tex: str) -> Element:
+def display_formula(tex: str) -> Element:
     """A formula on lines of its own."""
     lines = "\n".join(line.rstrip() for line in tex.strip().split("\n") if line.strip())
     return Element("pre", None, [Element("code", {"class": f"language-{_DISPLAY}"}, [Text(lines)])])
 
 
-def folded(summary: str) -> Element:
+def details_start(summary: str) -> Element:
     """The line that begins a section which a reader can unfold."""
     return _begin(_SUMMARY, summary)
 
 
-def unfolded(summary: str) -> Element:
+def open_details_start(summary: str) -> Element:
     """The line that begins a section which a reader can fold away."""
     return _begin(_OPEN_SUMMARY, summary)
 
@@ -117,42 +117,42 @@ def _begin(mark: str, summary: str) -> Element:
     return Element("p", None, [Element("code", None, [Text(f"{mark}{' '.join(summary.split())}{mark}")])])
 
 
-def end_of_details() -> Element:
+def details_end() -> Element:
     """The line that ends it."""
     return Element("p", None, [Text(_END_OF_DETAILS)])
 
 
-def reference(label: str) -> Text:
-    """What refers to a footnote."""
+def footnote_reference(label: str) -> Text:
+    """A reference to a footnote."""
     return Text(f"{_NOTE}{label}{_NOTE}")
 
 
-def footnote(label: str) -> Text:
+def footnote_definition(label: str) -> Text:
     """In front of an item's text what makes the item a footnote."""
     return Text(f"{_NOTE}{_NOTE}{label}{_NOTE}")
 
 
-def columns(sides: str) -> Text:
+def column_alignment(sides: str) -> Text:
     """In front of all else in a table: a letter for each column, `r` for right, `c` for the middle."""
     return Text(f"{_COLUMNS}{sides}{_COLUMNS} ")
 
 
-def pins(nodes: Sequence[Node]) -> list[Node]:
+def id_comments(nodes: Sequence[Node]) -> list[Node]:
     """The comments among `nodes`, which keep the place of an id whatever becomes of its element."""
     return [node for node in nodes if isinstance(node, Comment)]
 
 
-def apart() -> Element:
+def blank_line() -> Element:
     """Between two blocks of an item: a blank line, where the renderer would leave none."""
     return Element("p", None, [Text(_APART)])
 
 
-def is_mark(char: str) -> bool:
-    """Whether a character is a mark."""
+def is_marker(char: str) -> bool:
+    """True if a character is a mark."""
     return "\ufdd0" <= char <= "\ufdef"
 
 
-def marks_in(data: bytes) -> list[str]:
+def find_markers(data: bytes) -> list[str]:
     """The marks that a text in UTF-8 has."""
     found: set[bytes] = set()
     # One byte is found at the speed of memory, and most texts have it seldom or never; some scripts have it everywhere.
@@ -168,12 +168,12 @@ def marks_in(data: bytes) -> list[str]:
     return [mark for last, mark in _EVERY.items() if last in found] if found else []
 
 
-def resolve(markdown: str, marks: Sequence[str]) -> str:
+def replace_markers(markdown: str, marks: Sequence[str]) -> str:
     """The rendered text with every mark turned into what it stands for; `marks` are those that it has."""
     if _DISPLAY in marks:
         markdown = _BLOCK.sub(lambda found: f"{found[1]}$$\n{_TAG.sub('< ', found[3])}{found[4]}$$", markdown)
     if _FORMULA in marks or _SUMMARY in marks or _OPEN_SUMMARY in marks:
-        markdown = _CODE.sub(_said, markdown)
+        markdown = _CODE.sub(_write_code_marker, markdown)
     if _APART in marks:
         markdown = _LINE_APART.sub("", "\n" + markdown)[1:]
     if _ALERT in marks:
@@ -238,7 +238,7 @@ def _aligned(found: re.Match[str]) -> str:
     return header + "".join(_DASHES.get(side, "| --- ") for side in sides + "-" * rest) if rest >= 0 else found[0]
 
 
-def _said(found: re.Match[str]) -> str:
+def _write_code_marker(found: re.Match[str]) -> str:
     if found[2] == _FORMULA:
         return f"${_TAG.sub('< ', found[3])}$" if found[3] else ""
     opening = "<details open>" if found[2] == _OPEN_SUMMARY else "<details>"

@@ -8,22 +8,28 @@ from typing import Final
 
 from turbohtml import Element, Markdown, Text
 
-from sitemirror.convert.elements.links import drop_empty_links, strip_targets
-from sitemirror.convert.hidden.characters import has_controls, has_smuggled, without_unseen
-from sitemirror.convert.render.code_ranges import outside_code, with_plain_spaces, without_blank_lines
+from sitemirror.convert.elements.links import drop_empty_links, strip_link_targets
+from sitemirror.convert.hidden.characters import has_controls, has_invisible_text, strip_invisible
+from sitemirror.convert.render.code_ranges import collapse_blank_lines, map_outside_code, plain_spaces
 from sitemirror.convert.render.emphasis import (
-    end_lines,
-    join_code,
-    mark_none_in_cells,
-    mend_emphasis,
-    spell_out_code,
-    starred,
-    unnest,
-    untangle,
+    drop_emphasis_in_tables,
+    end_emphasis_at_breaks,
+    fix_emphasis,
+    join_split_code,
+    tags_to_stars,
+    unnest_emphasis,
+    unnest_unlike_emphasis,
+    write_code_as_tag,
 )
-from sitemirror.convert.render.escapes import unescaped
-from sitemirror.convert.render.markers import LINE_BREAK, marks_in, resolve
-from sitemirror.convert.render.spacing import drop_bare, drop_first_breaks, drop_last_breaks, drop_spacing, set_apart
+from sitemirror.convert.render.escapes import drop_needless_escapes
+from sitemirror.convert.render.markers import LINE_BREAK, find_markers, replace_markers
+from sitemirror.convert.render.spacing import (
+    drop_blank_paragraphs,
+    drop_empty_items,
+    drop_first_breaks,
+    drop_last_breaks,
+    separate_blocks,
+)
 
 
 class _Options(Markdown):
@@ -81,7 +87,7 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
 
     And how many pieces of text were left out of it that are written in characters that nobody sees.
     """
-    raw = _raw(elements)
+    raw = _render_raw(elements)
     has_odd_links = _ODD_LINK(raw) is not None
     shows_nothing = has_odd_links and _EMPTY_LINK(raw) is not None
     has_definitions = has_odd_links and _DEFINED_BY_CODE(raw) is not None
@@ -103,85 +109,85 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
         and not has_definitions
         and "<" not in raw
         and "*_" not in raw
-        and not marks_in(raw.encode("utf-8", "replace"))
+        and not find_markers(raw.encode("utf-8", "replace"))
     ):
         # Nothing else can be amiss here, so the text need not be finished to find out.
-        return _finished(_raw(elements) if _mended(elements, [drop_empty_links]) else raw, elements)[::2]
-    text, has_marks, unseen = _finished(raw, elements)
-    # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be mended.
-    mends: list[Callable[[Element], int]] = []
+        return _finish(_render_raw(elements) if _apply_fixes(elements, [drop_empty_links]) else raw, elements)[::2]
+    text, has_marks, unseen = _finish(raw, elements)
+    # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be fixed.
+    fixes: list[Callable[[Element], int]] = []
     if "<" in raw and "<br>" in raw:
-        mends += (end_lines, drop_first_breaks)
+        fixes += (end_emphasis_at_breaks, drop_first_breaks)
     if "<" in text:  # One character is found ten times faster than several, and most pages do not have it.
         if _POINTED_TARGET(text):
-            mends.append(strip_targets)
+            fixes.append(strip_link_targets)
         tags = set(_TAGS(text))
-        mends += [mend for tag, mend in _MENDS.items() if tag in tags]
-    if mend_emphasis in mends:
+        fixes += [fix for tag, fix in _FIXES.items() if tag in tags]
+    if fix_emphasis in fixes:
         # Last line breaks show nothing, but the renderer takes them for what comes next.
-        mends = [drop_last_breaks, untangle, *mends]
-    if has_breaks and drop_first_breaks not in mends:
-        mends.append(drop_first_breaks)
+        fixes = [drop_last_breaks, unnest_unlike_emphasis, *fixes]
+    if has_breaks and drop_first_breaks not in fixes:
+        fixes.append(drop_first_breaks)
     if has_definitions:
-        mends.append(spell_out_code)
+        fixes.append(write_code_as_tag)
     if has_blocks:
-        mends.append(set_apart)
+        fixes.append(separate_blocks)
     if has_spacing:
-        mends.append(drop_spacing)
-    if has_unread and mend_emphasis not in mends:
-        mends.append(mend_emphasis)
+        fixes.append(drop_blank_paragraphs)
+    if has_unread and fix_emphasis not in fixes:
+        fixes.append(fix_emphasis)
     if (
-        unnest not in mends and text.rfind("*_") >= 0 and (_MINGLED(text) or _MINGLED_TAGS(text))
+        unnest_emphasis not in fixes and text.rfind("*_") >= 0 and (_MINGLED(text) or _MINGLED_TAGS(text))
     ):  # twice as fast as from the beginning
-        mends.append(unnest)
+        fixes.append(unnest_emphasis)
     if shows_nothing or (has_marks and _EMPTY_LINK(text)):
-        mends.append(drop_empty_links)
+        fixes.append(drop_empty_links)
     if has_bare:
-        mends.append(drop_bare)  # last: where a link has gone, its item went with it
-    return _finished(_raw(elements), elements)[::2] if mends and _mended(elements, mends) else (text, unseen)
+        fixes.append(drop_empty_items)  # last: where a link has gone, its item went with it
+    return _finish(_render_raw(elements), elements)[::2] if fixes and _apply_fixes(elements, fixes) else (text, unseen)
 
 
 def _has_unread(raw: str) -> bool:
-    """Whether signs may stand where they mark nothing."""
+    """True if signs may stand where they mark nothing."""
     if raw.isascii():
         return False
     return _UNREAD_STARS(raw) is not None or ("~" in raw and _UNREAD_TILDES(raw) is not None)
 
 
-def _mended(elements: Sequence[Element], mends: Sequence[Callable[[Element], int]]) -> int:
-    return sum([mend(element) for mend in mends for element in elements])
+def _apply_fixes(elements: Sequence[Element], fixes: Sequence[Callable[[Element], int]]) -> int:
+    return sum([fix(element) for fix in fixes for element in elements])
 
 
-_MENDS: Final[dict[str, Callable[[Element], int]]] = {
-    "<code>": join_code,
-    "<em>": mend_emphasis,
-    "<strong>": mend_emphasis,
+_FIXES: Final[dict[str, Callable[[Element], int]]] = {
+    "<code>": join_split_code,
+    "<em>": fix_emphasis,
+    "<strong>": fix_emphasis,
 }
 
 
-def _raw(elements: Sequence[Element]) -> str:
-    """What the renderer makes of them."""
+def _render_raw(elements: Sequence[Element]) -> str:
+    """The renderer's own Markdown of the elements."""
     # What has left the page, taken out by its own rule, says nothing; and the renderer would look for its parent.
     parts = [element.to_markdown(_OPTIONS) for element in elements if element.parent is not None]
     raw = parts[0] if len(parts) == 1 else "\n\n".join(filter(None, parts))
-    if ">\\ " in raw and _CUT_SHORT(raw) and _mended(elements, [mark_none_in_cells]):
-        return _raw(elements)
+    if ">\\ " in raw and _CUT_SHORT(raw) and _apply_fixes(elements, [drop_emphasis_in_tables]):
+        return _render_raw(elements)
     return raw
 
 
-def _clean(elements: Sequence[Element]) -> int:
-    """Takes out of the text what no file should hold, before it is escaped. The pieces of writing that nobody sees."""
+def _strip_invisible(elements: Sequence[Element]) -> int:
+    """Removes of the text what no file should hold, before it is escaped. The pieces of writing that nobody sees."""
     taken = 0
     for node in [node for element in elements for node in element.descendants if isinstance(node, Text)]:
-        clean, number = without_unseen(node.data)
+        clean, number = strip_invisible(node.data)
         if clean != node.data:
             node.data = clean
         taken += number
     return taken
 
 
-def _finished(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str, bool, int]:
-    """What the renderer has made of `elements`, with what it needs besides. And whether there were marks in it.
+def _finish(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str, bool, int]:
+    """Finishes rendered Markdown: text, true if it had markers, and the number of invisible texts removed.
 
     And how much was taken out that nobody sees, of which `unseen` was before.
     """
@@ -189,25 +195,25 @@ def _finished(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[s
     has_entity = "&" in text and text.rfind("&#160;") >= 0
     if has_entity and _BLANK_PARAGRAPHS.search("\n\n" + text):
         # Paragraphs with nothing but a no-break space are spacing.
-        text = outside_code("\n\n" + text, lambda piece: _BLANK_PARAGRAPHS.sub("", piece)).strip("\n")
+        text = map_outside_code("\n\n" + text, lambda piece: _BLANK_PARAGRAPHS.sub("", piece)).strip("\n")
     if has_entity or "&#" in text or ("|" in text and "\xa0" in text and "\xa0 |" in text):
-        text = with_plain_spaces(text)
+        text = plain_spaces(text)
     if text.rfind("\n\n\n") >= 0:  # twice as fast as from the beginning
-        text = without_blank_lines(text)
-    text = starred(text)
+        text = collapse_blank_lines(text)
+    text = tags_to_stars(text)
     if "\\" in text:
-        text = unescaped(text, lambda: "".join([element.text for element in elements]))
+        text = drop_needless_escapes(text, lambda: "".join([element.text for element in elements]))
     if not text:
         return "", False, unseen
     whole = text + "\n"
     data = whole.encode("utf-8", "replace")
     # Nothing above takes such a character out or puts one in, so they can be looked for when all is done.
-    if has_controls(whole, data) or has_smuggled(data):
-        number = _clean(elements)
-        clean, others = without_unseen(_raw(elements))
+    if has_controls(whole, data) or has_invisible_text(data):
+        number = _strip_invisible(elements)
+        clean, others = strip_invisible(_render_raw(elements))
         if clean != raw:
-            return _finished(clean, elements, unseen + number + others)
-    if marks := marks_in(data):
-        text = resolve(text, marks)
+            return _finish(clean, elements, unseen + number + others)
+    if marks := find_markers(data):
+        text = replace_markers(text, marks)
         return text + "\n" if text else "", True, unseen
     return whole, False, unseen

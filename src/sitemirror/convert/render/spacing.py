@@ -12,7 +12,7 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
-from sitemirror.convert.render.markers import apart
+from sitemirror.convert.render.markers import blank_line
 
 _MARKED: Final = ("li", "h1", "h2", "h3", "h4", "h5", "h6")
 _FIRST_IN_ITEM: Final = "li > :is(a:not([href]), span):first-child"
@@ -32,14 +32,14 @@ _AFTER: Final[_Step] = attrgetter("next_sibling")
 _DEEPEST: Final = 20  # elements around a line break
 
 
-def drop_bare(element: Element) -> int:
-    """Takes out items and headings that show nothing, and what shows nothing before an item's text. Their number."""
+def drop_empty_items(element: Element) -> int:
+    """Removes items and headings that show nothing, and what shows nothing before an item's text. Their number."""
     found: list[Element] = []
     going_on: set[Node | None] = set()  # lists, as far as they are read: from the last item on
     for one in reversed(list(element.iter_elements(_MARKED))):
         if _shows(one):
             going_on.add(one.parent)
-        elif not _is_meant(one, going_on):
+        elif not _is_intended(one, going_on):
             found.append(one)
     found.reverse()
     # A blank in an element of its own ends the line that the sign of an item stands on.
@@ -53,7 +53,7 @@ def drop_bare(element: Element) -> int:
 
 
 def drop_first_breaks(element: Element) -> int:
-    """Takes out line breaks with nothing above them in their paragraph. Their number."""
+    """Removes line breaks with nothing above them in their paragraph. Their number."""
     known: dict[Element, bool] = {}
     found = [br for br in element.iter_elements("br") if _is_first(br, known)]
     for br in found:
@@ -62,7 +62,7 @@ def drop_first_breaks(element: Element) -> int:
 
 
 def drop_last_breaks(element: Element) -> int:
-    """Takes out line breaks with nothing below them in their paragraph. Their number."""
+    """Removes line breaks with nothing below them in their paragraph. Their number."""
     known: dict[Element, bool] = {}
     found = [br for br in reversed(list(element.iter_elements("br"))) if _is_at_end(br, known, _AFTER)]
     for br in found:
@@ -70,7 +70,7 @@ def drop_last_breaks(element: Element) -> int:
     return len(found)
 
 
-def free_break(br: Element) -> None:
+def lift_break(br: Element) -> None:
     """Takes marks away that hold a line break and nothing else, and it out of others that begin or end with it."""
     for _level in range(_DEEPEST):
         around = br.parent
@@ -91,8 +91,8 @@ def _is_in_line(node: Node) -> bool:
     return bool(node.data.strip()) if isinstance(node, Text) else isinstance(node, Element) and node.tag != "br"
 
 
-def _is_meant(one: Element, going_on: Container[Node | None]) -> bool:
-    """Whether an item may be empty on purpose: the next has another number for it, or it is plain in a plain list."""
+def _is_intended(one: Element, going_on: Container[Node | None]) -> bool:
+    """True if an item may be empty on purpose: the next has another number for it, or it is plain in a plain list."""
     around = one.parent
     if one.tag != "li" or not isinstance(around, Element):
         return False
@@ -106,24 +106,24 @@ def _shows(element: Element) -> bool:
 
 
 def _is_first(one: Element, known: dict[Element, bool] | None = None) -> bool:
-    """Whether nothing is seen above it in its paragraph. `known`: of those above it in the page, asked before."""
+    """True if nothing is seen above it in its paragraph. `known`: of those above it in the page, asked before."""
     return _is_at_end(one, known, _BEFORE)
 
 
 def _is_at_end(one: Element, known: dict[Element, bool] | None, step: _Step) -> bool:
     way: list[Element] = []
-    is_end = _judge(one, way, known if known is not None else {}, step)
+    is_end = _find_end(one, way, known if known is not None else {}, step)
     if known is not None:
         known.update(dict.fromkeys(way, is_end))
     return is_end
 
 
-def _judge(one: Element, way: list[Element], known: dict[Element, bool], step: _Step) -> bool:
+def _find_end(one: Element, way: list[Element], known: dict[Element, bool], step: _Step) -> bool:
     here = one
     for _level in range(_DEEPEST):
         way.append(here)
         beside = step(here)  # one by one: a parent may have very many
-        while beside is not None and not _is_seen(beside):
+        while beside is not None and not _is_visible(beside):
             if isinstance(beside, Element) and beside in known:
                 return known[beside]
             beside = step(beside)
@@ -138,7 +138,7 @@ def _judge(one: Element, way: list[Element], known: dict[Element, bool], step: _
     return False
 
 
-def _is_seen(node: Node) -> bool:
+def _is_visible(node: Node) -> bool:
     if isinstance(node, Text):
         return bool(node.data.strip())
     return (
@@ -153,15 +153,15 @@ _OWN_BLOCKS: Final = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6"
 _SHOWS_NOTHING: Final = frozenset(("b", "br", "em", "font", "i", "span", "strong", "u"))
 
 
-def set_apart(element: Element) -> int:
+def separate_blocks(element: Element) -> int:
     """Puts a mark before blocks that need a blank line there. Their number."""
-    found = [block for block in element.select("li :is(blockquote, table, hr)") if _is_read_on(block)]
+    found = [block for block in element.select("li :is(blockquote, table, hr)") if _would_run_on(block)]
     for block in found:
-        block.insert_before(apart())
+        block.insert_before(blank_line())
     return len(found)
 
 
-def drop_spacing(element: Element) -> int:
+def drop_blank_paragraphs(element: Element) -> int:
     """Takes paragraphs out of items that show nothing; what is left may be one line. Their number."""
     found = [
         block
@@ -173,8 +173,8 @@ def drop_spacing(element: Element) -> int:
     return len(found)
 
 
-def _is_read_on(block: Element) -> bool:
-    """Whether what stands before it in its item would take it in."""
+def _would_run_on(block: Element) -> bool:
+    """True if what stands before it in its item would take it in."""
     before = _before(block)
     if block.tag == "hr":
         return before is not None and not (isinstance(before, Element) and before.tag in _OWN_BLOCKS)
@@ -182,10 +182,10 @@ def _is_read_on(block: Element) -> bool:
 
 
 def _before(block: Element) -> Node | None:
-    """What is seen above it in the same item."""
+    """The last visible node above a block in the same item."""
     here = block
     for _level in range(_DEEPEST):
-        before = _seen(here.previous_siblings)
+        before = _first_visible(here.previous_siblings)
         if before is not None:
             return _last(before)
         parent = here.parent
@@ -196,18 +196,18 @@ def _before(block: Element) -> Node | None:
 
 
 def _last(node: Node) -> Node:
-    """What a box ends with."""
+    """The last visible node of a box."""
     for _level in range(_DEEPEST):
         if not isinstance(node, Element) or node.tag not in _BOXES:
             break
-        last = _seen(reversed(node.children))
+        last = _first_visible(reversed(node.children))
         if last is None:
             break
         node = last
     return node
 
 
-def _seen(nodes: Iterable[Node]) -> Node | None:
+def _first_visible(nodes: Iterable[Node]) -> Node | None:
     for node in nodes:
         if not isinstance(node, Comment) and not (isinstance(node, Text) and not node.data.strip()):
             return node
