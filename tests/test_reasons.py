@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, cause_of, format_reason, parse_reason, text_of
+from sitemirror.store.database import State
 from sitemirror.store.schema import Row
-from sitemirror.store.state import State
 from tests.store.older import to_version_6, to_version_7
 
 WORDS = [

@@ -24,12 +24,12 @@ from sitemirror.text import printable
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
 
-    from sitemirror.engine.session import Session
-    from sitemirror.engine.single import Source
     from sitemirror.fetch.identity import Trust
     from sitemirror.fetch.pace import Clock, LastAskedByHost
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
+    from sitemirror.run.convert_one import Source
+    from sitemirror.run.session import Session
     from sitemirror.workers.jobs import Wishes
     from sitemirror.workers.pool import Pool
 
@@ -127,10 +127,10 @@ class SiteRun(Run[R]):
                 pool.expect_some(self._wishes)
                 await asyncio.sleep(0)  # Its start goes by while this process loads what it needs itself.
             self._parts.load()
-            from sitemirror.engine.profile import start_watch
-            from sitemirror.engine.session import Session
             from sitemirror.fetch.client import Fetcher
             from sitemirror.fetch.pace import Pace, SystemClock
+            from sitemirror.run.profile import start_watch
+            from sitemirror.run.session import Session
 
             clock = self._parts.clock or SystemClock()
             watch = start_watch(self._settings)
@@ -216,7 +216,7 @@ def copy_run(command: str, url: str, settings: Settings, listener: Listener | No
     """What `mirror` and `crawl` start, for whoever brings parts of their own."""
 
     async def job(session: Session, start: str) -> MirrorReport:
-        from sitemirror.engine.mirror import run_copy  # Not before a worker is on its way.
+        from sitemirror.run.run import run_copy  # Not before a worker is on its way.
 
         return await run_copy(session, start, command=command)
 
@@ -245,7 +245,7 @@ def list_site(
     **options: Any,
 ) -> Run[ListReport]:
     """Lists the URLs in a site's sitemaps and writes an outline of them. Arguments as for `mirror`."""
-    from sitemirror.engine.outline import run_list
+    from sitemirror.run.list_urls import run_list
 
     return SiteRun(run_list, start_of(url), settings_of(settings, options), on_event, Parts(clock, resolver))
 
@@ -269,7 +269,7 @@ def verify(
     folder: str | os.PathLike[str], *, on_problem: Callable[[VerifyProblem], None] | None = None
 ) -> VerifyReport:
     """Checks the mirror in a folder, or the mirrors in it. Changes nothing. `on_problem` hears of each problem."""
-    from sitemirror.engine.verify import verify as check
+    from sitemirror.verification.verify import verify as check
 
     if not isinstance(folder, str | os.PathLike):
         hint = "give that of a mirror, such as output/docs.example.com"
@@ -288,7 +288,7 @@ def where(
 
     `on_guess` is told what of the answer no manifest says, and why there is no file.
     """
-    from sitemirror.engine.where import where as find
+    from sitemirror.run.where import where as find
 
     if not isinstance(target, str | os.PathLike):
         raise wrong_type("a URL or a file", target, "text or a path", hint="give it as https://example.com/")
@@ -304,9 +304,9 @@ async def fetch_page(
     **options: Any,
 ) -> Source:
     """The one page at `url` as it was sent, through the guards that a mirror's pages pass. Raises `SitemirrorError`."""
-    from sitemirror.engine.single import fetch
     from sitemirror.fetch.client import Fetcher
     from sitemirror.fetch.pace import Pace, SystemClock
+    from sitemirror.run.convert_one import fetch
 
     start, chosen = start_of(url), settings_of(settings, options)
     clock = clock or SystemClock()

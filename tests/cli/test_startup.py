@@ -73,10 +73,10 @@ code = main()
 print(*seen, file=sys.stderr)
 sys.exit(code)
 """
-AT_THE_END = {"sitemirror.engine.publication", "sitemirror.publish.manifest", "sitemirror.publish.contents"}
-FOR_OTHERS = {"sitemirror.engine.verify", "sitemirror.engine.where", "sitemirror.engine.outline"}
-FOR_A_LOST_STATE = {"sitemirror.engine.rebuild", "sitemirror.publish.index_reader"}
-FOR_SITEMAPS = {"sitemirror.engine.discovery", "sitemirror.sitemaps.parse", "sitemirror.sitemaps.wellformed"}
+AT_THE_END = {"sitemirror.run.finish", "sitemirror.publish.manifest", "sitemirror.publish.contents"}
+FOR_OTHERS = {"sitemirror.verification.verify", "sitemirror.run.where", "sitemirror.run.list_urls"}
+FOR_A_LOST_STATE = {"sitemirror.run.rebuild", "sitemirror.publish.mirror_index_check"}
+FOR_SITEMAPS = {"sitemirror.run.discovery", "sitemirror.sitemaps.parse", "sitemirror.sitemaps.wellformed"}
 FOR_STYLE_SHEETS = {"sitemirror.links.css"}
 FOR_ODD_INPUT = {"pydantic", "rich", "tomllib", "difflib"}
 
@@ -106,4 +106,4 @@ def test_an_update_needs_no_validator(site: Site, run_cli: RunCli, out: Path) ->
     arguments = ["mirror", site.url, "--rate-limit", "0", "--output", str(out), "--quiet", "--update"]
     assert run_cli(*arguments).returncode == 0
     code = f"import sys; sys.argv[1:] = {arguments}; from sitemirror.cli import main; assert main() == 0"
-    assert not loaded_by(code) & {"pydantic", "rich", "sitemirror.engine.rebuild"}
+    assert not loaded_by(code) & {"pydantic", "rich", "sitemirror.run.rebuild"}

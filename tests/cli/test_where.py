@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.store.backwards import leads_to, url_at
-from sitemirror.store.paths import asset_path, host_folder, page_path
+from sitemirror.store.paths import asset_path, host_folder, leads_to, page_path, url_at
 from sitemirror.urls import normalize
 from tests.conftest import RunHere
 from tests.site import Site

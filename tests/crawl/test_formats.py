@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sitemirror import crawl, mirror, verify
-from sitemirror.publish.index_check import validate_index
+from sitemirror.publish.mirror_index_check import validate_index
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site
 

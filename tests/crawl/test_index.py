@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from sitemirror.publish.index_check import validate_index
+from sitemirror.publish.mirror_index_check import validate_index
 from tests.crawl.conftest import Copy, Crawl, link, timeless
 from tests.site import Site, faults
 

@@ -9,20 +9,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sitemirror.engine.follow import Follow
-from sitemirror.engine.plan import plan_for
-from sitemirror.engine.queue import Queue
 from sitemirror.frontier.scope import CrawlScope
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import text_of
+from sitemirror.run.crawl_loop import Queue
+from sitemirror.run.follow_links import Follow
+from sitemirror.run.plan import plan_for
 from sitemirror.settings import Settings
+from sitemirror.store.database import State
 from sitemirror.store.files import Tree
-from sitemirror.store.ledger import Ledger
-from sitemirror.store.linkbook import LinkBook
-from sitemirror.store.processed import ProcessedLog
-from sitemirror.store.selection import Selection
-from sitemirror.store.state import State
+from sitemirror.store.link_table import LinkBook
+from sitemirror.store.processed_log import ProcessedLog
+from sitemirror.store.url_table import Ledger, Selection
 from sitemirror.urls import normalize
 
 HOME = "https://example.com/"

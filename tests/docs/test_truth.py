@@ -14,8 +14,8 @@ import sitemirror
 from sitemirror import errors, events
 from sitemirror.cli.config import PREFIX, variable
 from sitemirror.cli.options import OPTIONS, opposites
-from sitemirror.engine import rounds
 from sitemirror.publish.manifest import PageRow
+from sitemirror.run import crawl_loop
 from sitemirror.settings import Settings, kinds
 from sitemirror.store import paths
 from tests.conftest import RunCli
@@ -86,7 +86,7 @@ def test_defaults_in_prose_are_the_defaults() -> None:
 
 def test_how_old_the_progress_can_be_is_said() -> None:
     """Whoever watches a run can tell from docs/files.md how often the file is rewritten."""
-    assert rounds.NOTES == 10
+    assert crawl_loop.NOTES == 10
     assert "every ten seconds" in prose(ROOT / "docs" / "files.md")
 
 

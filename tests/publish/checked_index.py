@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from sitemirror.publish.index_check import validate_index
+from sitemirror.publish.mirror_index_check import validate_index
 from tests.publish.sample_index import LARGE, SCHEMA, Rows
 
 

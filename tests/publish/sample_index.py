@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from sitemirror.model import PageMeta
-from sitemirror.publish.index_rows import ErrorRow, FileRow, IndexArgs, IndexHeader, SkippedRow, UrlRow
-from sitemirror.publish.index_tree import DirRow, directories
-from sitemirror.publish.mirror_index import LIST_PIECE, write_mirror_index
+from sitemirror.publish.mirror_index import (
+    LIST_PIECE,
+    DirRow,
+    ErrorRow,
+    FileRow,
+    IndexArgs,
+    IndexHeader,
+    SkippedRow,
+    UrlRow,
+    directories,
+    write_mirror_index,
+)
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs/schema/mirror-index.schema.json").read_text("utf-8")

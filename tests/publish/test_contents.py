@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sitemirror.publish.contents import FAILURES_SHOWN, ContentsRow, write_contents
+from sitemirror.publish.contents import FAILURES_SHOWN, ContentsRow, order, write_contents
 from sitemirror.publish.manifest import FailureRow, ManifestHeader
-from sitemirror.publish.sections import order
 from sitemirror.text import printable
 
 RENDERER = MarkdownIt("commonmark")

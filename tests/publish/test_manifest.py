@@ -15,15 +15,17 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from sitemirror.publish.manifest import (
+    Damaged,
     Element,
     FailureRow,
     GoneRow,
     ManifestHeader,
+    ManifestUnreadable,
     PageRow,
     SkipRow,
+    read_manifest,
     write_manifest,
 )
-from sitemirror.publish.manifest_reader import Damaged, ManifestUnreadable, read_manifest
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schema/manifest.schema.json").read_text("utf-8"))
 HEADER = ManifestHeader(

@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from sitemirror.publish.index_rows import FileRow, UrlRow
-from sitemirror.publish.index_tree import DirRow, directories
-from sitemirror.publish.mirror_index import LIST_PIECE, write_mirror_index
+from sitemirror.publish.mirror_index import LIST_PIECE, DirRow, FileRow, UrlRow, directories, write_mirror_index
 from tests.publish.checked_index import valid, written
 from tests.publish.sample_index import EMPTY, FILES, HEADER, HOME, HOME_URL, ROOT, SCHEMA, SITE, SKIPPED, STYLE, Rows
 

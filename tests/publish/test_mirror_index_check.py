@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from sitemirror.publish import index_reader
-from sitemirror.publish.index_check import validate_index
+from sitemirror.publish import mirror_index_check
+from sitemirror.publish.mirror_index_check import validate_index
 from tests.publish.checked_index import document, in_our_layout, problems
 from tests.publish.sample_index import EMPTY, LARGE, MANY, SCHEMA, SITE, Rows
 
@@ -112,7 +112,7 @@ def test_good_indexes_are_good_in_any_layout(path: Path, rows: Rows, indent: int
 def test_windows_line_ends_are_ours_too(path: Path) -> None:
     """git may turn line ends into CRLF on checkout."""
     path.write_bytes(LARGE.write(path).read_bytes().replace(b"\n", b"\r\n"))
-    assert sum(1 for _ in index_reader.by_line(path)) > 10
+    assert sum(1 for _ in mirror_index_check.by_line(path)) > 10
     assert problems(path) == []
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sitemirror.publish import index_reader
-from sitemirror.publish.index_rows import UrlRow
+from sitemirror.publish import mirror_index_check
+from sitemirror.publish.mirror_index import UrlRow
 from tests.publish.checked_index import in_our_layout, problems
 from tests.publish.sample_index import EMPTY, HOME, LARGE, SITE, Rows
 
@@ -78,7 +78,7 @@ def test_commas_are_looked_at(path: Path, old: bytes) -> None:
 
 def test_a_huge_file_in_another_layout_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Better no verdict than all the machine's memory."""
-    monkeypatch.setattr(index_reader, "MAX_WHOLE", 100)
+    monkeypatch.setattr(mirror_index_check, "MAX_WHOLE", 100)
     assert problems(Rows().write(path)) == []
     path.write_text(json.dumps(json.loads(path.read_bytes())), "utf-8")
     (problem,) = problems(path)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.publish.index_tree import DirRow, directories
+from sitemirror.publish.mirror_index import DirRow, directories
 
 
 def naive(files: list[tuple[str, int]]) -> list[DirRow]:

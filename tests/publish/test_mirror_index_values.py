@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sitemirror.model import PageMeta
-from sitemirror.publish.index_rows import UrlRow, dump_page_meta, load_page_meta, mime
-from sitemirror.publish.index_terms import index_reason
+from sitemirror.publish.mirror_index import UrlRow, dump_page_meta, index_reason, load_page_meta, mime
 from sitemirror.reasons import parse_reason
 from tests.publish.checked_index import valid, written
 from tests.publish.sample_index import HEADER, HOME, HOME_URL, ROOT, SITE, SKIPPED, STYLE, Rows, grouped

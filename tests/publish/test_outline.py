@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sitemirror.publish.outline import OutlineHeader, OutlineRow, SitemapRow, write_outline
-from sitemirror.publish.sections import order
+from sitemirror.publish.contents import OutlineHeader, OutlineRow, SitemapRow, order, write_outline
 
 RENDERER = MarkdownIt("commonmark")
 HEADER = OutlineHeader(

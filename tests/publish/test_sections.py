@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.publish.sections import MAX_LEVEL, Heading, folders, order, sections
+from sitemirror.publish.contents import MAX_LEVEL, Heading, folders, order, sections
 
 HOST = "e.com"
 NAMES = st.sampled_from(["a", "b", "a-b", "a b", "", "c", "aa"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sitemirror.publish.index_check import validate_index
+from sitemirror.publish.mirror_index_check import validate_index
 from tests.conftest import RunHere
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored

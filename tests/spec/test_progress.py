@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sitemirror import mirror
-from sitemirror.engine.rounds import BEYOND
 from sitemirror.events import Event, Progress
+from sitemirror.run.crawl_loop import BEYOND
 from tests.conftest import RunHere
 from tests.fetch.clocks import JumpingClock
 from tests.site import Exchange, Site, faults

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.store.files import Tree
-from sitemirror.store.folders import CheckedFolders, Folders, SteppedFolders, folders_of
+from sitemirror.store.safe_folders import CheckedFolders, Folders, SteppedFolders, folders_of
 
 _WAYS: list[Callable[[str], Folders]] = [CheckedFolders]
 if isinstance(folders_of("/"), SteppedFolders):

@@ -16,13 +16,13 @@ from typing import Any, cast
 
 import pytest
 
-from sitemirror.engine.publication import _settle
-from sitemirror.engine.session import Session
+from sitemirror.run.finish import _settle
+from sitemirror.run.session import Session
+from sitemirror.store.database import State
 from sitemirror.store.files import Tree
-from sitemirror.store.moves import finish_moves
 from sitemirror.store.paths import asset_path, page_path
+from sitemirror.store.placement import finish_moves
 from sitemirror.store.restore import Remembered, Restorer
-from sitemirror.store.state import State
 
 HOST = "site.test"
 SITE = f"http://{HOST}"

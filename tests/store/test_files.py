@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sitemirror.errors import OutputError
 from sitemirror.store.files import Tree
-from sitemirror.store.folders import SteppedFolders
+from sitemirror.store.safe_folders import SteppedFolders
 from tests.store.conftest import everything
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sitemirror.reasons import Reason
-from sitemirror.store.intake import Listed
-from sitemirror.store.listing import Listing
+from sitemirror.store.bulk_insert import Listed
+from sitemirror.store.database import RunInfo, State
 from sitemirror.store.schema import Row
-from sitemirror.store.state import RunInfo, State
+from sitemirror.store.sitemap_table import Listing
 
 SITEMAPS = [f"https://example.com/sitemap-{number}.xml" for number in range(3)]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.errors import OutputError
-from sitemirror.store.folders import SteppedFolders
-from sitemirror.store.leap import MISSING, leap
+from sitemirror.store.safe_folders import MISSING, SteppedFolders, leap
 from tests.store.conftest import no_symlinks
 
 _FD = leap("/") if os.name == "posix" else -1

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitemirror.store.moves import Move, finish_moves, start_moves
 from sitemirror.store.paths import folders
+from sitemirror.store.placement import Move, finish_moves, start_moves
 from tests.store.killable import HOST, Mirror
 
 

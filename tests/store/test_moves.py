@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.store.moves import ASIDE, MOVED
 from sitemirror.store.paths import asset_path, collision_path, folders, moved_folder, page_path
-from sitemirror.store.placement import Placement
-from sitemirror.store.settle import settle
+from sitemirror.store.placement import ASIDE, MOVED, Placement, settle
 from tests.store.killable import HOST, SITE, Mirror, Saved
 
 

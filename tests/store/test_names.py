@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 import pytest
 
-from sitemirror.store.names import digest, fold, keep_free, name_of, split_extension, with_ending
+from sitemirror.store.paths import digest, fold, keep_free, name_of, split_extension, with_ending
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from hashlib import md5
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.store.names import fold
-from sitemirror.store.paths import asset_path, folders, page_path
-from sitemirror.store.settle import settle
+from sitemirror.store.paths import asset_path, fold, folders, page_path
+from sitemirror.store.placement import settle
 from tests.store.naming import SITE, objections, url_for, urls
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.store.state import State, StateUnusable
+from sitemirror.store.database import State, StateUnusable
 from tests.store.older import to_version_6
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from sitemirror import urls
-from sitemirror.publish.sections import order
+from sitemirror.publish.contents import order
 from sitemirror.reasons import Reason
-from sitemirror.store.listing import Listing
-from sitemirror.store.reach import let_go
+from sitemirror.store.database import State
+from sitemirror.store.disappeared import let_go
+from sitemirror.store.reports import FEW, Survey
 from sitemirror.store.schema import Row
-from sitemirror.store.state import State
-from sitemirror.store.survey import FEW, Survey
+from sitemirror.store.sitemap_table import Listing
 
 
 @pytest.fixture

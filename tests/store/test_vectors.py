@@ -10,9 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from sitemirror.store.files import Tree
-from sitemirror.store.names import fold
-from sitemirror.store.paths import asset_path, collision_path, folders, page_path
-from sitemirror.store.settle import settle
+from sitemirror.store.paths import asset_path, collision_path, fold, folders, page_path
+from sitemirror.store.placement import settle
 from sitemirror.urls import InvalidUrl, normalize
 from tests.store.naming import SITE, objections
 

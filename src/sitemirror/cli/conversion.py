@@ -13,7 +13,7 @@ from sitemirror.settings import Settings
 from sitemirror.text import counted, printable
 
 if TYPE_CHECKING:
-    from sitemirror.engine.single import Source
+    from sitemirror.run.convert_one import Source
 
 _STDIN = "-"
 
@@ -53,7 +53,7 @@ def _source(target: str, base: str | None, settings: Settings) -> Source:
             raise UsageError("--url is for a page in a file", hint="leave it out: the address is known")
         return _fetched(target, settings)
 
-    from sitemirror.engine.single import of_bytes, read_file
+    from sitemirror.run.convert_one import of_bytes, read_file
 
     url = "" if base is None else _address(base)
     if not target:

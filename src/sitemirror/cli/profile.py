@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sitemirror.cli.progress import span
-from sitemirror.publish.profile import Profile
-from sitemirror.publish.report import MirrorReport, SitesReport
+from sitemirror.publish.report import MirrorReport, Profile, SitesReport
 from sitemirror.stopwatch import Stage
 
 _STAGES: Final = {

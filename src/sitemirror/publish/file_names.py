@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+STATE: Final = "_state.sqlite3"
 MANIFEST: Final = "_manifest.json"
 CONTENTS: Final = "_index.md"
 MIRROR_INDEX: Final = "mirror-index.json"

@@ -1,16 +1,182 @@
-"""The one JSON object a command prints on stdout when it ends. Programs depend on it, so it is a model with a schema.
+"""What all reports have in common: text that is safe to show, numbers that make sense, and their JSON."""
 
-Its text is ASCII: whatever a site put into a URL or an error cannot reach the terminal as a control character, and no
-console encoding can spoil it.
-"""
-
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
 
-from sitemirror.publish.marks import LEFT_OUT_WHEN_EMPTY, Amount, Count
-from sitemirror.publish.profile import Profile
-from sitemirror.publish.reported import Reported, Shown, ShownIfGiven, ShownLines
+from sitemirror.publish.marks import DOCUMENTED, LEFT_OUT_WHEN_EMPTY, NOT_NEGATIVE, Amount, Count
+from sitemirror.stopwatch import Limit, Stage
+from sitemirror.text import printable
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
+
+
+_SHOWN: Final = "text that may come from the network"
+
+Shown = Annotated[str, _SHOWN]
+"""Control and invisible characters are spelled out."""
+
+ShownIfGiven = Annotated[str | None, _SHOWN, LEFT_OUT_WHEN_EMPTY]
+ShownLines = Annotated[tuple[str, ...], _SHOWN]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """A JSON object to be."""
+
+    __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
+
+    def __post_init__(self) -> None:
+        """Makes text safe to show. Raises ValueError for what makes no sense: a mistake of ours, better not printed."""
+        for field in fields(self):
+            object.__setattr__(self, field.name, _checked(field.name, field.type, getattr(self, field.name)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The members of the JSON object."""
+        found = {field.name: (field.type, getattr(self, field.name)) for field in fields(self)}
+        return {
+            name: _plain(value)
+            for name, (kind, value) in found.items()
+            if value is not None or LEFT_OUT_WHEN_EMPTY not in _marks(kind)
+        }
+
+    def to_json(self) -> str:
+        """What goes to stdout: one JSON object in ASCII, without the last newline."""
+        return json.dumps(self.to_dict(), indent=2)
+
+
+def _marks(kind: Any) -> tuple[Any, ...]:
+    return getattr(kind, "__metadata__", ())
+
+
+def _checked(name: str, kind: Any, value: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    if (get_origin(kind) is Literal and value not in get_args(kind)) or (NOT_NEGATIVE in _marks(kind) and value < 0):
+        raise ValueError(f"{name} cannot be {value!r}")
+    if _SHOWN in _marks(kind) and value is not None:
+        return printable(value) if isinstance(value, str) else tuple(map(printable, value))
+    return value
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Reported():
+            return value.to_dict()
+        case tuple():
+            return [_plain(each) for each in value]
+        case StrEnum():
+            return value.value
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeShare(Reported):
+    """How much of the time one thing held the run up."""
+
+    limit: Limit
+    """rate_limit: our own limit; asked_to_wait: 429, Retry-After or Crawl-delay; site: no answer yet; network: the
+    rest of an answer; converter: pages being converted; disk: waiting for writes; sitemirror: the main process was
+    busy; machine: it was ready but got no processor (told by Linux only); other: none of them."""
+
+    seconds: Amount
+    """Seconds on the clock. All shares together are the whole run."""
+
+    share: Amount
+    """The same as a part of 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageTimes(Reported):
+    """How long one stage took. Stages of different pages overlap, so the sums may exceed the run's time."""
+
+    stage: Stage
+    """Waits: rate_limit, asked_to_wait, answer (request until head), body, conversion (until a page's turn came and it
+    was converted), links (the same for rewriting links), flush (pages onto the disk itself, beside all else). Work:
+    converting (without the wait), saving, state (the queue, links found, records), publishing."""
+
+    seconds: Amount
+    """All together."""
+
+    count: Count
+    """How many times."""
+
+    mean_sec: Amount
+    """Seconds for one."""
+
+    greatest_sec: Amount
+    """Seconds of the longest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depth(Reported):
+    """How many there were at once."""
+
+    of: Literal["requests", "conversions", "workers"]
+    """requests: under way; conversions: pages being converted or waiting for it; workers: processes that are up."""
+
+    mean: Amount
+    """On average over the run."""
+
+    greatest: Count
+    """At most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTimes(Reported):
+    """Seconds of what a run does one after the other."""
+
+    start_up: Amount
+    """Until the run's folder is open."""
+
+    discovery: Amount
+    """Reading sitemaps."""
+
+    pages: Amount
+    """Visiting every URL that is due."""
+
+    publishing: Amount
+    """Settling names, rewriting links, writing manifest and contents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile(Reported):
+    """Where the time of a run went."""
+
+    limit: Limit
+    """What held the run up the most: the greatest share."""
+
+    explanation: Shown
+    """The same as a sentence, with what bears on it."""
+
+    elapsed_sec: Amount
+    """Seconds that were measured."""
+
+    shares: tuple[TimeShare, ...]
+    """The run's time by what held it up, greatest first."""
+
+    phases: PhaseTimes
+    """The run's time by what was done one after the other."""
+
+    stages: tuple[StageTimes, ...]
+    """The stages that came up."""
+
+    depths: tuple[Depth, ...]
+    """What was under way at once."""
+
+    cpu_sec: Amount
+    """Processor seconds of the main process since it began."""
+
+    workers_cpu_sec: float | None
+    """Processor seconds of the workers that are up; null where the system does not say."""
+
+    peak_memory_mb: float | None
+    """Greatest memory of the main process in MB; null where the system does not say."""
+
+    workers_peak_memory_mb: float | None
+    """The same for the workers, added up."""
 
 
 class RunStatus(StrEnum):

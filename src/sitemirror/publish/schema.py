@@ -15,9 +15,9 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from sitemirror.publish.index_format import MirrorIndex
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow
 from sitemirror.publish.marks import LEFT_OUT
+from sitemirror.publish.mirror_index_format import MirrorIndex
 from sitemirror.publish.progress import Checkpoint, Progress
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, SitesReport, VerifyReport
 

@@ -1,1 +1,1 @@
-"""One run over one site: discover, fetch, decide, write, publish."""
+"""One run over one site. The only package that knows every stage."""

@@ -10,10 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sitemirror.api import Parts, finish, settings_of, start_of
-from sitemirror.engine.mirror import run_copy
 from sitemirror.errors import UsageError, wrong_type
 from sitemirror.events import Listener
 from sitemirror.publish.report import SitesReport
+from sitemirror.run.run import run_copy
 from sitemirror.settings import Settings
 from sitemirror.sites.run import COMMON, Site, SitesRun
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from sitemirror.errors import OutputError
-from sitemirror.store.folders import Place, folders_of, is_link
+from sitemirror.store.safe_folders import Place, folders_of, is_link
 
 # Not to wait for the other end of a pipe that somebody put there.
 _READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

@@ -13,9 +13,9 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from sitemirror.reasons import Reason
+from sitemirror.store.duplicates import Candidate, merges
 from sitemirror.store.journal import announce_delete, announce_rename
-from sitemirror.store.names import fold
-from sitemirror.store.paths import collision_path
+from sitemirror.store.paths import collision_path, fold
 from sitemirror.store.placement import PROVISIONAL_DIGITS
 from sitemirror.store.tables import (
     MAX_ALIAS_HOPS,
@@ -26,7 +26,6 @@ from sitemirror.store.tables import (
     Op,
     UrlState,
 )
-from sitemirror.store.twins import Candidate, merges
 
 MISSES: Final = 2
 """Updates in a row that have to get 404 before a page counts as gone."""

@@ -1,8 +1,4 @@
-"""The only code that writes into a mirror: whole files or nothing, inside the tree or nowhere, never onto a full disk.
-
-A file is written beside its place and renamed into it. `write` does not wait for the disk: a crash of the process
-loses nothing, and `sync` makes a batch of files safe against a crash of the machine, too.
-"""
+"""What may be opened in a mirror: a path that stays inside it, and at its end a file, no symlink, pipe or device."""
 
 from __future__ import annotations
 
@@ -30,11 +26,187 @@ from sitemirror.store.disk import (
     sync_file_system,
     syncs_begun,
 )
-from sitemirror.store.folders import Folders, Place, folders_of, is_link
-from sitemirror.store.landing import NEW, discard, put_beside, replace
-from sitemirror.store.openings import APPEND, READ, SYNC, names_of, open_regular
-from sitemirror.store.streams import Draft, LineLog, write_all
+from sitemirror.store.safe_folders import Folders, Place, folders_of, is_link, symlink_refused
 from sitemirror.text import printable
+
+_ELSEWHERE: Final = frozenset(("", ".", ".."))
+_NOT_ON_WINDOWS: Final = re.compile(r'[\\:*?"<>|]')
+# Not to wait for the other end of a pipe that somebody put there.
+_CAREFUL: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_CHANGE: Final = os.O_RDWR | _CAREFUL
+READ: Final = os.O_RDONLY | _CAREFUL
+APPEND: Final = _CHANGE | os.O_APPEND | os.O_CREAT
+# Windows syncs only what is open for writing.
+SYNC: Final = _CHANGE if os.name == "nt" else READ
+
+
+def open_regular(place: Place, names: list[str], flags: int) -> int:
+    """Opens the file that `names` ends with in `place`, unless it is a symlink or no file at all."""
+    target = place.at(names[-1])
+    try:
+        # Before opening, for platforms that cannot refuse to follow a link.
+        if is_link(os.stat(target, dir_fd=place.fd, follow_symlinks=False)):
+            raise symlink_refused(names)
+    except FileNotFoundError:
+        pass
+    fd = os.open(target, flags, 0o666, dir_fd=place.fd)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OutputError(
+            f"{printable('/'.join(names), limit=300)} in the output folder is not a file",
+            hint="move it away or choose another --output",
+        )
+    return fd
+
+
+def names_of(rel: str) -> list[str]:
+    """The names in a path of the tree; anything that could lead elsewhere is refused."""
+    names = rel.split("/")
+    if not _ELSEWHERE.isdisjoint(names) or "\0" in rel or (os.name == "nt" and _NOT_ON_WINDOWS.search(rel)):
+        raise OutputError(
+            f"{printable(rel, limit=300)!r} is not a path inside the output folder",
+            hint="the mirror's state may be damaged; report it if you did not change it",
+        )
+    return names
+
+
+NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+def replace(place: Place, temporary: str, name: str) -> str:
+    """Gives the file its name, whatever had that name before."""
+    os.replace(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
+    return name
+
+
+def put_beside(place: Place, temporary: str, name: str) -> str:
+    """Gives the file the first name that is free (`a.md`, `a-2.md`, `a-3.md` …), and says which."""
+    stem, dot, extension = name.rpartition(".")
+    for number in count(2):
+        try:
+            _put_new(place, temporary, name)
+        except FileExistsError:
+            name = f"{stem}-{number}{dot}{extension}"
+        else:
+            break
+    return name
+
+
+def _put_new(place: Place, temporary: str, name: str) -> None:
+    # To look first whether the name is free would leave a moment for another to take it.
+    try:
+        os.link(place.at(temporary), place.at(name), src_dir_fd=place.fd, dst_dir_fd=place.fd)
+    except FileExistsError:
+        raise
+    except OSError:  # Not every file system can give a file a second name: FAT cannot.
+        os.close(os.open(place.at(name), NEW, 0o666, dir_fd=place.fd))
+        replace(place, temporary, name)
+    else:
+        discard(place, temporary)
+
+
+def discard(place: Place, name: str) -> None:
+    """Removes the file, if it is there."""
+    try:
+        os.unlink(place.at(name), dir_fd=place.fd)
+    except FileNotFoundError:
+        pass
+
+
+_BLOCK: Final = 64 * 1024
+_DRAFT_BUFFER: Final = 256 * 1024
+
+
+def write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
+    """Writes all of `data`, however little the system takes at a time."""
+    written = os.write(fd, data)
+    if written < len(data):
+        rest = memoryview(data)[written:]
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+
+
+class LineLog:
+    """An append-only file of lines. What a crash left of a last line is cut off when the log is opened again."""
+
+    def __init__(self, fd: int, shown: str, place: Place, guard: DiskGuard) -> None:
+        self._fd = fd
+        self._shown = shown  # how people find it
+        self._place = place
+        self._guard = guard
+        self.size = _cut_torn_line(fd)
+
+    def append(self, lines: bytes) -> None:
+        """Adds whole lines, each with its newline: all of them, or none and an error."""
+        if not lines.endswith(b"\n"):
+            raise ValueError("a line ends with a newline")
+        with refusals_of(self._shown):
+            self._guard.check(self._place.handle)
+            try:
+                write_all(self._fd, lines)
+            except OSError:
+                os.ftruncate(self._fd, self.size)
+                raise
+        self.size += len(lines)
+
+    def cut(self, size: int) -> None:
+        """Forgets the lines behind the first `size` bytes."""
+        with refusals_of(self._shown):
+            os.ftruncate(self._fd, size)
+        self.size = _cut_torn_line(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self._place.__exit__()
+
+    def __enter__(self) -> LineLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _cut_torn_line(fd: int) -> int:
+    """Cuts the file after its last newline and gives its size."""
+    end = size = os.lseek(fd, 0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        os.lseek(fd, start, os.SEEK_SET)
+        newline = os.read(fd, end - start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(fd, end)
+    return end
+
+
+class Draft:
+    """A file in the making; nobody sees it under its own name before it is complete."""
+
+    def __init__(self, fd: int, below: str, rel: str, place: Place, guard: DiskGuard) -> None:
+        self._fd = fd
+        self._below = below
+        self.rel = rel  # what it is called in the end
+        self._place = place
+        self._guard = guard
+        self._pending = bytearray()
+
+    def write(self, data: bytes) -> int:
+        self._pending += data
+        if len(self._pending) >= _DRAFT_BUFFER:
+            self.flush()
+        return len(data)
+
+    def flush(self) -> None:
+        with refusals_of(self._below + self.rel):
+            self._guard.check(self._place.handle)
+            write_all(self._fd, self._pending)
+        self._pending.clear()
+
 
 # No URL's path can hold a space, so these names are ours alone.
 TEMPORARY: Final = re.compile(r"\.sitemirror [0-9a-f]{16}\.tmp")

@@ -10,7 +10,7 @@ from typing import Final
 
 from sitemirror.errors import FolderLocked, OutputError
 from sitemirror.store.disk import refusal, refusals_of
-from sitemirror.store.folders import Place, is_link
+from sitemirror.store.safe_folders import Place, is_link
 from sitemirror.text import printable
 
 LOCK_NAME: Final = "_lock"

@@ -1,22 +1,261 @@
-"""Settles, before publishing, which page has which path, over the whole state but holding only pages in conflict."""
+"""Moves and removes page files so that a kill at any moment is made good by the next run.
+
+What is to be done is committed to the state before anything is touched, and done in two steps with a commit between:
+
+1. Files that are to go away go, and files that stand where another has to be step aside, into a folder of our own.
+   Nothing arrives anywhere in this step, so a file at its old place has not moved yet.
+2. Every file goes to its new place. Nothing arrives at an old place from which a file has yet to come, because those
+   were left in the first step; so a file that is where it comes from has not moved yet, and one that is not, has.
+
+Each step may thus be begun again any number of times. The rows follow in the commit that ends the second. A rename may
+also leave empty folders behind when it is cut off; they count as nothing and are cleared away.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
-from typing import Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+from sitemirror import failpoint
 from sitemirror.store.browse import Browser
+from sitemirror.store.database import State
 from sitemirror.store.files import Tree
-from sitemirror.store.moves import Move, html_beside
-from sitemirror.store.names import fold
-from sitemirror.store.paths import collision_path, folders, moved_folder
+from sitemirror.store.paths import HASH_DIGITS, MAX_HASH_DIGITS, collision_path, fold, folders, moved_folder
 from sitemirror.store.schema import PAGE, Row
-from sitemirror.store.settle import alone, pair, settle
-from sitemirror.store.state import State
+
+ASIDE: Final = "_moving"
+"""In a host's folder: where files wait while two of them change places. No URL maps into it."""
+
+MOVED: Final = "moved"
+"""In the state: whether files have moved or gone since links between files were led to where they are."""
+
+_NOTE: Final = "moving"
+
+
+class Move(NamedTuple):
+    """A file on its way. `new` is empty for a file that goes away; `page` is the row it belongs to, 0 for nobody's."""
+
+    page: int
+    old: str
+    new: str
+
+
+class _File(NamedTuple):
+    """One file's way. `aside` is empty where it stands in nobody's way."""
+
+    old: str
+    aside: str
+    new: str
+
+
+def html_beside(markdown: str) -> str:
+    """Where the HTML of a page is whose Markdown is saved as well: the same name with another ending."""
+    return markdown.removesuffix(".md") + ".html"
+
+
+def start_moves(state: State, moves: list[Move]) -> None:
+    """Notes what is about to happen. Belongs in the transaction that decides it. Each of a page's files goes along."""
+    beside = _html_beside_of(state, moves) if moves else {}
+    ways: list[tuple[str, str]] = []
+    for move in moves:
+        ways.append((move.old, move.new))
+        if move.old in beside:
+            ways.append((beside[move.old], move.new and html_beside(move.new)))
+    if ways:
+        files = [[file.old, file.aside, file.new] for file in _with_detours(ways)]
+        rows = [[move.page, move.old, move.new] for move in moves if move.page and move.new]
+        state.put(_NOTE, {"clear": False, "files": files, "rows": rows})
+        state.put(MOVED, True)
+
+
+def finish_moves(state: State, tree: Tree) -> None:
+    """Does what was noted and is not done yet."""
+    note: dict[str, Any] | None = state.get(_NOTE)
+    if note is None:
+        return
+    assert not state.db.in_transaction  # else a kill would forget the note but not what was done
+    failpoint.reached("moves-noted")
+    files = [_File(*row) for row in note["files"]]
+    if not note["clear"]:
+        _clear_the_way(tree, files)
+        with state.transaction():
+            state.put(_NOTE, note | {"clear": True})
+        failpoint.reached("way-cleared")
+    _take_places(tree, files)
+    failpoint.reached("places-taken")
+    with state.transaction() as db:
+        # What a power cut does to renames nobody knows: the next run compares these files with their hashes.
+        db.executemany(
+            "UPDATE page SET path = :new, durable = 0, html_path = "
+            "CASE WHEN html_path IS NULL THEN NULL WHEN html_path = :old THEN :new ELSE :beside END WHERE id = :page",
+            ({"page": page, "old": old, "new": new, "beside": html_beside(new)} for page, old, new in note["rows"]),
+        )
+        db.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
+
+
+def _clear_the_way(tree: Tree, files: Iterable[_File]) -> None:
+    for file in files:
+        if not file.new:
+            tree.remove(file.old)
+            failpoint.reached("file-removed")
+        elif file.aside and tree.exists(file.old):
+            tree.remove(file.aside)  # what a state that was lost has left there
+            tree.rename(file.old, file.aside)
+            failpoint.reached("file-aside")
+
+
+def _take_places(tree: Tree, files: Iterable[_File]) -> None:
+    for file in files:
+        source = file.aside or file.old
+        if file.new and tree.exists(source):
+            if tree.is_folder(file.new):
+                _remove_empty_folders(tree, file.new)
+            tree.rename(source, file.new)
+            failpoint.reached("file-moved")
+    for file in files:  # A kill between a rename and this may have left folders that only its file was in.
+        for left in filter(None, (file.old, file.aside)):
+            _prune_above(tree, left)
+
+
+def _remove_empty_folders(tree: Tree, folder: str) -> None:
+    """Removes the folder and those in it as far as they hold no file. Only looks by itself; the tree removes."""
+    top = tree.root / folder
+    for found, _, files in os.walk(top, topdown=False):
+        if not files:
+            _prune_above(tree, f"{folder}/{Path(found).relative_to(top).as_posix()}/{ASIDE}".replace("/./", "/"))
+
+
+def _prune_above(tree: Tree, path: str) -> None:
+    """Removes the folders above `path` as far as they are empty; removing what is not there does just that."""
+    for part in (path, *reversed(list(folders(path)))):
+        if tree.stat(part) is not None:
+            return
+        tree.remove(part)
+
+
+def _html_beside_of(state: State, moves: Iterable[Move]) -> dict[str, str]:
+    """Path of a page's Markdown → that of its HTML, where both are saved."""
+    olds = json.dumps([move.old for move in moves if move.old.endswith(".md")])
+    rows = state.db.execute(
+        "SELECT path, html_path FROM page WHERE html_path != path AND path IN (SELECT value FROM json_each(?))", (olds,)
+    )
+    return dict(rows.fetchall())
+
+
+def _with_detours(ways: list[tuple[str, str]]) -> Iterator[_File]:
+    """Sends those aside that stand where another file, or a folder for one, has to be. By fold: names may be equal."""
+    new_files = {fold(new): old for old, new in ways if new}
+    new_folders = {folder for new in new_files for folder in folders(new)}
+    for number, (old, new) in enumerate(ways):
+        folded = fold(old)
+        in_the_way = (
+            new_files.get(folded, old) != old
+            or folded in new_folders
+            or any(folder in new_files for folder in folders(folded))
+        )
+        yield _File(old, f"{old.split('/')[0]}/{ASIDE}/{number}" if new and in_the_way else "", new)
+
+
+def nothing(path: str) -> bool:
+    """For a list that holds every page: nothing of others stands anywhere."""
+    return False
+
+
+def alone(path: str) -> tuple[str, ...]:
+    """For a mirror of one format: a page is one file."""
+    return (path,)
+
+
+def pair(path: str) -> tuple[str, ...]:
+    """For a mirror of both formats: the names that go together, whichever of them was met."""
+    stem, dot, ending = path.rpartition(".")
+    return (f"{stem}.md", f"{stem}.html") if dot and ending in ("md", "html") else (path,)
+
+
+def settle(
+    pages: Iterable[tuple[str, str, str | None]],
+    elsewhere: Callable[[str], bool] = nothing,
+    names: Callable[[str], tuple[str, ...]] = alone,
+) -> dict[str, str]:
+    """URL → path for pages given as (url, preferred path, path that is fixed or `None`), URLs distinct.
+
+    Fixed paths (those published) never move. Then the URL that sorts first keeps its preferred path, and each other
+    gets a name with its hash, lengthened until the name is free. Paths are compared by `fold`, and a file never stands
+    where another page needs a folder. Who gets a path gets all `names` that go with it.
+
+    A mirror too large for one list settles only the pages in conflict: with F for every fold that more than one page
+    has, or that is among the `folders` of another page's fold, those are all pages whose fold is F or begins with
+    F + "/". `elsewhere` then says whether a file or a folder that is none of theirs has a path.
+    """
+    ground = _Ground(elsewhere, names)
+    result: dict[str, str] = {}
+    open_pages: list[tuple[str, str]] = []
+    for url, preferred, published in sorted(pages, key=lambda page: page[0]):
+        if published is not None and ground.holds(published):
+            result[url] = ground.place(published)
+        else:
+            open_pages.append((url, preferred))
+    losers: list[tuple[str, str]] = []
+    for url, preferred in open_pages:
+        if ground.holds(preferred):
+            result[url] = ground.place(preferred)
+        else:
+            losers.append((url, preferred))
+    # Only now, so that no loser's new name takes what another page wants.
+    for url, preferred in losers:
+        result[url] = ground.place(ground.another(preferred, url))
+    return result
+
+
+class _Ground:
+    """Which folds are files and which are folders."""
+
+    __slots__ = ("_elsewhere", "_files", "_folders", "_names")
+
+    def __init__(self, elsewhere: Callable[[str], bool], names: Callable[[str], tuple[str, ...]]) -> None:
+        self._elsewhere = elsewhere
+        self._names = names
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def holds(self, path: str) -> bool:
+        """Whether a file at `path` meets neither a file, nor a folder where it would be, nor a file on its way."""
+        return not any(
+            folded in self._files or folded in self._folders or any(folder in self._files for folder in folders(folded))
+            for folded in map(fold, self._names(path))
+        )
+
+    def place(self, path: str) -> str:
+        for folded in map(fold, self._names(path)):
+            self._files.add(folded)
+            self._folders.update(folders(folded))
+        return path
+
+    def another(self, path: str, url: str) -> str:
+        """The first free name for the page at `url`, which cannot be at `path`."""
+        blocked = next((folder for folder in folders(path) if fold(folder) in self._files), None)
+        for digits in range(HASH_DIGITS, MAX_HASH_DIGITS + 1):
+            if blocked is None:
+                found = changed = collision_path(path, url, digits)
+            else:
+                found = moved_folder(path, blocked, url, digits)
+                changed = "/".join(found.split("/")[: blocked.count("/") + 1])
+            if self._unused(changed) and self.holds(found):
+                return found
+        raise AssertionError(f"no free name for {url}")  # would need one sha256 for two URLs
+
+    def _unused(self, path: str) -> bool:
+        return not any(
+            fold(name) in self._files or fold(name) in self._folders or self._elsewhere(name)
+            for name in self._names(path)
+        )
+
 
 PROVISIONAL_DIGITS: Final = (8, 12, 16, 24, 32)
 """Lengths of the hash in the name of a page that finds its path taken, until all pages are known."""

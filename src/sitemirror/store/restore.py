@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
+from sitemirror.store.database import State
 from sitemirror.store.placement import fold_key
 from sitemirror.store.schema import Row
-from sitemirror.store.state import State
 
 _REQUESTED: Final = frozenset((Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.NO_CONTENT, *REDIRECTED_OUT.values()))
 """Reasons for which a URL is skipped only after an answer."""

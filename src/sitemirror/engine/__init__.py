@@ -1,1 +1,0 @@
-"""The loop and the error policy: the only package that knows all stages."""

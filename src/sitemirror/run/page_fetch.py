@@ -1,0 +1,206 @@
+"""Asks for a URL and turns the answer into what is kept of it: Markdown, HTML, or an asset streamed to disk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+from mimetypes import guess_type
+
+from sitemirror.choices import Links
+from sitemirror.convert import page_kind
+from sitemirror.convert.xhtml import XHTML, as_html, charset_of
+from sitemirror.fetch.decode import Decoder, FileDecoder
+from sitemirror.fetch.media_type import LOOK_AT, binary_type, sniff
+from sitemirror.fetch.pace import Turn
+from sitemirror.fetch.response import Head, Stream
+from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
+from sitemirror.reasons import Cause, Reason
+from sitemirror.run.page_writer import Asset, Keeper, Taken
+from sitemirror.run.plan import Plan
+from sitemirror.run.session import Session
+from sitemirror.run.start import check_html
+from sitemirror.stopwatch import Stage
+from sitemirror.store.paths import ENCODING
+from sitemirror.store.restore import RESCUED
+from sitemirror.store.url_table import Known
+from sitemirror.urls import parts
+from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
+
+CSS = "text/css"
+SVG = "image/svg+xml"
+
+Answer = Taken | Redirect | NotModified | Failed | Skipped
+
+
+class Taker:
+    """Does this for one run, as its plan says."""
+
+    def __init__(self, session: Session, plan: Plan, keeper: Keeper) -> None:
+        self._session = session
+        self._plan = plan
+        self._keeper = keeper
+        self._limit = session.settings.max_file_bytes
+        self._wishes = Wishes(
+            content=session.settings.content,
+            front_matter=session.settings.front_matter,
+            markdown=plan.markdown,
+            links=plan.html or plan.follows_links,
+            meta=plan.index,
+            anchors=plan.markdown and session.settings.links is Links.LOCAL,
+        )
+        self.first: Fetched | None = None
+        """The start page, where arriving had to fetch it: no need to ask twice."""
+        self.start = ""
+        """The page that links are followed from. If it is none, there is nothing to do."""
+
+    async def take(self, known: Known, validators: Validators, turn: Turn) -> Answer:
+        """One request, and what became of it. The turn is given back when the request is over."""
+        answer = await self._answer(known, validators, turn)
+        if known.url == self.start and isinstance(answer, Skipped) and answer.content_type:
+            check_html(known.url, answer.content_type)
+        return answer
+
+    async def _answer(self, known: Known, validators: Validators, turn: Turn) -> Answer:
+        if not self._keeper.can_name(known.url):
+            return Failed(known.url, Reason.UNWRITABLE_NAME, ENCODING)
+        first = self.first
+        if first is not None and first.url == known.url and page_kind(first.content_type):
+            self.first = None
+            return await self._read(known, first, turn)
+        if self._plan.html:
+            outcome = self._rescued(known) or await self._anything(known, validators, turn)
+        else:
+            outcome = await self._session.fetcher.get(
+                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, turn=turn
+            )
+        if isinstance(outcome, Fetched) and outcome.status in NO_CONTENT:
+            return _nothing(known.url, outcome.status)
+        return await self._read(known, outcome, turn) if isinstance(outcome, Fetched) else outcome
+
+    def _rescued(self, known: Known) -> Answer | Fetched | None:
+        """A file that was saved as received, and of which nothing else is known: read from disk, not asked for."""
+        path = known.html_path or known.path
+        if self._session.settings.renews or known.received != RESCUED or path is None or not self._keeper.has(path):
+            return None
+        kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
+        found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())
+        if kind not in ("text/html", CSS, SVG):
+            return _taken(found, Reading(), asset=self._keeper.in_place(known, path, kind))
+        found = replace(found, body=self._keeper.read(path))
+        try:
+            found.body.decode("utf-8")
+        except UnicodeDecodeError:
+            return None  # The header may have named its charset; only the server knows.
+        return found
+
+    async def _read(self, known: Known, fetched: Fetched, turn: Turn) -> Answer:
+        """Turns bytes into a page, here or in a worker."""
+        turn.give_back()
+        kind = _kind(fetched.content_type)
+        if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
+            return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
+        if kind in ("html", "text") and (found := binary_type(fetched.body)):
+            return _other_type(fetched.url, fetched.status, found, len(fetched.body), sent_as=fetched.content_type)
+        body, charset = fetched.body, fetched.charset
+        if fetched.content_type == XHTML:
+            body, charset = as_html(body), charset or charset_of(body)
+        source = Source(body, fetched.url, charset)
+        watch = self._session.watch
+        try:
+            with watch.waiting(Stage.CONVERSION):
+                reading = await self._session.pool.read(kind, source, self._wishes, watch)
+        except JobFailed as error:
+            return Failed(known.url, Reason.CONVERSION, str(error))
+        if reading.refresh and reading.refresh != known.url:
+            return Redirect(known.url, fetched.status, reading.refresh)
+        return _taken(fetched, reading, html=fetched.body if self._plan.html else None)
+
+    # --- anything ----------------------------------------------------------------------------------------------
+
+    async def _anything(self, known: Known, validators: Validators, turn: Turn) -> Answer | Fetched:
+        """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
+        stream = self._session.fetcher.stream(
+            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, turn=turn, kind=_decoder
+        )
+        async with stream as answer:
+            if not isinstance(answer, Stream):
+                return answer
+            head = answer.head
+            if head.status in NO_CONTENT:
+                return _nothing(known.url, head.status)
+            if head.content_length is not None and head.content_length > self._limit:
+                return head.too_large
+            chunks = answer.chunks()
+            begun = b""
+            while len(begun) < LOOK_AT and (piece := await anext(chunks, b"")):
+                begun += piece
+            if not head.content_type:
+                head = replace(head, content_type=sniff(begun))
+            elif _kind(head.content_type) == "html" and (found := binary_type(begun)):
+                head = replace(head, content_type=found)
+            if known.url == self.start:
+                check_html(known.url, head.content_type)
+            if _kind(head.content_type) in ("html", "css", "svg"):
+                body = b"".join([begun, *[piece async for piece in chunks]])
+                return _cut_short(head, answer.error) if answer.error else head.fetched(body, self._session.now())
+            digest, size = sha256(begun), len(begun)
+            with self._keeper.draft(known, head.content_type) as draft:
+                draft.write(begun)
+                async for piece in chunks:
+                    digest.update(piece)
+                    size += len(piece)
+                    draft.write(piece)
+                if answer.error:
+                    draft.discard()
+            if answer.error:
+                return _cut_short(head, answer.error)
+            asset = Asset(draft.path, draft.wanted, size, digest.hexdigest())
+            return _taken(head.fetched(b"", self._session.now()), Reading(), asset=asset)
+
+
+def _taken(fetched: Fetched, reading: Reading, *, html: bytes | None = None, asset: Asset | None = None) -> Taken:
+    return Taken(
+        status=fetched.status,
+        headers=fetched.headers,
+        content_type=fetched.content_type,
+        fetched_at=fetched.fetched_at,
+        reading=reading,
+        html=html,
+        asset=asset,
+    )
+
+
+def _kind(content_type: str) -> str | None:
+    """How a body is read: as html, text, css or svg. None: not at all."""
+    if content_type in (CSS, SVG):
+        return "css" if content_type == CSS else "svg"
+    kind = page_kind(content_type)
+    return None if kind is None else kind.value
+
+
+def _decoder(head: Head) -> type[Decoder]:
+    """What is read for its links is unpacked whatever its name."""
+    is_packed = parts(head.url).path.lower().endswith((".gz", ".tgz"))
+    return FileDecoder if is_packed and _kind(head.content_type) not in ("html", "css", "svg") else Decoder
+
+
+def _cut_short(head: Head, error: Cause) -> Failed | Skipped:
+    if error.reason is Reason.TOO_LARGE:
+        return head.too_large
+    return Failed(head.url, error.reason, error.detail, transient=True)
+
+
+def _nothing(url: str, status: int) -> Skipped:
+    """An answer that says itself that it holds no page. What was saved of one before is not replaced by it."""
+    return Skipped(url, Reason.NO_CONTENT, str(status), size_bytes=0, status=status)
+
+
+def _is_page(head: Head) -> Skipped | None:
+    if page_kind(head.content_type):
+        return None
+    return _other_type(head.url, head.status, head.content_type, head.content_length)
+
+
+def _other_type(url: str, status: int, content_type: str, size: int | None, *, sent_as: str = "") -> Skipped:
+    detail = f"{content_type}, sent as {sent_as}" if sent_as else content_type
+    return Skipped(url, Reason.WRONG_TYPE, detail, content_type=content_type, size_bytes=size, status=status)

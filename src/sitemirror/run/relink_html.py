@@ -1,0 +1,145 @@
+"""Makes the saved HTML link to itself: to files where the target was saved, to the site where not.
+
+Done when a run ends, over the files as they were received. Later runs change only what has changed: which path a file
+links by is kept with each target, so that a page saved later, or moved, is linked from pages that stay as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Final
+
+import orjson
+
+from sitemirror.fetch.media_type import parse_content_type
+from sitemirror.frontier.traps import without_session
+from sitemirror.links.resolve import relative_link
+from sitemirror.stopwatch import Stage, Stopwatch
+from sitemirror.store.files import Tree
+from sitemirror.store.link_targets import Localities, Place
+from sitemirror.workers.jobs import JobFailed, Received
+from sitemirror.workers.pool import Pool
+
+_HANDFUL: Final = 8
+_HANDFUL_BYTES: Final = 256 * 1024
+
+
+async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch) -> None:
+    """Rewrites what needs it."""
+    places.begin()
+    outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
+    handfuls = _handfuls(place for place in places.received() if tree.is_file(place.path))
+    root = str(tree.root.absolute())
+    with places.batches():
+        await asyncio.gather(*(_localize_all(root, places, pool, handfuls, watch) for _ in range(pool.width)))
+        for place in outdated:
+            with watch.working(Stage.PUBLISHING):
+                _relink(tree, places, place)
+    places.settle()
+
+
+def lead_on(tree: Tree, places: Localities, watch: Stopwatch) -> None:
+    """Changes only links between files that have become dead: what is new is linked when a run comes to its end."""
+    places.leave_new()
+    if not places.has_moved():
+        return  # as most
+    places.begin()
+    with places.batches(), watch.working(Stage.PUBLISHING):
+        for place in places.outdated():
+            _relink(tree, places, place)
+    places.settle()
+
+
+def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
+    """Files that are worth one job: few, so that a kill costs no more, and not too large together."""
+    found: list[Place] = []
+    size = 0
+    for place in received:
+        size += place.size
+        if found and (len(found) == _HANDFUL or size > _HANDFUL_BYTES):
+            yield found
+            found, size = [], place.size
+        found.append(place)
+    if found:
+        yield found
+
+
+async def _localize_all(
+    root: str, places: Localities, pool: Pool, handfuls: Iterator[list[Place]], watch: Stopwatch
+) -> None:
+    """Takes one handful after the other from those that nobody has taken."""
+    for handful in handfuls:
+        if not await _localize(root, places, pool, handful, watch):
+            # One of them cannot be read, and has cost the others their job.
+            for place in handful if len(handful) > 1 else ():
+                await _localize(root, places, pool, [place], watch)
+
+
+async def _localize(root: str, places: Localities, pool: Pool, handful: list[Place], watch: Stopwatch) -> bool:
+    """Links as the site wrote them become links between files. False where they stay: the next run tries again."""
+    targets = places.targets([place.id for place in handful])
+    # Each by what it links to itself, or the result would depend on what stands beside it in a handful.
+    files = [
+        Received(
+            root,
+            place.path,
+            place.sha256,
+            place.url,
+            _charset(place),
+            place.content_type,
+            targets=targets[place.id],
+        )
+        for place in handful
+    ]
+    try:
+        with watch.waiting(Stage.LINKS, len(handful)):
+            done = await pool.localize(files, watch)
+    except JobFailed:
+        return False
+    for place, (size, digest) in zip(handful, done, strict=True):
+        places.done(place, size=size, sha256=digest)
+    return True
+
+
+def _relink(tree: Tree, places: Localities, place: Place) -> None:
+    """Links between files that lead elsewhere by now are changed; the others stay."""
+    if not tree.exists(place.path):
+        return
+    data = tree.read(place.path)
+    if place.sha256 not in (None, digest := sha256(data).hexdigest()):
+        if places.goes_on:  # The run that was killed has done it.
+            places.done(place, size=len(data), sha256=digest)
+            return
+        if not places.cut_off:  # Somebody has edited it.
+            return
+    changes = dict(_changes(places, place))
+
+    def change(reference: str) -> str | None:
+        # What was not saved is linked as the site wrote it, with the session id that its URL is known without.
+        return changes.get(reference) or ("://" in reference and changes.get(without_session(reference))) or None
+
+    from sitemirror.links.css import relink_css
+    from sitemirror.links.rewrite_html import relink_html  # Workers have it, and most runs change nothing of old ones.
+
+    if place.is_css:
+        changed = relink_css(data, change=change)
+    else:
+        changed = relink_html(data, charset=_charset(place), change=change)
+    if changed != data:
+        tree.write(place.path, changed)
+    places.done(place, size=len(changed), sha256=sha256(changed).hexdigest())
+
+
+def _changes(places: Localities, place: Place) -> Iterator[tuple[str, str]]:
+    for url, before, there in places.links(place.id):
+        old = relative_link(place.local_at, before) if before else url
+        new = relative_link(place.path, there) if there else url
+        if old != new:
+            yield old, new
+
+
+def _charset(place: Place) -> str | None:
+    header = orjson.loads(place.headers).get("content-type", "") if place.headers else ""
+    return parse_content_type(header)[1]

@@ -1,0 +1,307 @@
+"""`--links local`: makes links between the Markdown pages of a mirror lead from file to file, to anchors that exist.
+
+What a link was is kept with the page, so that a later run can lead it elsewhere: the page it leads to may have come,
+gone or got other headings meanwhile, while the page with the link stays as it is. Or back to the site, when a run does
+without the option: links that nobody leads on would soon lead nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from itertools import islice
+from typing import Final, Generic, NamedTuple, TypeVar
+from urllib.parse import unquote
+
+import orjson
+
+from sitemirror import failpoint
+from sitemirror.convert.anchors import anchors, unpack_fragments
+from sitemirror.frontier.traps import without_session
+from sitemirror.links.markdown import as_named, relink_markdown
+from sitemirror.links.resolve import is_local, linked_path, relative_link
+from sitemirror.settings import Links
+from sitemirror.stopwatch import Stage, Stopwatch
+from sitemirror.store.files import Tree
+from sitemirror.store.link_targets import LinkedPage, PagesByUrl, Relinked
+from sitemirror.urls import InvalidUrl, normalize
+from sitemirror.workers.jobs import JobFailed
+from sitemirror.workers.pool import Pool
+
+_BATCH: Final = 16  # files that are changed before their rows say so
+_BATCH_BYTES: Final = 1 << 20
+_KNOWN_URLS: Final = 50_000
+_KNOWN_NAMES: Final = 50_000
+_PLAIN: Final = re.compile(r"[\s_.]+")
+
+K = TypeVar("K")
+V = TypeVar("V", bound=Collection[str])
+
+
+async def link_locally(tree: Tree, pages: PagesByUrl, watch: Stopwatch) -> None:
+    """Rewrites every page that links to another one. Doing it again, after a kill too, does no harm."""
+    await _relink(_Linker(tree, pages), pages, watch)
+
+
+async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch) -> None:
+    """Leads links back to the site, as far as it is known what they were."""
+    await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
+
+
+async def lead_on(tree: Tree, pages: PagesByUrl, links: Links, watch: Stopwatch) -> None:
+    """Rewrites only pages with links to files that are gone: all that a run can do which somebody waits to see end."""
+    linker = _Linker(tree, pages, links)
+    await _relink(linker, pages, watch, linker.has_dead_links)
+
+
+async def _relink(
+    linker: _Linker, pages: PagesByUrl, watch: Stopwatch, is_due: Callable[[LinkedPage], bool] = lambda _: True
+) -> None:
+    batch: list[_Rewriting] = []
+    for number, page in enumerate(pages.pages()):
+        if number % _BATCH == 0:
+            await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
+        with watch.working(Stage.PUBLISHING):
+            change = linker.rewrite(page) if is_due(page) else None
+            if change is not None:
+                batch.append(change)
+            if len(batch) >= _BATCH or sum(len(each.data or b"") for each in batch) > _BATCH_BYTES:
+                _write(linker.tree, pages, batch)
+                batch.clear()
+    _write(linker.tree, pages, batch)
+
+
+def _write(tree: Tree, pages: PagesByUrl, batch: Sequence[_Rewriting]) -> None:
+    """Says first what the files will be: one that is neither that nor what it was has been edited by somebody."""
+    rewritten = [(each, data) for each in batch if (data := each.data) is not None]
+    if rewritten:
+        pages.to_relink([each.change for each, _ in rewritten])
+    for each, data in rewritten:
+        tree.write(each.path, data)
+        failpoint.reached("page-linked")
+    if batch:
+        pages.relinked([each.change for each in batch])
+
+
+class _Rewriting(NamedTuple):
+    """What is to be written; no data where the file is as it should be, and only its row is not."""
+
+    path: str
+    data: bytes | None
+    change: Relinked
+
+
+class _Target(NamedTuple):
+    """Where a link leads."""
+
+    path: str
+    ids: tuple[int, ...]  # of pages that may know its fragment: the file's own, and the one that was linked
+
+
+class _Linker:
+    def __init__(self, tree: Tree, pages: PagesByUrl, links: Links = Links.LOCAL) -> None:
+        self.links = links
+        self.tree = tree
+        self._pages = pages
+        self._target = lru_cache(_KNOWN_URLS)(self._find)
+        self._is_there = lru_cache(_KNOWN_URLS)(tree.exists)
+        self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
+        self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
+
+    def rewrite(self, page: LinkedPage) -> _Rewriting | None:
+        """What the file has to be; None when that is what is recorded, or when somebody has edited it."""
+        if not self.tree.exists(page.path):
+            return None
+        before = self.tree.read(page.path)
+        digest = sha256(before).hexdigest()
+        if page.sha256 not in (None, digest) and not self._pages.cut_off:
+            return None
+        relinker = _Relinker(self, page, digest)
+        text = before.decode("utf-8", "replace")
+        changed = relink_markdown(text, change=relinker.change)
+        data = changed.encode() if changed != text else None
+        if data is not None:
+            digest = sha256(data).hexdigest()
+        links = pack_links(relinker.led)
+        if digest == page.sha256 and links == page.links and (not links or digest == page.linked):
+            return None
+        size = len(before if data is None else data)
+        return _Rewriting(page.path, data, Relinked(page.id, size, digest, links, relinker.is_vague))
+
+    def has_dead_links(self, page: LinkedPage) -> bool:
+        """Whether a link that was led to a file leads to none by now."""
+        paths = {now.partition("#")[0] for now, _ in _unpack(page.links)}
+        found = (linked_path(page.path, unquote(path)) for path in paths if path)
+        return any(path is not None and not self._is_there(path) for path in found)
+
+    def find(self, url: str) -> _Target | None:
+        try:
+            return self._target(normalize(url))
+        except InvalidUrl:
+            return None
+
+    def _find(self, url: str) -> _Target | None:
+        found = self._pages.find(url) or self._pages.find(without_session(url))
+        if found is None or not self.tree.exists(found[0]):
+            return None
+        path, page, own = found
+        return _Target(path, (page,) if page == own else (page, own))
+
+    def exists(self, path: str) -> bool:
+        return self.tree.exists(path)
+
+    def place(self, target: _Target, fragment: str) -> str:
+        """The anchor in the target file that a fragment of the site means; empty where the top of the file is meant."""
+        name = fragment.partition(":~:")[0]
+        for id in target.ids if name else ():
+            places = self._fragments[id]
+            if anchor := places.get(name) or places.get(unquote(name)):
+                return anchor
+        return self.named(target.path, unquote(name))
+
+    def named(self, path: str, name: str) -> str:
+        """The anchor of that name, or nearly, in a file; empty if there is none."""
+        if not name:
+            return ""
+        there = self._anchors[path]
+        plain = _PLAIN.sub("-", name.lower()).strip("-")
+        return next((each for each in (name, name.lower(), plain) if each in there), "")
+
+    def _read_anchors(self, path: str) -> frozenset[str]:
+        return anchors(self.tree.read(path).decode("utf-8", "replace")) if self.tree.exists(path) else frozenset()
+
+
+class _Relinker:
+    """The links of one file: what each was, and what it is from now on."""
+
+    def __init__(self, linker: _Linker, page: LinkedPage, digest: str) -> None:
+        self.led: list[tuple[str, str]] = []  # (destination now, destination on the site)
+        self.is_vague = False  # whether there are links of which nobody knows any more what they were
+        self._linker = linker
+        self._path = page.path
+        self._itself = _Target(page.path, (page.id,))
+        self._was: dict[str, deque[str]] = {}
+        self._is_linked = digest == page.linked or digest != page.sha256
+        if digest == page.linked:
+            for now, was in _unpack(page.links):
+                self._was.setdefault(now, deque()).append(was)
+
+    def change(self, destination: str) -> str | None:
+        """Where a link leads from now on."""
+        was = self._was.get(destination)
+        if was:
+            return self._lead(was.popleft())
+        if not is_local(destination):
+            return self._lead(destination)
+        path, _, fragment = destination.partition("#")
+        if path:
+            self.is_vague = True
+            return self._keep(path, fragment)
+        if not fragment:
+            return None
+        if self._is_linked and self._linker.named(self._path, unquote(fragment)) == unquote(fragment):
+            self.is_vague = True
+            return None
+        return self._lead(destination)
+
+    def _lead(self, original: str) -> str:
+        """To the file of a page, or to the site where there is none."""
+        if self._linker.links is Links.ABSOLUTE:
+            return original
+        url, _, fragment = original.partition("#")
+        target = self._linker.find(url) if url else self._itself
+        if target is None:
+            return original
+        anchor = self._linker.place(target, fragment)
+        if anchor and target.path == self._path:
+            found = f"#{anchor}"
+        else:
+            found = relative_link(self._path, target.path) + (f"#{anchor}" if anchor else "")
+        found = as_named(found)
+        self.led.append((found, original))
+        return found
+
+    def _keep(self, path: str, fragment: str) -> str | None:
+        """A link to a file leads there still, if only to the file."""
+        there = linked_path(self._path, unquote(path))
+        if not fragment or there is None or not self._linker.exists(there):
+            return None
+        return None if unquote(fragment) == self._linker.named(there, unquote(fragment)) else path
+
+
+class _Shelf(Generic[K, V]):
+    """Collections of names as they were read last: as many as are of use, and not too much in all."""
+
+    def __init__(self, read: Callable[[K], V]) -> None:
+        self._read = read
+        self._kept: OrderedDict[K, V] = OrderedDict()
+        self._names = 0
+
+    def __getitem__(self, key: K) -> V:
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+            return found
+        found = self._kept[key] = self._read(key)
+        self._names += len(found) + 1
+        while self._names > _KNOWN_NAMES and len(self._kept) > 1:
+            self._names -= len(self._kept.popitem(last=False)[1]) + 1
+        return found
+
+
+def pack_links(led: list[tuple[str, str]]) -> bytes:
+    """What the links of a file are, and were, as the state keeps it."""
+    return zlib.compress(orjson.dumps(led)) if led else b""
+
+
+def _unpack(packed: bytes) -> Iterator[tuple[str, str]]:
+    yield from orjson.loads(zlib.decompress(packed)) if packed else ()
+
+
+_HANDFUL: Final = 8
+
+
+async def recall_links(tree: Tree, pages: PagesByUrl, pool: Pool, watch: Stopwatch) -> None:
+    """Reads every page that has not been read for this, and notes what its links were."""
+    unread = (page for page in pages.pages() if page.sha256 != page.linked and tree.exists(page.path))
+    root = str(tree.root.absolute())
+    await asyncio.gather(*(_recall_all(root, unread, pages, pool, watch) for _ in range(pool.width)))
+    pages.all_recalled()
+
+
+async def _recall_all(root: str, unread: Iterator[LinkedPage], pages: PagesByUrl, pool: Pool, watch: Stopwatch) -> None:
+    """Takes one handful after the other from those that nobody has taken."""
+    while handful := [*islice(unread, _HANDFUL)]:
+        batch: list[Relinked] = []
+        found = await _destinations(root, handful, pool, watch)
+        for page, (size, destinations) in zip(handful, found, strict=True):
+            led = [(each, url) for each in destinations if (url := _meant(page, each, pages))]
+            if led and page.sha256 is not None:
+                batch.append(Relinked(page.id, size, page.sha256, pack_links(led), is_vague=True))
+        pages.relinked(batch)
+        failpoint.reached("links-recalled")
+        await asyncio.sleep(0)  # whoever wants to stop the run has a turn
+
+
+async def _destinations(
+    root: str, handful: list[LinkedPage], pool: Pool, watch: Stopwatch
+) -> list[tuple[int, list[str]]]:
+    try:
+        return await pool.links_to_files(root, [(page.path, page.sha256) for page in handful], watch)
+    except JobFailed:  # One of them cannot be read, and has cost the others their job.
+        if len(handful) == 1:
+            return [(0, [])]
+        return [found for page in handful for found in await _destinations(root, [page], pool, watch)]
+
+
+def _meant(page: LinkedPage, destination: str, pages: PagesByUrl) -> str | None:
+    """The URL that a link to a file stands for."""
+    path, mark, fragment = destination.partition("#")
+    there = linked_path(page.path, unquote(path))
+    url = pages.url_at(there) if there else None
+    return url and url + mark + fragment

@@ -1,0 +1,234 @@
+"""The first look at the start URL: where its redirects lead, whether it answers, whether it is itself a sitemap."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from sitemirror import urls
+from sitemirror.convert import PageKind, page_kind
+from sitemirror.errors import MORE_FILES, BadStart, Unreachable
+from sitemirror.fetch.client import Wanted
+from sitemirror.fetch.response import Head
+from sitemirror.model import Failed, Fetched, Lane, NotModified, Outcome, Redirect, Skipped
+from sitemirror.reasons import Reason
+from sitemirror.run.robots import RobotsBook
+from sitemirror.run.session import Session
+from sitemirror.settings import Settings
+from sitemirror.sitemaps.encoding import looks_like_sitemap
+from sitemirror.sitemaps.find import scope_folder
+
+REFUSALS: Final = (401, 403)
+"""Statuses for clients that have not said who they are."""
+
+MAX_HOPS: Final = 10
+_SITEMAP_TYPES: Final = frozenset(
+    (
+        "application/xml",
+        "text/xml",
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/gzip",
+        "application/x-gzip",
+    )
+)
+# What asking again with GET cannot change.
+_FINAL: Final = frozenset(
+    (
+        *(Reason.NO_SUCH_HOST, Reason.CONNECTION_REFUSED, Reason.TLS, Reason.NOT_TLS, Reason.ADDRESS_REFUSED),
+        *(Reason.PROXY_NO_SUCH_HOST, Reason.PROXY_REFUSED, Reason.PROXY_TLS),
+    )
+)
+_NOT_THERE: Final = (404, 410)
+_SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
+
+
+_ANOTHER_PAGE: Final = "start from a page that links to others"
+_START_HINTS: Final = {
+    "mirror": "leave out `--discover links` to save what the sitemap lists, or start from a page",
+    "crawl": "start from a page, or save what the sitemap lists with `--discover sitemap`",
+}
+
+
+class Arrival(NamedTuple):
+    """Where the start URL led. `page` is its body where one had to be fetched to find out."""
+
+    asked: str
+    url: str
+    folder: str
+    is_sitemap: bool
+    page: Fetched | None = None
+    content_type: str = ""  # empty where the server did not tell
+    failure: Failed | Skipped | None = None  # why there is no page at the URL itself
+
+
+Gate = Callable[[str], Awaitable[None]]
+"""Judges where a redirect of the start URL leads, before anything is asked there. Raises what ends the run."""
+
+
+async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> Arrival:
+    """Follows the start URL's redirects. A site that cannot be talked to ends the run here, with the reason."""
+    url, asked = start_url, list[str]()
+    for _ in range(MAX_HOPS + 1):
+        session.check_stop()
+        session.pace.patient_with(url)
+        # Some send HEAD, and HEAD alone, round in a circle.
+        outcome = await (
+            _look_at_page(session, url) if url in asked else _look(session, url, needs_page=gate is not None)
+        )
+        asked.append(url)
+        match outcome:
+            case Redirect(location=location):
+                if gate is not None:
+                    await gate(location)
+                url = location
+                if url in asked:
+                    session.fetcher.keep_cookies(asked)
+            case Failed(status=None):
+                raise unreachable(url, outcome)
+            case Fetched():
+                is_sitemap = (
+                    looks_like_sitemap(outcome.body[:4096], outcome.content_type)
+                    if outcome.body
+                    else _sounds_like_sitemap(url, outcome.content_type)
+                )
+                page = outcome if outcome.body and not is_sitemap else None
+                return _arrival(start_url, url, is_sitemap, page)._replace(content_type=outcome.content_type)
+            case Failed() | Skipped():
+                # The page itself is not to be had, but its site answers: robots.txt and sitemaps may be.
+                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)._replace(failure=outcome)
+            case NotModified():  # which nobody asked for
+                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)
+    raise Unreachable(
+        f"{start_url} redirects more than {MAX_HOPS} times", hint="give the address that the redirects should lead to"
+    )
+
+
+def check_site(asked: str, found: str, settings: Settings) -> None:
+    """Ends a crawl whose start URL redirects to another site. Raises `BadStart`."""
+    if settings.same_domain and urls.parts(found).host not in urls.host_twins(urls.parts(asked).host):
+        raise BadStart(
+            f"{asked} redirects to another site: {found}", hint="start from that address, or use --any-domain"
+        )
+
+
+def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
+    """Ends a crawl that cannot begin: its start page is on another site, cannot be had, or is no HTML."""
+    check_site(arrival.asked, arrival.url, settings)
+    if arrival.failure:
+        hint = advice(arrival.failure)
+        raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure.text}", hint=hint)
+    if arrival.content_type:
+        check_html(arrival.url, arrival.content_type, _START_HINTS[command] if arrival.is_sitemap else _ANOTHER_PAGE)
+
+
+def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
+    """Ends a crawl whose start page is no HTML. What is sent as a page may turn out to be none."""
+    if not _is_html(content_type):
+        raise BadStart(f"the start page {url} is not HTML but {content_type}", hint=hint)
+
+
+async def check_robots(robots: RobotsBook, url: str) -> None:
+    """Ends a crawl whose start page robots.txt forbids. That a host does not answer at all, `arrive` says."""
+    rules = await robots.rules(url)
+    if rules.trouble and rules.answered:
+        raise BadStart(
+            f"the robots.txt of {urls.parts(url).authority} cannot be had ({rules.trouble}), so nothing may be fetched",
+            hint="try again later, or use --ignore-robots",
+        )
+    if not rules.trouble and not rules.allowed(url):
+        raise BadStart(
+            f"the start page {url} is disallowed by robots.txt",
+            hint="start from another page, or use --ignore-robots if you may",
+        )
+
+
+async def _look(session: Session, url: str, *, needs_page: bool) -> Outcome:
+    """HEAD tells all that is needed; servers that refuse it are asked for the page. Some refuse it by a 404."""
+    outcome = await session.fetcher.head(url, lane=Lane.SITEMAP)
+    match outcome:
+        case Failed(reason=reason, status=status):
+            is_final = reason in _FINAL or (status in _NOT_THERE and not needs_page)
+            return outcome if is_final else await _look_at_page(session, url)
+        case Fetched(content_type=content_type) if needs_page and content_type and not _is_html(content_type):
+            # To HEAD some servers name the type of nothing.
+            page = await _look_at_page(session, url, wanted=_refuse_others)
+            return outcome if isinstance(page, Failed | Skipped) else page
+        case _:
+            return outcome
+
+
+async def _look_at_page(session: Session, url: str, wanted: Wanted | None = None) -> Outcome:
+    limit = session.settings.max_file_bytes
+    return await session.fetcher.get(url, lane=Lane.SITEMAP, limit=limit, wanted=wanted)
+
+
+def _is_html(content_type: str) -> bool:
+    return page_kind(content_type) is PageKind.HTML
+
+
+def _refuse_others(head: Head) -> Skipped | None:
+    return None if _is_html(head.content_type) else Skipped(head.url, Reason.NOT_HTML, content_type=head.content_type)
+
+
+def _sounds_like_sitemap(url: str, content_type: str) -> bool:
+    path = urls.parts(url).path.lower()
+    return content_type in _SITEMAP_TYPES or path.endswith(_SITEMAP_ENDINGS)
+
+
+def _arrival(asked: str, url: str, is_sitemap: bool, page: Fetched | None) -> Arrival:
+    asked_path, path = urls.parts(asked).path, urls.parts(url).path
+    folder = "/" if is_sitemap else scope_folder(asked_path)
+    if folder != "/" and not (path + "/").startswith(folder):
+        folder = scope_folder(path)  # /old was moved to /new: the new place is what was meant.
+    return Arrival(asked, url, folder, is_sitemap, page)
+
+
+def check_reachable(session: Session) -> None:
+    """Ends the run where its site has been away for so long that it was given up."""
+    if reason := session.pace.lost:
+        raise Unreachable(
+            f"the site does not answer any more: {reason}",
+            hint="check the connection; later run the same command: it goes on where it stopped",
+        )
+
+
+def advice(failure: Failed | Skipped) -> str:
+    """What to do about a page that cannot be had."""
+    if failure.reason is Reason.TOO_LARGE:
+        return "allow larger pages with --max-file-size"
+    if failure.status in REFUSALS:
+        return "if it is not for everybody, --basic-auth, --header or --cookie-file say who you are"
+    return "try again later" if failure.status in range(500, 600) else "check the address"
+
+
+_PROXY_HINT: Final = "check --proxy, and what the environment says about proxies"
+_HINTS: Final[Mapping[Reason, str]] = MappingProxyType(
+    {
+        Reason.PROXY_NO_SUCH_HOST: _PROXY_HINT,
+        Reason.PROXY_REFUSED: _PROXY_HINT,
+        Reason.PROXY_TLS: _PROXY_HINT,
+        Reason.PROXY_FAILED: _PROXY_HINT,
+        Reason.NO_SUCH_HOST: "check the spelling, and that this machine is online",
+        Reason.CONNECTION_REFUSED: "check the port, and that the server is running",
+        Reason.NOT_TLS: "it does not seem to speak https there: give the address with http://",
+        Reason.TLS: "check the certificate; --ca-file names further certificates to trust",
+        Reason.TOO_MANY_FILES: MORE_FILES,
+        Reason.ADDRESS_REFUSED: "start from the private address itself if you mean to mirror it",
+        Reason.MALFORMED: "check the port: what answers there is no web server",
+    }
+)
+_MAY_BE_TLS: Final = frozenset((Reason.CONNECTION_CLOSED, Reason.CONNECTION_RESET, Reason.MALFORMED))
+
+
+def unreachable(url: str, failure: Failed) -> Unreachable:
+    """What is said of a host that could not be talked to."""
+    is_tls, reason = url.startswith("https:"), failure.reason
+    if is_tls and reason is Reason.CONNECTION_RESET:
+        hint = "try again later; if it does not speak https there, give the address with http://"
+    elif not is_tls and reason in _MAY_BE_TLS:
+        hint = "try again later; if it speaks https there, give the address with https://"
+    else:
+        hint = _HINTS.get(reason, "try again later, or with a longer --timeout")
+    return Unreachable(f"cannot reach {urls.parts(url).authority}: {failure.text}", hint=hint)

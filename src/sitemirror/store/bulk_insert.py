@@ -1,0 +1,223 @@
+"""Many numbers of 64 bits in little memory: a million take ten megabytes, where a set takes a hundred."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from mmap import mmap
+from typing import Any, Final, NamedTuple
+
+from sitemirror import urls
+from sitemirror.reasons import Reason
+from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
+
+_NONE: Final = array("Q")
+
+
+class Fingerprints:
+    """Hashes of what was seen. With a million in it, a million lookups give a wrong yes once in 10 million runs."""
+
+    def __init__(self, values: Iterable[int]) -> None:
+        parts: defaultdict[int, array[int]] = defaultdict(lambda: array("Q"))
+        for value in values:
+            parts[value & 255].append(value)
+        for number, part in parts.items():  # one by one: a list takes four times as much
+            parts[number] = array("Q", sorted(part))
+        self._parts = dict(parts)
+
+    def __contains__(self, value: int) -> bool:
+        part = self._parts.get(value & 255, _NONE)
+        place = bisect_left(part, value)
+        return place < len(part) and part[place] == value
+
+
+# Bound once: an enum's member is looked up in its class each time.
+_QUEUED: Final = Row.QUEUED.value
+_OUTSIDE: Final = Row.OUTSIDE.value
+
+_FEW: Final = 2_000
+"""URLs that are sooner looked up one by one than an index is dropped and made again."""
+
+_BYTES: Final = 8 << 20
+"""For the bits: of a million URLs, one in 130 waits without need."""
+
+# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. Whoever leaves it out
+# does not answer for it: when nobody lists it any more, that is for those to say who took it, and that it failed, too.
+_LEFT_OUT: Final = (
+    f"excluded.status = {Row.OUTSIDE} AND NOT (status = {Row.FAILED} AND source NOT IN (0, excluded.source))"
+)
+_MEET_AGAIN: Final = f"""
+ON CONFLICT (key) DO UPDATE SET
+  run = excluded.run, sitemap = excluded.sitemap,
+  source = CASE WHEN excluded.status = {Row.OUTSIDE} AND status != {Row.OUTSIDE} THEN source ELSE excluded.source END,
+  lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
+  reason = CASE
+    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) THEN excluded.reason
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
+    ELSE reason END,
+  detail = CASE
+    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) THEN excluded.detail
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
+    ELSE detail END,
+  status = CASE
+    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}, {Row.GONE})
+      THEN {Row.OUTSIDE}
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {Row.QUEUED}
+    ELSE status END
+WHERE url.run != excluded.run
+"""
+
+
+class Listed(NamedTuple):  # made a million times over: a tuple takes a third of a frozen dataclass's time
+    """One URL as a sitemap gives it, with the scope's word on it: `reason` is None when it may be fetched."""
+
+    url: str
+    lastmod: str | None = None
+    priority: str | None = None
+    alternates: str | None = None  # JSON
+    reason: Reason | None = None
+    detail: str | None = None
+
+
+class Intake:
+    """Writes URLs for one run, within the transaction that is open."""
+
+    def __init__(self, db: sqlite3.Connection, run: int, source: int) -> None:
+        self._db = db
+        self._run = run
+        self._source = source
+        self._begun = False
+        self._few: int | None = None  # URLs that an empty state has been given, while they are few
+        self._bits: mmap | None = None  # only while an empty state is filled with many
+        self._next = 1
+
+    def add(self, sitemap: int, entries: Sequence[Listed]) -> int:
+        """Lists URLs; says how many of them this run had listed already, as far as is known yet."""
+        found, lastmods, priorities, alternates, reasons, details = zip(*entries, strict=True)
+        statuses = [_OUTSIDE if reason else _QUEUED for reason in reasons]
+        return self._add(
+            self._same_for_all(sitemap),
+            {
+                "url": found,
+                "lastmod": lastmods,
+                "priority": priorities,
+                "alternates": alternates,
+                "reason": [reason and reason.value for reason in reasons],
+                "detail": details,
+                "status": statuses,
+            },
+        )
+
+    def add_plain(
+        self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
+    ) -> int:
+        """The same for URLs that may all be fetched, and of which no more is known."""
+        constants = self._same_for_all(sitemap) | {"status": _QUEUED}
+        return self._add(constants, {"url": found, "lastmod": lastmods, "priority": priorities})
+
+    def _same_for_all(self, sitemap: int) -> dict[str, int]:
+        return {"run": self._run, "source": self._source, "sitemap": sitemap}
+
+    def _add(self, constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]) -> int:
+        if not self._begun:
+            self._begin()
+        keys = list(map(urls.key, columns["url"]))
+        if self._few is not None:
+            self._few += len(keys)
+            if self._few > _FEW:
+                self._drop_index()
+        # A bytearray is bound as it is; for bytes, sqlite3 looks for an adapter each time.
+        columns = {"key": list(map(bytearray, keys)), **columns}
+        if self._bits is not None:
+            self._fill(self._bits, keys, constants, columns)
+            return 0
+        before = self._db.total_changes
+        self._db.executemany(_insertion("url", constants, columns) + _MEET_AGAIN, zip(*columns.values(), strict=True))
+        return len(keys) - (self._db.total_changes - before)
+
+    def _begin(self) -> None:
+        self._begun = True
+        self._few = 0 if self._db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None else None
+
+    def _drop_index(self) -> None:
+        """From now on a bit tells of each key whether it is new."""
+        self._few = None
+        self._bits = mmap(-1, _BYTES)
+        _doubtful(self._bits, [key for (key,) in self._db.execute("SELECT key FROM url")])
+        self._next = self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM url").fetchone()[0]
+        self._db.execute("DROP INDEX url_key")
+        self._db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
+        self._db.execute("PRAGMA shrink_memory")
+
+    def _fill(
+        self, bits: mmap, keys: list[bytes], constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Every URL gets its place in the order of discovery now, also where it is not known yet whether it is new."""
+        columns = {"id": range(self._next, self._next + len(keys)), **columns}
+        rows = list(zip(*columns.values(), strict=True))
+        self._next += len(keys)
+        doubtful = _doubtful(bits, keys)
+        if doubtful:
+            self._db.executemany(_insertion("doubtful", constants, columns), [rows[at] for at in doubtful])
+            for at in reversed(doubtful):
+                del rows[at]
+        self._db.executemany(_insertion("url", constants, columns), rows)
+
+    def settle(self) -> None:
+        """Makes the index, if this state was filled without."""
+        if self._bits is not None:
+            self._bits = None
+            settle(self._db)
+            self._db.execute(f"PRAGMA cache_size={CACHE}")
+        self._begun = False
+
+
+def settle(db: sqlite3.Connection) -> None:
+    """Makes the index of keys if it is missing, and looks up the URLs that waited for it."""
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'url_key'").fetchone() is not None:
+        return
+    if not db.in_transaction:
+        db.execute("BEGIN")
+    db.execute(KEY_INDEX)
+    names = "id, key, run, source, sitemap, status, url, lastmod, priority, alternates, reason, detail"
+    # What an unfinished reading listed is known, but listed no more.
+    db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE run < 0 ORDER BY id")
+    db.execute("DELETE FROM doubtful WHERE run < 0")
+    db.execute("CREATE INDEX doubtful_sitemap ON doubtful (sitemap)")
+    for sitemap, count in db.execute(
+        "SELECT sitemap, count(*) FROM doubtful GROUP BY sitemap ORDER BY min(id)"
+    ).fetchall():
+        before = db.total_changes
+        db.execute(
+            f"INSERT INTO url ({names}) SELECT {names} FROM doubtful WHERE sitemap = ? ORDER BY id {_MEET_AGAIN}",
+            (sitemap,),
+        )
+        repeats = count - (db.total_changes - before)
+        db.execute("UPDATE sitemap SET repeats = repeats + ? WHERE id = ?", (repeats, sitemap))
+    db.execute("DROP INDEX doubtful_sitemap")
+    db.execute("DELETE FROM doubtful")
+    db.execute("COMMIT")
+
+
+def _doubtful(bits: mmap, keys: list[bytes]) -> list[int]:
+    """Which of the keys may have come before. Of the others it is certain that they have not."""
+    found = []
+    for number, mark in enumerate(memoryview(b"".join(keys)).cast("I")[::4]):
+        at, bit = mark >> 3 & _BYTES - 1, 1 << (mark & 7)
+        seen = bits[at]
+        if seen & bit:
+            found.append(number)
+        else:
+            bits[at] = seen | bit
+    return found
+
+
+def _insertion(table: str, constants: Mapping[str, int], columns: Iterable[str]) -> str:
+    """What is the same for all rows stands in the statement: every value that is bound costs as much as a column."""
+    names = [*constants, *columns]
+    values = [*map(str, constants.values()), *("?" for _ in columns)]
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(values)})"

@@ -1,0 +1,216 @@
+"""Pages whose files are no longer there: another page has taken their place, or somebody deleted or emptied them.
+
+A page that is saved is fetched again then. One that no sitemap or link names any more only loses its row: if it is
+named again, it counts as saved if its row says where its file is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from hashlib import sha256
+from typing import Final
+
+from sitemirror import urls
+from sitemirror.reasons import Reason
+from sitemirror.store.database import RunInfo, State
+from sitemirror.store.files import Tree
+from sitemirror.store.schema import OUT_FOR_NOW, Row
+
+# Of the few rows in question: a list of all that is gone would be made anew for every page that is saved.
+_REPLACED: Final = f"""
+DELETE FROM page WHERE fold = ? AND path = ?
+    AND EXISTS (SELECT 1 FROM url WHERE url.id = page.id AND url.status = {Row.GONE})
+"""
+# URLs first: their rows are short, and few are gone.
+_GONE: Final = f"""
+SELECT page.id, page.path, coalesce(page.html_path, page.path) FROM url CROSS JOIN page ON page.id = url.id
+WHERE url.status = {Row.GONE}
+"""
+
+# Pages first: of a million URLs few may be saved. What only `_processed.txt` names is done by its word, file or not.
+_SAVED: Final = f"""
+SELECT page.id, page.path, page.size, page.html_path, page.html_size, page.refresh_reason
+FROM page CROSS JOIN url ON url.id = page.id
+WHERE url.status = {Row.SAVED} AND page.fetched_at != ''
+"""
+
+
+def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
+    """Deletes the row of a gone page whose file becomes another page's; True if there was one.
+
+    A site that drops `.html` from its URLs has all its pages so.
+    """
+    return db.execute(_REPLACED, (bytearray(fold), path)).rowcount > 0
+
+
+def forget_deleted(state: State, tree: Tree) -> None:
+    """Deletes the rows of gone pages whose files people deleted. What is left of one that has two is still its own."""
+    missing: list[int] = []
+    halves: list[tuple[Reason, str, int]] = []
+    without_html: list[int] = []
+    for id, path, html_path in state.db.execute(_GONE):
+        has_path, has_html = tree.exists(path), tree.exists(html_path)
+        if not has_path and not has_html:
+            missing.append(id)
+        elif not has_path or not has_html:
+            halves.append((Reason.FILE_DELETED, html_path if has_path else path, id))
+            without_html += [id] if has_path else []
+    if missing or halves:
+        with state.transaction() as db:
+            db.executemany("DELETE FROM page WHERE id = ?", ((id,) for id in missing))
+            db.executemany("DELETE FROM edge WHERE src = ?", ((id,) for id in missing))
+            db.executemany(  # in case the page comes back
+                "UPDATE page SET refresh_reason = ?, refresh_detail = ?, missing_path = NULL WHERE id = ?", halves
+            )
+            db.executemany(
+                "UPDATE page SET html_path = NULL, html_size = NULL, html_sha256 = NULL, local_at = '' WHERE id = ?",
+                ((id,) for id in without_html),
+            )
+
+
+def deleted(state: State, tree: Tree) -> tuple[list[int], list[int]]:
+    """The ids of pages and other files of which nothing is left, and of those that have lost one of their two files."""
+    lost: list[int] = []
+    halves: list[int] = []
+    for id, path, size, html_path, html_size, reason in state.db.execute(_SAVED):
+        files = {path: size, html_path or path: html_size or size}
+        missing = [not _is_there(tree, name, least=min(size, 1)) for name, size in files.items()]
+        if all(missing):
+            lost.append(id)
+        elif any(missing) or reason == Reason.FILE_DELETED:  # while the page was gone
+            halves.append(id)
+    return lost, halves
+
+
+def _is_there(tree: Tree, path: str, *, least: int) -> bool:
+    """Whether a file is. What is left of one that was emptied goes, should its page not be to be had again."""
+    found = tree.file_size(path)
+    if found is not None and found < least:
+        tree.remove(path)
+        return False
+    return found is not None
+
+
+UNSURE_SINCE: Final = "unsure_since"
+"""The number of the first run that was killed since the last that came to its end, and when it began."""
+
+# What that run, or a later one, has looked at is written down.
+_OLDER: Final = f"""
+SELECT page.id, path, sha256, html_path, html_sha256 FROM page CROSS JOIN url ON url.id = page.id
+WHERE url.status = {Row.SAVED} AND url.seen < ? AND page.fetched_at != ''
+"""
+_COARSE: Final = 2.0  # seconds: FAT tells the time of a file no better
+
+
+def replaced(state: State, tree: Tree, run: int, began: float) -> list[int]:
+    """The ids of pages of which a file was written after that run began, and is not what its row says."""
+    found: list[int] = []
+    for id, path, digest, html_path, html_digest in state.db.execute(_OLDER, (run,)):
+        files = [(path, digest)] if html_path in (None, path) else [(path, digest), (html_path, html_digest)]
+        if any(_is_another(tree, *file, began - _COARSE) for file in files):
+            found.append(id)
+    return found
+
+
+def _is_another(tree: Tree, path: str, digest: str | None, since: float) -> bool:
+    written = tree.mtime_seen(path)
+    if digest is None or written is None or written < since or not tree.exists(path):
+        return False
+    return sha256(tree.read(path)).hexdigest() != digest
+
+
+# By this run; or for another start URL, which this one has no say in.
+_NAMED: Final = "(url.run != 0 AND (url.run = :run OR url.source != :source))"
+
+_LEAD_ON: Final = "UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id) WHERE url.leads_to IS NOT NULL"
+
+# A copy that stays, as the site has not given up its page, tells itself why. Where it leads counts only as a page.
+_COPIES: Final = f"""
+SELECT DISTINCT page.refresh_detail FROM page CROSS JOIN url USING (id)
+WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Row.SAVED}
+"""
+_END: Final = f"""
+INSERT OR IGNORE INTO temp.end_for_now
+WITH RECURSIVE way (id) AS (SELECT id FROM url WHERE key = ? {_LEAD_ON})
+SELECT ?, id FROM way CROSS JOIN url USING (id) CROSS JOIN page USING (id)
+WHERE url.status IN ({Row.SAVED}, {Row.GONE})
+"""
+
+_LED_TO: Final = f"""
+INSERT INTO temp.led_to
+WITH RECURSIVE way (id) AS (
+  SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND {_NAMED}
+  UNION SELECT dst FROM temp.for_now CROSS JOIN url ON url.id = src WHERE {_NAMED}
+  {_LEAD_ON}
+  UNION SELECT dst FROM way CROSS JOIN temp.for_now ON src = way.id
+)
+SELECT id FROM way
+"""
+
+# Other names of a page stay its names, or are gone with it.
+_NAMES_A_PAGE: Final = f"""
+status = {Row.REDIRECT} AND EXISTS (
+  WITH RECURSIVE way (id) AS (
+    SELECT url.leads_to
+    UNION SELECT next.leads_to FROM way CROSS JOIN url AS next USING (id) WHERE next.leads_to IS NOT NULL)
+  SELECT 1 FROM way CROSS JOIN page USING (id))
+"""
+_GONE_reach: Final = f"""
+UPDATE url SET status = {Row.GONE}, at = :at, leads_to = NULL
+WHERE NOT {_NAMED} AND status NOT IN ({Row.GONE}, {Row.TWIN}) AND id NOT IN temp.led_to AND NOT ({_NAMES_A_PAGE})
+"""
+
+_ANY_UNNAMED: Final = f"SELECT 1 FROM url WHERE status != {Row.GONE} AND NOT {_NAMED} LIMIT 1"
+
+# It is there because something leads to it, and nobody gives a date for it any more.
+_UNLISTED: Final = f"UPDATE url SET run = 0, lastmod = NULL WHERE run != 0 AND status != {Row.GONE} AND NOT {_NAMED}"
+
+
+# What the start page links to or leads to, over any number of steps, by way of what is there.
+_UNREACHED: Final = f"""
+WITH RECURSIVE way (id) AS (
+  SELECT id FROM url WHERE key = :start
+  UNION SELECT edge.dst FROM way CROSS JOIN url USING (id) CROSS JOIN edge ON edge.src = way.id
+  WHERE url.status IN ({Row.SAVED}, {Row.TWIN}) OR {OUT_FOR_NOW}
+  {_LEAD_ON}
+  UNION SELECT dst FROM way CROSS JOIN temp.for_now ON src = way.id
+)
+UPDATE url SET run = -1 WHERE run = :run AND id NOT IN (SELECT id FROM way)
+"""
+
+
+def drop_unreached(state: State, run: RunInfo) -> None:
+    """Lets go of what a crawl has met only on pages that turned out to be gone when their turn had passed."""
+    with state.transaction() as db:
+        note_for_now(db)
+        db.execute(_UNREACHED, {"start": urls.key(run.source_url), "run": run.number})
+
+
+def note_for_now(db: sqlite3.Connection) -> None:
+    """Fills `temp.for_now`: which copies stay, and to which pages they lead meanwhile."""
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS end_for_now (location TEXT PRIMARY KEY, id INTEGER NOT NULL)")
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS for_now (src INTEGER PRIMARY KEY, dst INTEGER NOT NULL)")
+    db.execute("DELETE FROM temp.end_for_now")
+    db.execute("DELETE FROM temp.for_now")
+    # Once each: all of a site may lead to where it says that it will be back.
+    db.executemany(_END, ((urls.key(location), location) for (location,) in db.execute(_COPIES)))
+    db.execute(
+        "INSERT INTO temp.for_now SELECT page.id, temp.end_for_now.id FROM page CROSS JOIN url USING (id)"
+        " CROSS JOIN temp.end_for_now ON location = page.refresh_detail"
+        f" WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Row.SAVED}"
+    )
+
+
+def let_go(state: State, run: RunInfo, at: str) -> int:
+    """Marks as gone what nobody names or leads to any more; files stay. Gives the number of those that were not yet."""
+    values = {"run": run.number, "source": run.source, "at": at}
+    if state.db.execute(_ANY_UNNAMED, values).fetchone() is None:
+        return 0
+    with state.transaction() as db:
+        note_for_now(db)
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
+        db.execute("DELETE FROM temp.led_to")
+        db.execute(_LED_TO, values)
+        gone = db.execute(_GONE_reach, values).rowcount
+        db.execute(_UNLISTED, values)
+    return gone

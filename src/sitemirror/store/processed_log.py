@@ -1,0 +1,77 @@
+"""`_processed.txt`: one URL a line, appended right after its page is safe. Survives a kill between state and log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sitemirror.store.bulk_insert import Fingerprints
+from sitemirror.store.database import State
+from sitemirror.store.files import Tree
+
+
+class ProcessedLog:
+    """The log and what the state knows of it: each batch of lines is announced in the batch's own transaction."""
+
+    def __init__(self, state: State, tree: Tree, name: str) -> None:
+        self._state = state
+        self._path = tree.root / name
+        self._log = tree.log(name)
+        self._before: Fingerprints | None = None
+
+    def not_there(self, lines: Sequence[str]) -> list[str]:
+        """Those of some lines that no earlier run has written."""
+        if self._before is None:
+            try:
+                with self._path.open("rb") as file:
+                    self._before = Fingerprints(_fingerprint(line.strip()) for line in file)
+            except FileNotFoundError:  # Somebody has deleted the folder meanwhile.
+                self._before = Fingerprints(())
+        before = self._before
+        return [line for line in lines if _fingerprint(line.encode()) not in before]
+
+    def announce(self, lines: Sequence[str]) -> None:
+        """Notes the lines that are about to be written."""
+        self._state.put("log", {"offset": self._log.size, "lines": list(lines)})
+
+    def append(self, lines: Sequence[str]) -> None:
+        self._log.append(_bytes(lines))
+
+    def mend(self) -> Iterator[str]:
+        """Finishes what a kill interrupted. Gives every URL of a log that is not as we left it: they count as done.
+
+        A line counts only with its newline: `/p/1` may be the torn `/p/12`. Opening the log has cut such a line off.
+        """
+        offset, lines = self._announced()
+        if self._log.size == offset + len(lines):
+            return
+        if offset <= self._log.size < offset + len(lines):
+            self._log.append(lines[self._log.size - offset :])
+            return
+        with self._path.open("rb") as file:
+            for line in file:
+                if url := line.decode("utf-8", "replace").strip():
+                    yield url
+        self.announce(())
+
+    def cut_back(self) -> None:
+        """Forgets lines that the state knows nothing of. After a power cut they may be of pages that are not there."""
+        offset, lines = self._announced()
+        if self._log.size > offset + len(lines):
+            self._log.cut(offset + len(lines))
+            self.announce(())
+
+    def _announced(self) -> tuple[int, bytes]:
+        """Where the lines of the last batch begin, and what they are."""
+        noted = self._state.get("log") or {"offset": 0, "lines": []}
+        return noted["offset"], _bytes(noted["lines"])
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def _fingerprint(line: bytes) -> int:
+    return hash(line) & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def _bytes(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()

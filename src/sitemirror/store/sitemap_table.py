@@ -1,0 +1,284 @@
+"""What the sitemaps list, kept exactly: each URL once, repeats counted, and an interrupted sitemap counted anew."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from sitemirror import urls
+from sitemirror.reasons import Cause, cause_of
+from sitemirror.store.bulk_insert import Intake, Listed
+from sitemirror.store.database import RunInfo, State
+from sitemirror.store.disappeared import let_go, note_for_now
+from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Row
+
+# Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
+# large index is all of them. So each commit takes in a part of what is listed, and the writing grows with the list, not
+# with its square. A kill costs reading those sitemaps again, from their beginnings.
+_PART: Final = 20
+_AT_MOST: Final = 50_000
+
+
+# What those of a run are that it has from sitemaps, and what they link to, or lead to, over any number of steps.
+_KEPT: Final = f"""
+WITH RECURSIVE kept (id, linked) AS (
+  SELECT id, 1 FROM url
+  WHERE run = :run AND (status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}) OR {OUT_FOR_NOW}) AND {{roots}}
+  UNION
+  SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
+  WHERE url.sitemap = 0 OR (url.kind = {ASSET} AND url.run != :run)
+  UNION
+  SELECT url.leads_to, 0 FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
+  UNION
+  SELECT dst, 0 FROM kept JOIN temp.for_now ON src = kept.id
+)
+"""
+
+_SITEMAPS: Final = f"""
+SELECT count(*), total(status = 'in_progress'), (SELECT count(*) FROM sitemap WHERE status = 'pending'),
+  coalesce((SELECT min(id) FROM sitemap WHERE status = 'pending'), {sys.maxsize}), total(kind = 'index') FROM sitemap
+"""
+
+
+class SitemapRow(NamedTuple):
+    """A sitemap of this run."""
+
+    id: int
+    url: str
+    depth: int
+    status: str  # pending, in_progress, completed, cut (as far as we read), failed
+    urls: int = 0
+    repeats: int = 0
+    kind: str | None = None
+    error: str | None = None
+
+
+class Begun(NamedTuple):
+    """The sitemaps that are read or have been, as far as somebody wants to see them."""
+
+    rows: tuple[SitemapRow, ...]  # those that are done, in the order they were found, then those under way
+    earlier: int  # that are done and not among them
+    has_index: bool
+
+
+class Listing:
+    """One run's discovery, written as it goes."""
+
+    def __init__(self, state: State, run: RunInfo) -> None:
+        self._state = state
+        self._db = state.db
+        self._run = run
+        self._intake = Intake(state.db, run.number, run.source)
+        self._listed = self.listed
+        self._uncommitted = 0
+
+    def add_sitemaps(self, locations: Iterable[str], depth: int) -> None:
+        """Queues sitemaps that this run has not met yet."""
+        with self._state.transaction() as db:
+            db.executemany(
+                "INSERT OR IGNORE INTO sitemap (run, key, url, depth, status) VALUES (?, ?, ?, ?, 'pending')",
+                ((self._run.number, urls.key(url), url, depth) for url in locations),
+            )
+
+    def reopen(self) -> None:
+        """After an interruption: what was being read, or could not be, is read again from its beginning.
+
+        Where every sitemap was read, what they listed was of no use, or has been of use to an earlier reading: all of
+        them are looked for and read anew.
+        """
+        with self._state.transaction() as db:
+            query = "SELECT count(*), count(*) FILTER (WHERE status IN ('pending', 'in_progress')) FROM sitemap"
+            sitemaps, unfinished = db.execute(query).fetchone()
+            if sitemaps and not unfinished:
+                for table in ("url", "doubtful"):
+                    db.execute(f"UPDATE {table} SET run = -1 WHERE run = ?", (self._run.number,))
+                db.execute("DELETE FROM sitemap")
+                return
+            for row in db.execute("SELECT id FROM sitemap WHERE status IN ('in_progress', 'failed')").fetchall():
+                self.restart(row[0])
+            db.execute("UPDATE sitemap SET status = 'pending' WHERE status IN ('in_progress', 'failed')")
+
+    def restart(self, sitemap: int) -> None:
+        """Forgets what an unfinished reading listed, so that reading it again counts nothing twice."""
+        with self._state.transaction() as db:
+            found = db.execute("SELECT urls FROM sitemap WHERE id = ?", (sitemap,)).fetchone()
+            if found != (0,):  # Most that fail list nothing, and there may be thousands: each takes a look at all URLs.
+                for table in ("url", "doubtful"):
+                    query = f"UPDATE {table} SET run = -1 WHERE sitemap = ? AND run = ?"
+                    db.execute(query, (sitemap, self._run.number))
+            db.execute("UPDATE sitemap SET urls = 0, repeats = 0, error = NULL WHERE id = ?", (sitemap,))
+
+    def next_sitemap(self) -> SitemapRow | None:
+        """Takes the next sitemap in hand. When there is none left, all that they list is safe."""
+        row = self._db.execute(
+            "UPDATE sitemap SET status = 'in_progress' WHERE id = "
+            "(SELECT id FROM sitemap WHERE status = 'pending' ORDER BY id LIMIT 1) RETURNING id, url, depth, status"
+        ).fetchone()
+        if row is None:
+            self.settle()
+            return None
+        return SitemapRow(*row)
+
+    def forget(self, sitemap: int) -> None:
+        """A guess at a sitemap's place that was wrong: it never was one."""
+        self.restart(sitemap)
+        self._db.execute("DELETE FROM sitemap WHERE id = ?", (sitemap,))
+
+    def add(self, sitemap: int, entries: Sequence[Listed]) -> None:
+        """Lists URLs."""
+        if entries:
+            self._state.begin()
+            self._count(sitemap, len(entries), self._intake.add(sitemap, entries))
+
+    def add_plain(
+        self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
+    ) -> None:
+        """Lists URLs that may all be fetched, and of which no more is known than this."""
+        if found:
+            self._state.begin()
+            self._count(sitemap, len(found), self._intake.add_plain(sitemap, found, lastmods, priorities))
+
+    def _count(self, sitemap: int, entries: int, repeats: int) -> None:
+        self._db.execute(
+            "UPDATE sitemap SET urls = urls + ?, repeats = repeats + ? WHERE id = ?", (entries, repeats, sitemap)
+        )
+        self._listed += entries
+        self._uncommitted += entries
+        if self._uncommitted >= _AT_MOST:
+            self.save()
+
+    def finish(self, sitemap: int, *, kind: str | None, error: str | None, status: str = "completed") -> None:
+        self._db.execute(
+            "UPDATE sitemap SET status = ?, kind = ?, error = ? WHERE id = ?", (status, kind, error, sitemap)
+        )
+        if self._uncommitted * _PART >= self._listed:
+            self.save()
+
+    def save(self) -> None:
+        """Makes what has been written so far last."""
+        self._state.commit()
+        self._uncommitted = 0
+
+    def settle(self) -> None:
+        """Nothing more is listed for now: what came twice is known, and all is safe."""
+        self._intake.settle()
+        self.save()
+
+    def sitemaps(self, *, newest: int | None = None) -> Iterator[SitemapRow]:
+        """This run's sitemaps in the order they were found; with `newest`, only the last so many."""
+        query = "SELECT id, url, depth, status, urls, repeats, kind, error FROM sitemap"
+        if newest is not None:
+            query = f"SELECT * FROM ({query} ORDER BY id DESC LIMIT {int(newest)}) ORDER BY id"
+        for row in self._db.execute(query):
+            yield SitemapRow(*row)
+
+    def begun(self, *, done: int) -> Begun:
+        """The sitemaps that are being read, and the newest `done` of those that have been, whatever came of it."""
+        columns = "SELECT id, url, depth, status, urls, repeats, kind, error FROM sitemap"
+        every, under_way_now, waiting, first_waiting, has_index = self._db.execute(_SITEMAPS).fetchone()
+        # They are taken in the order of their ids, so those that wait, which may be many, need not be passed over.
+        newest = f"{columns} WHERE id < ? AND status NOT IN ('pending', 'in_progress') ORDER BY id DESC LIMIT ?"
+        ended = [SitemapRow(*row) for row in self._db.execute(newest, (first_waiting, done))][::-1]
+        query = f"{columns} WHERE status = 'in_progress' ORDER BY id"
+        under_way = [SitemapRow(*row) for row in self._db.execute(query)] if under_way_now else []
+        return Begun((*ended, *under_way), every - waiting - len(under_way) - len(ended), bool(has_index))
+
+    @property
+    def failed_sitemaps(self) -> int:
+        """Sitemaps of which something was not read, and is known to be there."""
+        return self._state.number("SELECT count(*) FROM sitemap WHERE status IN ('failed', 'cut')")
+
+    @property
+    def unsound_sitemaps(self) -> int:
+        """Sitemaps of which something may not have been read."""
+        return self._state.number("SELECT count(*) FROM sitemap WHERE status != 'completed' OR error IS NOT NULL")
+
+    @property
+    def listed(self) -> int:
+        """Entries read so far, repeats included."""
+        return self._state.number("SELECT coalesce(sum(urls), 0) FROM sitemap")
+
+    @property
+    def repeats(self) -> int:
+        return self._state.number("SELECT coalesce(sum(repeats), 0) FROM sitemap")
+
+    @property
+    def outside(self) -> int:
+        """Distinct URLs that this run has listed and may not fetch."""
+        query = f"SELECT count(*) FROM url WHERE run = ? AND status = {Row.OUTSIDE}"
+        return self._state.number(query, (self._run.number,))
+
+    @property
+    def total(self) -> int:
+        """Distinct URLs that this run has listed."""
+        return self._state.number("SELECT count(*) FROM url WHERE run = ?", (self._run.number,))
+
+    @property
+    def in_scope(self) -> int:
+        """Distinct URLs that this run has listed and may fetch."""
+        query = f"SELECT count(*) FROM url WHERE run = ? AND status != {Row.OUTSIDE}"
+        return self._state.number(query, (self._run.number,))
+
+    @property
+    def main_refusal(self) -> Cause | None:
+        """Why most of the URLs that this run has listed may not be fetched; None if none is refused."""
+        row = self._db.execute(
+            "SELECT reason, detail FROM url WHERE run = ? AND status = ?"
+            " GROUP BY reason, detail ORDER BY count(*) DESC LIMIT 1",
+            (self._run.number, Row.OUTSIDE),
+        ).fetchone()
+        return None if row is None else cause_of(*row)
+
+    def revive(self) -> None:
+        """Takes back what was gone or out of scope, where a URL leads to it that is listed now."""
+        with self._state.transaction() as db:
+            db.execute(
+                f"""
+                UPDATE url SET reason = NULL, detail = NULL, status = CASE
+                  WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED} ELSE {Row.QUEUED} END
+                WHERE status IN ({Row.GONE}, {Row.OUTSIDE}) AND id IN (
+                  WITH RECURSIVE ends (id) AS (
+                    SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND run = ?
+                    UNION SELECT url.leads_to FROM ends JOIN url USING (id) WHERE url.leads_to IS NOT NULL
+                  ) SELECT id FROM ends)
+                """,
+                (self._run.number,),
+            )
+
+    def keep_linked(self) -> None:
+        """Counts as still there what listed pages link to and no sitemap names: pictures, styles, what those need.
+
+        A page that has not changed is not read, so its links are those of the last time.
+        """
+        with self._state.transaction() as db:
+            note_for_now(db)
+            db.execute(
+                f"""
+                {_KEPT.format(roots="1")}
+                UPDATE url SET run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE run END,
+                  sitemap = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 0 ELSE sitemap END,
+                  status = CASE
+                  WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
+                  WHEN status = {Row.GONE} AND kind = {ASSET} THEN {Row.QUEUED}
+                  ELSE status END
+                WHERE run != :run AND id IN (SELECT id FROM kept)
+                """,
+                {"run": self._run.number},
+            )
+
+    def drop_unlinked(self) -> None:
+        """Of what was kept for the links of the last time, no page may have one any more, now that all are read."""
+        with self._state.transaction() as db:
+            note_for_now(db)
+            db.execute(
+                f"""
+                {_KEPT.format(roots="sitemap != 0")}
+                UPDATE url SET run = -1 WHERE run = :run AND sitemap = 0 AND id NOT IN (SELECT id FROM kept)
+                """,
+                {"run": self._run.number},
+            )
+
+    def mark_gone(self, at: str) -> int:
+        """Marks as gone what this start URL listed once and no longer does. Files stay. Returns how many are new."""
+        return let_go(self._state, self._run, at)

@@ -1,0 +1,75 @@
+"""Compares `mirror-index.json` with its format and with the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sitemirror.publish.file_names import MIRROR_INDEX
+from sitemirror.publish.mirror_index_check import (
+    Entry,
+    NotAnIndex,
+    OtherLayout,
+    Section,
+    by_line,
+    validate_index,
+    whole,
+)
+from sitemirror.publish.report import ProblemKind
+from sitemirror.store.browse import contained
+from sitemirror.verification.files import FileCheck
+from sitemirror.verification.report import Findings
+
+_FROM_HERE_ON = ("graph", "skipped_urls", "errors")
+
+
+def check_index(path: Path, home: str, files: FileCheck, findings: Findings, where: str) -> None:
+    """Says what is wrong with the index at `path`, whose mirror is the folder `home`."""
+    for problem in validate_index(path):
+        findings.add(ProblemKind.INDEX, where, problem)
+    for entry in _entries(path):
+        value = entry.value
+        if not isinstance(value, dict):
+            continue
+        if entry.section == "items" and value.get("type") == "file":
+            local = value.get("path")
+        elif entry.section == "urls":
+            local = value.get("local_path")
+        else:
+            continue
+        if not isinstance(local, str) or not contained(local):
+            continue  # said by the check of the format
+        size, digest = (value.get("size"), value.get("sha256")) if entry.section == "items" else (None, None)
+        files.compare(f"{home}/{local}", _number(size), digest if isinstance(digest, str) else None, MIRROR_INDEX)
+
+
+def makes_links_local(path: Path) -> bool | None:
+    """Whether the index says that links were made to work offline; `None` if it does not say."""
+    for entry in _entries(path):
+        if entry.section == "meta":
+            args = entry.value.get("args") if isinstance(entry.value, dict) else None
+            told = args.get("post_process") if isinstance(args, dict) else None
+            return told if isinstance(told, bool) else None
+    return None
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    """What is said before the graph, as far as it can be read; `validate_index` says where that ends."""
+    seen = 0
+    with suppress(NotAnIndex, OSError):
+        try:
+            for piece in by_line(path):
+                if isinstance(piece, Section) and piece.name in _FROM_HERE_ON:
+                    return
+                if isinstance(piece, Entry):
+                    seen += 1
+                    yield piece
+        except OtherLayout:  # The pieces are the same as far as they have been read.
+            yield from islice((piece for piece in whole(path) if isinstance(piece, Entry)), seen, None)
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,254 @@
+"""A URL that gave no page has one name everywhere: the one that was listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sitemirror import verify
+from sitemirror.publish.report import ProblemKind, RunStatus
+from tests.conftest import Finished, RunHere
+from tests.run.conftest import Copy, Mirror
+from tests.site import Site, faults
+
+
+def placeholder(url: str) -> str:
+    """As `docs/files.md` tells people to find it."""
+    return md5(url.encode(), usedforsecurity=False).hexdigest()[:16] + ".md"
+
+
+def mirrored(site: Site, out: Path, run_here: RunHere, *options: str) -> tuple[Finished, Any, Path]:
+    done = run_here("mirror", site.url, "--rate-limit", 0, "--max-retries", 0, "--output", out, *options)
+    folder = Path(done.json["output_dir"])
+    return done, json.loads((folder / "_manifest.json").read_text()), folder
+
+
+def logged(folder: Path) -> list[str]:
+    return [line.split("\t")[1] for line in (folder / "_failed.log").read_text().splitlines()]
+
+
+def names_in(folder: Path) -> set[str]:
+    return {file.name for file in folder.glob("*.md")}
+
+
+def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: Path, run_here: RunHere) -> None:
+    """Manifest, log, placeholders, stderr and report name the same URLs, and as many; where they lead stands beside."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    for path in ("/one", "/two"):
+        site.redirect(path, "/hop")
+    site.redirect("/hop", "/nowhere")
+    site.redirect("/file", "/x.zip")
+    site.page("/x.zip", b"PK", type="application/zip")
+    site.sitemap(urls=["/a", "/one", "/two", "/file", "/missing"])
+
+    done, manifest, folder = mirrored(site, out, run_here)
+
+    failed = [site.url + path for path in ("/missing", "/one", "/two")]
+    assert [row["url"] for row in manifest["failures"]] == failed
+    assert sorted(logged(folder)) == failed
+    assert names_in(folder / "_failed") == set(map(placeholder, failed))
+    assert names_in(folder / "_skipped") == {placeholder(site.url + "/file")}
+    assert (done.json["failed"], done.json["skipped"]) == (3, 1)
+    told = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    assert f"failed: {site.url}/one (HTTP 404; redirected to {site.url}/nowhere)" in told
+    assert not any(line.startswith(f"failed: {site.url}/nowhere") for line in told)
+    text = (folder / "_failed" / placeholder(failed[1])).read_text()
+    assert f"Redirected to: [{site.url}/nowhere](" in text
+    assert f"Redirected to: [{site.url}/x.zip](" in (folder / "_skipped" / placeholder(site.url + "/file")).read_text()
+
+
+@pytest.mark.parametrize(
+    ("ways", "told"),
+    [
+        ({"/one": "/b", "/b": "/c", "/c": "/b"}, {"/one": "/b"}),
+        ({"/one": "/b", "/b": "/one"}, {"/one": None}),
+        ({"/one": "/two", "/two": "/c", "/c": "/one"}, {"/one": None, "/two": None}),
+        ({"/one": "/b", "/two": "/c", "/b": "/c", "/c": "/b"}, {"/one": "/b", "/two": "/b"}),
+    ],
+)
+@pytest.mark.parametrize("concurrency", ["1", "3"])
+def test_a_redirect_loop_is_named_as_it_was_listed(
+    site: Site, out: Path, run_here: RunHere, ways: dict[str, str], told: dict[str, str | None], concurrency: str
+) -> None:
+    """Nobody has asked for the other steps of the circle, so they are no failures; a second run says the same, and
+    what is deleted of it is missed."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    for here, there in ways.items():
+        site.redirect(here, there)
+    listed = sorted(site.url + path for path in told)
+    site.sitemap(urls=["/a", *listed])
+
+    for _ in range(2):
+        done, manifest, folder = mirrored(site, out, run_here, "--concurrency", concurrency)
+
+        assert (done.json["failed"], done.json["total_pages"]) == (len(told), len(told) + 1)
+        assert [row["url"] for row in manifest["failures"]] == listed
+        assert set(logged(folder)) == set(listed)
+        assert names_in(folder / "_failed") == set(map(placeholder, listed))
+        lines = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+        assert all(any(line.startswith(f"failed: {url} (") for url in listed) for line in lines)
+        if concurrency == "1":
+            detail = f"; redirected to {site.url}{told['/one']}" if told["/one"] else ""
+            assert f"failed: {site.url}/one (redirect loop{detail})" in lines
+
+    assert verify(out).status is RunStatus.OK
+    (folder / "_failed" / placeholder(listed[0])).unlink()
+    assert verify(out).problems[0].kind is ProblemKind.MISSING
+
+
+def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_here: RunHere) -> None:
+    """The next run asks for what failed, and nothing says any more that the listed URL has no page."""
+    site.html_page("/end", "End", "<h1>End</h1>")
+    for path in ("/one", "/two"):
+        site.redirect(path, "/end")
+    site.sitemap(urls=["/one", "/two"])
+    site.fault("/end", faults.status(500))
+    _, _, folder = mirrored(site, out, run_here)
+    assert len(names_in(folder / "_failed")) == 2
+    site.heal("/end")
+
+    done, manifest, folder = mirrored(site, out, run_here)
+
+    assert (done.json["failed"], done.json["successful"]) == (0, 1)
+    assert manifest["pages"][0]["aliases"] == [site.url + "/one", site.url + "/two"]
+    assert names_in(folder / "_failed") == set()
+
+
+def test_the_placeholder_goes_when_the_redirect_leads_elsewhere(site: Site, out: Path, run_here: RunHere) -> None:
+    """What a listed URL led to once is no failure of it any more."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.redirect("/one", "/nowhere")
+    site.sitemap(urls=["/a", "/one"])
+    _, _, folder = mirrored(site, out, run_here)
+    assert len(names_in(folder / "_failed")) == 1
+    site.redirect("/one", "/a")
+
+    _, manifest, folder = mirrored(site, out, run_here, "--re-download-all")
+
+    assert manifest["pages"][0]["aliases"] == [site.url + "/one"]
+    assert names_in(folder / "_failed") == {placeholder(row["url"]) for row in manifest["failures"]}
+    assert placeholder(site.url + "/one") not in names_in(folder / "_failed")
+
+
+def test_a_run_that_ends_with_the_first_failure_names_what_was_listed(site: Site, out: Path, run_here: RunHere) -> None:
+    """The error of `--on-error abort` is about a URL that the manifest knows."""
+    site.redirect("/one", "/nowhere")
+    site.sitemap(urls=["/one"])
+    done, _, _ = mirrored(site, out, run_here, "--on-error", "abort")
+    assert done.json["error"] == f"{site.url}/one failed: HTTP 404"
+    assert done.returncode == 1
+
+
+def test_what_robots_txt_keeps_behind_a_redirect_has_a_placeholder(site: Site, out: Path, run_here: RunHere) -> None:
+    """The listed URL was asked for and gave no page, so the reason stands where it is looked for."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.html_page("/private/x", "X", "<h1>X</h1>")
+    site.redirect("/one", "/private/x")
+    site.robots("User-agent: *\nDisallow: /private/\n")
+    site.sitemap(urls=["/a", "/one"])
+    done, manifest, folder = mirrored(site, out, run_here, "--respect-robots", "--verbose")
+    assert [row["url"] for row in manifest["skips"]] == [site.url + "/one"]
+    assert names_in(folder / "_skipped") == {placeholder(site.url + "/one")}
+    assert f"skipped: {site.url}/one (" in done.stderr
+
+
+def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(
+    site: Site, out: Path, run_here: RunHere
+) -> None:
+    """A page that failed behind a redirect, and that is linked on a page read after that, says why under both names."""
+    site.html_page("/", "Home", '<a href="/moved">m</a><a href="/file">f</a><a href="/b">b</a>')
+    site.html_page("/b", "B", '<a href="/missing">m</a><a href="/x.zip">z</a>')
+    site.redirect("/moved", "/missing")
+    site.redirect("/file", "/x.zip")
+    site.page("/x.zip", b"PK", type="application/zip")
+
+    done = run_here("crawl", site.url, "--rate-limit", 0, "--format", "markdown", "--output", out)
+
+    folder = Path(done.json["output_dir"])
+    assert names_in(folder / "_failed") == {placeholder(site.url + path) for path in ("/moved", "/missing")}
+    assert names_in(folder / "_skipped") == {placeholder(site.url + path) for path in ("/file", "/x.zip")}
+    assert verify(folder).problems == ()
+
+
+def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
+    site: Site, out: Path, run_here: RunHere
+) -> None:
+    """What was skipped without a word of its size, and is a page now, is said to be nothing else."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.page("/b", b"PK" * 9000, type="application/zip")
+    site.fault("/b", faults.chunked())
+    site.sitemap(urls=["/a", "/b"])
+    _, manifest, folder = mirrored(site, out, run_here)
+    assert (len(manifest["skips"]), len(names_in(folder / "_skipped"))) == (1, 1)
+    site.heal("/b")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    _, manifest, folder = mirrored(site, out, run_here, "--update")
+    assert (len(manifest["pages"]), len(names_in(folder / "_skipped"))) == (2, 0)
+
+
+def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path, run_here: RunHere) -> None:
+    """/a redirected to /b, and neither was a page. Now /b is one, but /a does not lead there any more."""
+    site.html_page("/ok", "Ok", "<h1>Ok</h1>")
+    site.redirect("/a", "/b")
+    site.page("/b", b"PK", type="application/zip")
+    site.sitemap(urls=["/ok", "/a"])
+    mirrored(site, out, run_here)
+    site.page("/a", b"PK", type="application/zip")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    _, manifest, folder = mirrored(site, out, run_here, "--update")
+    assert [row["url"] for row in manifest["skips"]] == [f"{site.url}/a"]
+    assert names_in(folder / "_skipped") == {placeholder(f"{site.url}/a")}
+    assert verify(out).status is RunStatus.OK
+
+
+def _redirected_to_nothing(site: Site) -> None:
+    site.redirect("/b", "/nowhere")
+
+
+def _failed(site: Site) -> None:
+    site.fault("/b", faults.status(500))
+
+
+def _no_page(site: Site) -> None:
+    site.page("/b", b"PK", type="application/zip")
+
+
+@pytest.mark.parametrize("then", ["page", "failure", "redirect", "not listed", "out of scope"])
+@pytest.mark.parametrize("state", ["kept", "lost"])
+@pytest.mark.parametrize("first", [_redirected_to_nothing, _failed, _no_page])
+async def test_no_placeholder_outlives_its_reason(
+    site: Site, run: Mirror, copy: Copy, first: Callable[[Site], None], state: str, then: str
+) -> None:
+    """Whatever becomes of a URL that gave no page, and whether or not the state still knows it."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    site.sitemap(urls=["/a", "/b"])
+    first(site)
+    await run()
+    folder = copy.folder
+    assert names_in(folder / "_failed") | names_in(folder / "_skipped") == {placeholder(f"{site.url}/b")}
+    note = folder / "_failed/mine.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("somebody's own")
+    if state == "lost":
+        (folder / "_state.sqlite3").unlink()
+    site.heal("/b")
+    site.html_page("/b", "B", "<h1>B</h1>")
+    if then == "failure":
+        site.remove("/b")
+    elif then == "redirect":
+        site.redirect("/b", "/a")
+    elif then == "not listed":
+        site.sitemap(urls=["/a"])
+
+    await run(update=True, exclude_path=["/b"] if then == "out of scope" else [])
+
+    failed = {f"{site.url}/b"} if then == "failure" else set()
+    assert {row["url"] for row in copy.manifest["failures"]} == failed
+    assert names_in(folder / "_failed") == {"mine.md", *map(placeholder, failed)}
+    assert names_in(folder / "_skipped") <= {placeholder(row["url"]) for row in copy.manifest["skips"]}

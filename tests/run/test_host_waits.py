@@ -1,0 +1,190 @@
+"""Hosts of one mirror, of which one asks to wait."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from sitemirror import crawl
+from sitemirror.fetch.pace import Pace
+from sitemirror.run.crawl_loop import Queue
+from sitemirror.settings import Settings
+from sitemirror.store.database import State
+from sitemirror.store.schema import Row
+from sitemirror.store.url_table import Lookup, Selection
+from sitemirror.urls import key
+from tests.fetch.clocks import JumpingClock
+from tests.run.conftest import Mirror
+from tests.site import Site
+from tests.site.faults import ok, slow, status
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+@pytest.mark.parametrize("concurrency", [1, 3])
+async def test_a_host_that_asks_to_wait_keeps_no_other_waiting(
+    site: Site, run: Mirror, concurrency: int, format: str
+) -> None:
+    """Its URLs come first, and are more than there are slots: the other host's pages are fetched in its pause."""
+    main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
+    first = site.fill(40, "/first", host="busy.site.localhost")
+    others = site.fill(40, "/other", host="site.localhost")
+    site.sitemap(urls=[*(busy + path for path in first), *(main + path for path in others)], host="site.localhost")
+    site.fault(first[0], status(429, retry_after="2"), ok(), host="busy.site.localhost")
+    report = await run(main, format=format, concurrency=concurrency)
+    assert (report.status, report.successful) == ("ok", 80)
+    begun = site.requests_for(first[0])[0].time
+    before = [request for request in site.requests if request.time < begun + 2]
+    assert {request.path for request in before} >= set(others)
+    assert not [request for request in before if request.path in first and request.time > begun + 1]
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+async def test_those_in_line_for_a_host_that_asks_to_wait_leave_it(site: Site, run: Mirror, format: str) -> None:
+    """Under a rate limit requests wait for their time with turns in hand; when a pause begins, others get those."""
+    main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
+    first = site.fill(4, "/first", host="busy.site.localhost")
+    others = site.fill(2, "/other", host="site.localhost")
+    site.sitemap(urls=[*(busy + path for path in first), *(main + path for path in others)], host="site.localhost")
+    site.fault(first[0], status(429, retry_after="4"), ok(), host="busy.site.localhost")
+    for path in others:
+        site.fault(path, slow(3), host="site.localhost")
+    report = await run(main, format=format, concurrency=2, rate_limit=0, content_rate_limit=5)
+    assert (report.status, report.successful) == ("ok", 6)
+    begun, other = (site.requests_for(path)[0].time for path in others)
+    assert abs(other - begun) < 3  # The one is asked for before the other has answered.
+    assert not [request for request in site.requests if request.path in first[1:] and request.time < begun + 3]
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+async def test_the_shorter_of_two_pauses_ends_first(site: Site, run: Mirror, format: str) -> None:
+    """As many pages as there are turns wait for the one host: the other's come once its own pause is over."""
+    main, long, short = (site.url_of(host) for host in ("site.localhost", "a.site.localhost", "b.site.localhost"))
+    longs = site.fill(4, "/long", host="a.site.localhost")
+    shorts = site.fill(4, "/short", host="b.site.localhost")
+    listed = [url for pair in zip(longs, shorts, strict=True) for url in (long + pair[0], short + pair[1])]
+    site.sitemap(urls=listed, host="site.localhost")
+    site.fault(shorts[0], status(429, retry_after="1"), ok(), host="b.site.localhost")
+    for path in longs[:2]:
+        site.fault(path, slow(0.2, status(429, retry_after="5")), ok(), host="a.site.localhost")
+    report = await run(main, format=format, concurrency=2)
+    assert (report.status, report.successful) == ("ok", 8)
+    asked = [request.path for request in site.requests if request.path in {*longs, *shorts}]
+    assert asked[:3] == [longs[0], shorts[0], longs[1]]
+    assert sorted(asked[3:7]) == sorted(shorts)
+    assert sorted(asked[7:]) == sorted(longs)
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+async def test_a_robots_txt_that_is_to_come_later_keeps_no_other_host_waiting(
+    site: Site, out: Path, concurrency: int
+) -> None:
+    """More pages than there are turns want it; those of the host that is known are fetched in the pause."""
+    main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
+    first = site.fill(10, "/first", host="busy.site.localhost")
+    others = site.fill(10, "/other", host="site.localhost")
+    links = "".join(
+        f'<a href="{url}">x</a>' for url in [*(busy + path for path in first), *(main + path for path in others)]
+    )
+    site.html_page("/", "Home", links, host="site.localhost")
+    site.robots("User-agent: *\nAllow: /\n", host="busy.site.localhost")
+    site.fault("/robots.txt", status(429, retry_after="3"), ok(), host="busy.site.localhost")
+    report = await crawl(main + "/", output=out, rate_limit=0, concurrency=concurrency, same_domain=False)
+    assert (report.status, report.successful) == ("ok", 21)
+    asked = [request.path for request in site.requests]
+    last_rules = len(asked) - 1 - asked[::-1].index("/robots.txt")
+    assert set(asked[:last_rules]) == {"/robots.txt", "/", *others}
+    assert set(asked[last_rules + 1 :]) == set(first)
+
+
+class Listed:
+    """A state that lists URLs, and what is asked of it."""
+
+    def __init__(self, folder: Path, urls: Iterable[str]) -> None:
+        self._state = state = State.open(folder / "state.sqlite3")
+        run = state.begin_run(source_url="https://a.example/", mode="sitemap", scope="", started_at="")
+        self.lookup = Lookup(state, run)
+        self.add(urls)
+        self.queries: list[str] = []
+        state.db.set_trace_callback(self.queries.append)
+        weakref.finalize(self, state.db.close)
+
+    def add(self, urls: Iterable[str]) -> None:
+        with self._state.transaction() as db:
+            rows = [(key(url), url, Row.QUEUED) for url in urls]
+            db.executemany("INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 1, 1, 1)", rows)
+
+
+def test_urls_that_wait_are_looked_at_once(tmp_path: Path) -> None:
+    """However many there are, a URL behind them costs what it costs without them."""
+    firsts = [f"https://a.example/{number}" for number in range(1000)]
+    others = [f"https://b.example/{number}" for number in range(300)]
+    listed, pace = Listed(tmp_path, [*firsts, *others]), Pace(Settings(), clock=(clock := JumpingClock()))
+    pace.pause("https://a.example/", 60, "HTTP 429")
+    asked = list[str]()
+
+    def must_wait(url: str) -> bool:
+        asked.append(url)
+        return pace.is_paused(url)
+
+    queue = Queue(listed.lookup, Selection.queued(), must_wait)
+    assert [known.url for _ in others if (known := queue.next())] == others
+    assert len(asked) <= len(firsts) + 2 * len(others)
+    for _ in range(50):
+        assert queue.next() is None
+        assert queue.has_to_wait
+    assert len(listed.queries) <= 1300 // 256 + 1
+    clock.time += 61
+    assert [known.url for _ in firsts if (known := queue.next())] == firsts
+    assert queue.next() is None
+    assert not queue.has_to_wait
+
+
+def test_what_is_found_while_others_wait_is_not_overlooked(tmp_path: Path) -> None:
+    """The selection was read to its end, and has grown since."""
+    listed = Listed(tmp_path, ["https://a.example/", "https://b.example/"])
+    queue = Queue(listed.lookup, Selection.queued(), lambda url: url != "https://c.example/")
+    assert queue.next() is None
+    listed.add(["https://c.example/"])
+    queue.grew()
+    found = queue.next()
+    assert found is not None
+    assert found.url == "https://c.example/"
+
+
+def test_only_so_many_urls_are_kept_waiting(tmp_path: Path) -> None:
+    """A million URLs of hosts that wait are not read into memory."""
+    listed = Listed(tmp_path, [f"https://{number % 2}.example/{number}" for number in range(4000)])
+    queue = Queue(listed.lookup, Selection.queued(), lambda _: True)
+    assert queue.next() is None
+    assert queue.next() is None
+    assert len(listed.queries) == 2048 // 256
+
+
+def test_one_host_that_waits_is_asked_for_in_its_order(tmp_path: Path) -> None:
+    """There is nothing to choose, and that is found out once."""
+    urls = [f"https://a.example/{number}" for number in range(300)]
+    listed = Listed(tmp_path, urls)
+    queue = Queue(listed.lookup, Selection.queued(), lambda _: True)
+    found = list[str]()
+    while (known := queue.next()) is not None:
+        found.append(known.url)
+        assert not queue.has_others(known.url)
+    assert found == urls
+    assert len(listed.queries) == 2, "these hold them all, and nothing was written since"
+
+
+def test_a_queue_at_its_end_looks_again_when_something_was_written(tmp_path: Path) -> None:
+    """Each slot asks once more at the end: that costs a query only where there may be something."""
+    listed = Listed(tmp_path, ["https://a.example/"])
+    queue = Queue(listed.lookup, Selection.queued())
+    assert queue.next() is not None
+    for _ in range(17):
+        assert queue.next() is None
+    assert len(listed.queries) == 1
+    listed.add(["https://a.example/new"])
+    found = queue.next()
+    assert found is not None
+    assert found.url == "https://a.example/new"

@@ -1,0 +1,371 @@
+"""Pages that redirect when they are asked for again: for now, for good, in chains, to what cannot be had."""
+
+from __future__ import annotations
+
+import pytest
+
+from sitemirror import verify
+from sitemirror.events import Event, PageFailed
+from sitemirror.publish.report import RunStatus
+from tests.run.conftest import Copy, Later, Mirror, path_of
+from tests.site import Site
+from tests.site.faults import ok, redirect_to, slow, status
+
+
+@pytest.mark.parametrize("code", [302, 303, 307])
+async def test_pages_that_redirect_for_now_keep_their_copies(site: Site, run: Mirror, copy: Copy, code: int) -> None:
+    """A site under repair, or a login that ran out: copies stay, are told as old, and are asked for next time."""
+    paths = site.fill(3, etag='"1"')
+    site.sitemap(urls=paths)
+    site.html_page("/login", "Login", "<p>Who are you?</p>")
+    await run()
+    before = copy.files
+    for path in paths:
+        site.fault(path, redirect_to("/login", code))
+    report = await run(update=True)
+    assert report.status == "partial"
+    assert before.items() <= copy.files.items()
+    assert {copy.pages[path]["refresh_error"] for path in paths} == {f"redirects for now to {site.url}/login"}
+    assert copy.pages["/login"]["aliases"] == []
+    for path in paths:
+        site.heal(path)
+    site.html_page(paths[0], "New", "<p>Repaired</p>")
+    site.clear_log()
+    report = await run(update=True)
+    assert [site.count(path) for path in paths] == [1, 1, 1]
+    assert report.changed == 1
+    assert not any("refresh_error" in page for page in copy.pages.values())
+
+
+async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror, copy: Copy) -> None:
+    """For a week updates are `partial`, then the copy that stays is only a warning, wherever it leads by then."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    for name in "bc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    kept = copy.text("a/index.md")
+    site.fault("/a", redirect_to("/b", 302))
+    assert (await run(update=True)).status == "partial"
+    assert (await run(update=True, clock=Later(6))).status == "partial"
+    report = await run(update=True, clock=Later(8))
+    assert report.status == "ok"
+    assert any("1 page kept as saved, though redirected elsewhere" in warning for warning in report.warnings)
+    assert copy.text("a/index.md") == kept
+    assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/b"
+    site.fault("/a", redirect_to("/c", 302))
+    assert (await run(update=True, clock=Later(9))).status == "ok"
+    site.heal("/a")
+    report = await run(update=True, clock=Later(30))
+    assert (report.status, report.warnings) == ("ok", ())
+
+
+async def test_a_redirect_for_now_to_another_address_each_time_lasts(site: Site, run: Mirror, copy: Copy) -> None:
+    """A login that gives every visitor a number of their own: the page redirects for now, and that is what lasts."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.sitemap(urls=["/a"])
+    await run()
+    kept = copy.text("a/index.md")
+    for days, expected in ((0, "partial"), (4, "partial"), (8, "ok"), (12, "ok")):
+        site.html_page(f"/login/{days}", "Login", "<p>Who are you?</p>")
+        site.fault("/a", redirect_to(f"/login/{days}", 302))
+        assert (await run(update=True, clock=Later(days))).status == expected
+        assert copy.pages["/a"]["refresh_error"] == f"redirects for now to {site.url}/login/{days}"
+    assert copy.text("a/index.md") == kept
+    site.fault("/a", ok())
+    await run(update=True, clock=Later(13))
+    site.fault("/a", redirect_to("/login/0", 302))
+    assert (await run(update=True, clock=Later(14))).status == "partial"
+
+
+@pytest.mark.parametrize("order", ["abc", "bac"])
+async def test_what_moves_to_a_redirect_for_now_is_told_as_that(
+    site: Site, run: Mirror, copy: Copy, order: str
+) -> None:
+    """So it is no news after a week, either; whichever of them is asked for first."""
+    for name in order:
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=[f"/{name}" for name in order])
+    await run()
+    kept = copy.files
+    site.fault("/a", redirect_to("/b", 301))
+    site.fault("/b", redirect_to("/c", 302))
+    for days, expected in ((0, "partial"), (8, "ok")):
+        assert (await run(update=True, concurrency=1, clock=Later(days))).status == expected
+        assert copy.files == kept
+        for name in "ab":
+            assert copy.pages[f"/{name}"]["refresh_error"] == f"redirects for now to {site.url}/c"
+
+
+async def test_half_a_page_that_redirects_for_now_stays_news(site: Site, run: Mirror, copy: Copy) -> None:
+    """That one of its files is missing is not over after a week."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b"])
+    await run(format="both")
+    (copy.folder / "a/index.md").unlink()
+    site.fault("/a", redirect_to("/b", 302))
+    for days in (0, 8):
+        assert (await run(format="both", update=True, clock=Later(days))).status == "partial"
+        assert "was deleted" in copy.pages["/a"]["refresh_error"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize("order", ["bac", "bca", "abc", "cba"])
+async def test_what_moved_to_a_failure_is_its_name_when_that_comes_at_the_second_try(
+    site: Site, run: Mirror, copy: Copy, order: str, concurrency: int
+) -> None:
+    """Also where the redirect, or one that leads to it, is answered after the failure."""
+    for name in order:
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=[f"/{name}" for name in order])
+    await run()
+    site.fault("/b", status(500), ok())
+    site.fault("/a", slow(0.1, redirect_to("/b", 301)), redirect_to("/b", 301))
+    site.fault("/c", slow(0.2, redirect_to("/a", 301)), redirect_to("/a", 301))
+    report = await run(update=True, concurrency=concurrency, on_error="retry", max_retries=2)
+    assert report.status == "ok"
+    assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/a", f"{site.url}/c"]]
+    assert set(copy.files) == {"b/index.md"}
+
+
+async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """A permanent redirect, or any when everything is taken anew, makes a page another's name."""
+    for name in "abc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    site.fault("/a", redirect_to("/c", 301))
+    site.fault("/b", redirect_to("/c", 302))
+    await run(update=True)
+    assert [path_of(name) for name in copy.pages["/c"]["aliases"]] == ["/a"]
+    assert set(copy.files) == {"b/index.md", "c/index.md"}
+    await run(re_download_all=True)
+    assert [path_of(name) for name in copy.pages["/c"]["aliases"]] == ["/a", "/b"]
+    assert set(copy.files) == {"c/index.md"}
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+async def test_pages_that_have_moved_to_what_cannot_be_had_all_say_so(
+    site: Site, run: Mirror, copy: Copy, concurrency: int
+) -> None:
+    """Not only the first of them, for whose sake it was asked for."""
+    for name in "ab":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    for name in "ab":
+        site.redirect(f"/{name}", "/new")
+    site.latency = 0.05
+    assert (await run(update=True, concurrency=concurrency)).status == "partial"
+    errors = [page["refresh_error"] for page in copy.manifest["pages"]]
+    assert errors == [f"redirects to {site.url}/new: HTTP 404"] * 2
+
+
+async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also those that ask while another one is fetching it, over more than one redirect."""
+    for name in "abc":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    for name in "abc":
+        site.redirect(f"/{name}", "/new")
+    site.redirect("/new", "/newer")
+    site.html_page("/newer", "New", "<p>new</p>")
+    site.latency = 0.05
+    await run(update=True, concurrency=4)
+    assert copy.pages.keys() == {"/newer"}
+    assert [path_of(alias) for alias in copy.pages["/newer"]["aliases"]] == ["/a", "/b", "/c", "/new"]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("update", [False, True])
+async def test_what_redirected_to_a_failure_is_asked_for_by_its_own_name(
+    site: Site, run: Mirror, copy: Copy, update: bool
+) -> None:
+    """A site whose pages all lead to its notice of repair, which is an error, has pages again the next day."""
+    pages = site.fill(3)
+    for path in pages:
+        site.redirect(path, "/hop", 302)
+    site.redirect("/hop", "/repair", 302)
+    site.html_page("/b", "B", "<p>b</p>")
+    site.fault("/repair", status(500))
+    site.sitemap(urls=[(path, "2020-01-01") for path in (*pages, "/b")])
+    first = await run()
+    assert (first.successful, first.failed) == (1, 3)
+    again = await run(update=update)
+    assert (again.successful, again.failed) == (1, 3)
+    assert {path_of(failure["final_url"]) for failure in copy.manifest["failures"]} == {"/repair"}
+    site.fill(3)
+    last = await run(update=update)
+    assert (last.status, last.successful, last.failed) == ("ok", 4, 0)
+    assert verify(copy.folder).status is RunStatus.OK
+    assert (copy.folder / "_processed.txt").read_text("utf-8").count("/page/0001\n") == 1
+
+
+async def test_a_redirect_that_nobody_lists_is_asked_where_it_leads_by_now(site: Site, run: Mirror, copy: Copy) -> None:
+    """A listed page moves to a URL that led to a failure when it was listed itself."""
+    site.html_page("/a", "A", "<p>a</p>", etag="1")
+    site.html_page("/c", "C", "<p>c</p>", etag="1")
+    site.redirect("/b", "/nowhere")
+    site.sitemap(urls=["/a", "/b", "/c"])
+    await run()
+    site.sitemap(urls=["/a", "/c"])
+    await run(update=True)
+    site.redirect("/a", "/b")
+    site.redirect("/b", "/c")
+    report = await run(update=True)
+    assert (report.successful, report.failed) == (1, 0)
+    assert copy.pages["/c"]["aliases"] == [f"{site.url}/a", f"{site.url}/b"]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("code", [302, 303, 307])
+async def test_what_redirected_for_now_from_the_first_is_asked_for_again(
+    site: Site, run: Mirror, copy: Copy, code: int
+) -> None:
+    """A mirror that began without a login has pages after it, whatever dates the sitemap gives for them."""
+    pages = site.fill(2)
+    for path in pages:
+        site.redirect(path, "/login", code)
+    site.html_page("/login", "Login", "<p>Who are you?</p>")
+    site.sitemap(urls=[(path, "2020-01-01") for path in pages])
+    await run()
+    assert copy.pages.keys() == {"/login"}
+    site.fill(2)
+    await run(update=True)
+    assert copy.pages.keys() >= set(pages)
+    site.clear_log()
+    await run(update=True)
+    assert not [path for path in site.paths() if path in pages]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_pages_that_have_moved_over_two_hops_are_names(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also where the page that they lead to had its turn before them."""
+    for name in "am":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/m", "/a"])
+    await run()
+    site.redirect("/a", "/n", 301)
+    site.redirect("/n", "/m", 301)
+    await run(update=True)
+    assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/a", f"{site.url}/n"]]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+async def test_a_page_that_moves_into_a_request_under_way_waits_for_its_end(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """What that URL led to before says nothing: it may fail, and the copy is all there is."""
+    for name in "bp":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.redirect("/t", "/p", 301)
+    site.sitemap(urls=["/t", "/b", "/p"])
+    await run()
+    site.redirect("/b", "/t", 301)
+    site.fault("/t", slow(0.4, status(500)))
+    await run(update=True, concurrency=4)
+    assert copy.pages.keys() == {"/b", "/p"}
+    assert copy.pages["/b"]["refresh_error"] == f"redirects to {site.url}/t: HTTP 500"
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("forbidden", [False, True])
+async def test_a_page_that_moves_to_what_is_not_wanted_keeps_its_copy(
+    site: Site, run: Mirror, copy: Copy, forbidden: bool
+) -> None:
+    """Where that led when it was a redirect says nothing any more."""
+    for name in "bp":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.redirect("/t", "/p", 301)
+    site.sitemap(urls=["/p", "/t", "/b"])
+    await run()
+    kept = copy.files
+    site.redirect("/b", "/t", 301)
+    site.page("/t", b"\x89PNG", type="image/png")
+    if forbidden:
+        site.robots("User-agent: *\nDisallow: /t\n")
+    await run(update=True, concurrency=1)
+    assert copy.files == kept
+    assert copy.pages["/p"]["aliases"] == []
+    assert copy.pages["/b"]["refresh_error"].startswith(f"redirects to {site.url}/t: ")
+
+
+async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: Mirror, copy: Copy) -> None:
+    """The page that it leads to could not be had in this run."""
+    for name in "tb":
+        site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
+    site.sitemap(urls=["/t", "/b"])
+    await run()
+    site.fault("/t", status(500))
+    site.redirect("/b", "/t", 301)
+    await run(update=True)
+    assert copy.pages.keys() == {"/b", "/t"}
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("order", ["/c /a /a/", "/a /c /a/", "/a /a/ /c"])
+@pytest.mark.parametrize("then", ["differs", "fails", "stays"])
+async def test_what_moves_to_a_twin_shares_the_fate_of_the_twin(
+    site: Site, run: Mirror, copy: Copy, order: str, then: str
+) -> None:
+    """A twin is another page's name by what it said last time; what it says now may be asked for after the redirect."""
+    paths = order.split()
+    for path in paths:
+        site.html_page(path, "A", f"<p>{'c' if path == '/c' else 'the same'}</p>", etag="1")
+    site.sitemap(urls=paths)
+    await run()
+    assert copy.pages["/a"]["aliases"] == [f"{site.url}/a/"]
+    site.fault("/c", redirect_to("/a/", 301))
+    if then == "differs":
+        site.html_page("/a/", "A", "<p>another</p>", etag="2")
+    elif then == "fails":
+        site.fault("/a/", status(404))
+    await run(update=True, concurrency=1)
+    if then == "differs":
+        assert copy.pages["/a/"]["aliases"] == [f"{site.url}/c"]
+        assert copy.pages["/a"]["aliases"] == []
+    elif then == "fails":
+        assert copy.pages["/c"]["refresh_error"] == f"redirects to {site.url}/a/: HTTP 404"
+        assert "c" in copy.text("c/index.md")
+    else:
+        assert sorted(copy.pages["/a"]["aliases"]) == [f"{site.url}/a/", f"{site.url}/c"]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("on_error", ["skip", "retry"])
+async def test_the_log_names_the_page_that_was_asked_for(site: Site, run: Mirror, copy: Copy, on_error: str) -> None:
+    """A copy whose page has moved to what cannot be had is told under its own name, not under that of the other."""
+    site.sitemap(urls=site.fill(2, etag="1"))
+    await run()
+    site.redirect("/page/0001", "/new")
+    site.fault("/new", status(500))
+    await run(update=True, max_retries=1, on_error=on_error)
+    lines = [line.split("\t")[1:] for line in copy.text("_failed.log").splitlines()]
+    reason = copy.pages["/page/0001"]["refresh_error"]
+    assert lines == [[f"{site.url}/page/0001", reason]]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+@pytest.mark.parametrize("hops", [["/login"], ["/login", "/sso"]])
+@pytest.mark.parametrize("on_error", ["skip", "retry"])
+async def test_the_log_names_the_page_that_redirects_for_now_to_a_failure(
+    site: Site, run: Mirror, copy: Copy, on_error: str, hops: list[str]
+) -> None:
+    """Nobody has heard of the login, nor does the manifest name it."""
+    site.sitemap(urls=site.fill(2, etag="1"))
+    await run()
+    for path, hop in zip(["/page/0001", *hops], hops, strict=False):
+        site.fault(path, redirect_to(hop, 302))
+    site.fault(hops[-1], status(500))
+    told: list[str] = []
+    await run(update=True, max_retries=1, on_error=on_error, on_event=lambda event: told.extend(_given_up(event)))
+    lines = [line.split("\t")[1:] for line in copy.text("_failed.log").splitlines()]
+    assert lines == [[f"{site.url}/page/0001", f"redirects for now to {site.url}/login"]]
+    assert told == [f"{site.url}/page/0001"]
+    assert verify(copy.folder).status is RunStatus.OK
+
+
+def _given_up(event: Event) -> list[str]:
+    return [event.url] if isinstance(event, PageFailed) and not event.will_retry else []
