@@ -31,7 +31,6 @@ from bench.quality.labels import labels, words
 from bench.quality.said import said
 from bench.quality.wcxb import KINDS, Sample, Score, folder, mean, samples, score
 from bench.record import Figure, Record, at_least, main
-from sitemirror.choices import Content
 from sitemirror.convert import convert_html
 from sitemirror.convert.content import model
 from sitemirror.convert.content.blocks import PageBlocks, Parts
@@ -42,6 +41,7 @@ from sitemirror.convert.content.model import Lexicon, first_words, name_words
 from sitemirror.convert.document import parse
 from sitemirror.convert.generators import recognise_generators
 from sitemirror.convert.metadata.fields import read_metadata
+from sitemirror.settings import Content
 
 FOLDS: Final = 5
 NEWS: Final = "article-extraction-benchmark"  # a kind of page of its own: its score is another one

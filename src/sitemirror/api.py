@@ -18,7 +18,7 @@ from sitemirror import urls
 from sitemirror.errors import UsageError, wrong_type
 from sitemirror.events import Event, Listener
 from sitemirror.reasons import Reason
-from sitemirror.settings import Format, Settings, kinds
+from sitemirror.settings import Format, Settings, setting_types
 from sitemirror.text import printable
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ async def fetch_page(
 
 async def convert_url(url: str, *, settings: Settings | None = None, **arguments: Any) -> Page:
     """The one page at `url` as Markdown: what `convert_html` gives of it. Arguments as for `mirror`."""
-    chosen = settings_of(settings, {name: arguments.pop(name) for name in [*arguments] if name in kinds()})
+    chosen = settings_of(settings, {name: arguments.pop(name) for name in [*arguments] if name in setting_types()})
     return (await fetch_page(url, settings=chosen, **arguments)).page(chosen.content)
 
 
@@ -362,10 +362,10 @@ def settings_of(settings: Settings | None, options: Mapping[str, Any]) -> Settin
     """`settings` or the defaults, but for `options`. Raises `UsageError`."""
     if not isinstance(settings, Settings | None):
         raise wrong_type("settings", settings, "sitemirror.Settings", hint="or give the options one by one")
-    for name in options.keys() - kinds().keys():
+    for name in options.keys() - setting_types().keys():
         from difflib import get_close_matches
 
-        meant = "".join(f" (did you mean {near}?)" for near in get_close_matches(name, kinds(), n=1))
+        meant = "".join(f" (did you mean {near}?)" for near in get_close_matches(name, setting_types(), n=1))
         raise UsageError(f"there is no option {name}{meant}", hint="see sitemirror.settings.Settings")
     base = settings or Settings()
     return base.with_changes(**options) if options else base

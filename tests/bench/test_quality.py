@@ -11,9 +11,9 @@ import pytest
 from bench.quality import aeb, train_content, wcxb
 from bench.quality.labels import labels, words
 from bench.quality.said import said
-from sitemirror.choices import Content
 from sitemirror.convert import convert_html
 from sitemirror.convert.content.keep import choose_blocks
+from sitemirror.settings import Content
 
 VECTORS = os.environ.get("SITEMIRROR_VECTORS")
 needs_vectors = pytest.mark.skipif(not VECTORS, reason="SITEMIRROR_VECTORS is not set")

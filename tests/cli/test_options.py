@@ -13,7 +13,7 @@ from sitemirror import __version__
 from sitemirror.cli.options import ARGUMENTS, MORE_ARGUMENTS, OPTIONS, Command, options_of
 from sitemirror.cli.programs import run_program
 from sitemirror.cli.reference import reference
-from sitemirror.settings import kinds
+from sitemirror.settings import setting_types
 from tests.conftest import RunCli
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_setting_is_an_option_of_some_command() -> None:
     """A setting added to settings.py cannot be forgotten on the command line."""
-    assert {option.field for option in OPTIONS} == set(kinds())
+    assert {option.field for option in OPTIONS} == set(setting_types())
     assert all(option.commands for option in OPTIONS)
 
 

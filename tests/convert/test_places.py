@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import turbohtml
 
-from sitemirror.choices import Content
 from sitemirror.convert.content.blocks import PageBlocks
 from sitemirror.convert.content.features import Hints, read_hints
 from sitemirror.convert.content.keep import choose_blocks
+from sitemirror.settings import Content
 
 ARTICLE = Hints(graph=1, titles="the long way home | the daily walk")
 TEXT = "A sentence of the text that people came for, and then some more of it. "

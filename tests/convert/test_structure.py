@@ -10,10 +10,10 @@ from random import Random
 import pytest
 import turbohtml
 
-from sitemirror.choices import Content
 from sitemirror.convert.content.blocks import PageBlocks
 from sitemirror.convert.content.features import Hints
 from sitemirror.convert.content.keep import choose_blocks
+from sitemirror.settings import Content
 from tests.convert.pages import markdown
 
 GOLDEN = Path(__file__).parent.parent / "golden"

@@ -16,7 +16,7 @@ from sitemirror.cli.config import PREFIX, variable
 from sitemirror.cli.options import OPTIONS, opposites
 from sitemirror.publish.manifest import PageRow
 from sitemirror.run import crawl_loop
-from sitemirror.settings import Settings, kinds
+from sitemirror.settings import Settings, setting_types
 from sitemirror.store import paths
 from tests.conftest import RunCli
 from tests.docs.blocks import PROSE, ROOT, blocks, prose
@@ -24,7 +24,7 @@ from tests.docs.blocks import PROSE, ROOT, blocks, prose
 SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
 OTHERS = {"--config", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
 # Of programs that the pages mention besides ours.
-FOREIGN = {"--strict", "--kills", "--kinds", "--nginx", "--seed", "--steps"}
+FOREIGN = {"--strict", "--kills", "--setting_types", "--nginx", "--seed", "--steps"}
 
 
 @pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))
@@ -38,7 +38,7 @@ def test_options_in_prose_exist(file: Path) -> None:
 def test_variables_exist(file: Path) -> None:
     """Every SITEMIRROR_… variable is read."""
     read_elsewhere = {PREFIX + name for name in ("CONFIG", "FAILPOINT", "VECTORS")}  # the last by the tests
-    known = {variable(name) for name in (*kinds(), *opposites())} | read_elsewhere
+    known = {variable(name) for name in (*setting_types(), *opposites())} | read_elsewhere
     text = file.read_text(encoding="utf-8")
     named = {name for name in re.findall(r"SITEMIRROR_[A-Z_]+", text) if not name.endswith("_")}
     assert named <= known
@@ -136,12 +136,12 @@ def test_the_library_page_names_everything() -> None:
     public = set(sitemirror.__all__) - {"__version__"}
     assert {name for name in public if name not in text} == set()
     assert set(re.findall(r"`(\w+Report|Page|Run)`", text)) <= public
-    kinds = {
+    setting_types = {
         name for name, value in vars(events).items() if inspect.isclass(value) and value.__module__ == events.__name__
     }
     sentence = re.search(r"events\.py\)\): (.*?)\.", text, re.S)
     assert sentence is not None
-    assert set(re.findall(r"`(\w+)`", sentence[1])) == kinds
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == setting_types
 
 
 def test_the_fields_of_a_page_are_described() -> None:

@@ -11,7 +11,7 @@ from sitemirror.errors import UsageError
 from sitemirror.fetch import transport
 from sitemirror.model import Failed, Fetched, Lane, Validators
 from sitemirror.reasons import Reason
-from sitemirror.values import WrongValues
+from sitemirror.settings import InvalidSettings
 from tests.fetch.conftest import Client, MakeClient, Names
 from tests.fetch.raw import Close, RawServer, Visit, page, reply
 
@@ -168,6 +168,6 @@ async def test_no_control_character_is_sent(client: MakeClient, server: RawServe
     cookies = tmp_path / "cookies.txt"
     cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\tb\x1b[31m\n")
     for options in ({"user_agent": "a\x1b[31mb"}, {"header": ["A: b\x1b[31m"]}, {"cookie_file": cookies}):
-        with pytest.raises((WrongValues, UsageError)):
+        with pytest.raises((InvalidSettings, UsageError)):
             await client(**options)
     assert server.requests == []

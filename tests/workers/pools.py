@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sitemirror.choices import Content
+from sitemirror.settings import Content
 from sitemirror.workers.jobs import Source, Wishes
 from sitemirror.workers.pool import Pool
 

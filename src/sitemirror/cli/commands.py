@@ -11,7 +11,7 @@ from sitemirror.cli.config import misspelt, settings_for
 from sitemirror.cli.options import Command, options_of, spell
 from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN, SITEMIRROR, CommandLine
 from sitemirror.errors import UsageError
-from sitemirror.settings import Settings, Source
+from sitemirror.settings import Settings, UrlSource
 
 if TYPE_CHECKING:
     from sitemirror.cli.run import Run
@@ -77,9 +77,9 @@ def _tell_idle(line: CommandLine, settings: Settings) -> None:
         _note(f"{name} in the environment is not an option: did you mean {meant}?")
     if settings.update and settings.re_download_all and not settings.quiet:
         _note("--re-download-all fetches everything again, so --update adds nothing to it")
-    source = settings.discover or (Source.LINKS if line.command is Command.CRAWL else Source.SITEMAP)
+    source = settings.discover or (UrlSource.LINKS if line.command is Command.CRAWL else UrlSource.SITEMAP)
     idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
-    if idle and line.command is not Command.LIST and source is Source.SITEMAP and not settings.quiet:
+    if idle and line.command is not Command.LIST and source is UrlSource.SITEMAP and not settings.quiet:
         counts = "counts" if len(idle) == 1 else "count"
         _note(f"{', '.join(idle)} {counts} only where links are followed: --discover links")
 

@@ -19,8 +19,7 @@ from sitemirror.cli.options import (
     spell,
 )
 from sitemirror.errors import UsageError
-from sitemirror.settings import Settings
-from sitemirror.values import WrongValues
+from sitemirror.settings import InvalidSettings, Settings
 
 DEFAULT_FILE: Final = "sitemirror.toml"
 PREFIX: Final = "SITEMIRROR_"
@@ -67,7 +66,7 @@ def settings_for(
                 names[field] = layer.name_of
     try:
         return Settings.of(from_home(merged))
-    except WrongValues as error:
+    except InvalidSettings as error:
         wrong = error.sentences(lambda field: names.get(field, spell)(field))
         raise UsageError(*wrong, hint=f"see `sitemirror {command} --help`") from None
 

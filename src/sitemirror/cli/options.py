@@ -12,8 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from sitemirror.settings import kinds, meanings
-from sitemirror.values import Kind
+from sitemirror.settings import SettingType, descriptions, setting_types
 
 
 class Command(StrEnum):
@@ -55,8 +54,8 @@ class Option:
     """What it means to this command, where the setting's own text speaks of more."""
 
     @property
-    def kind(self) -> Kind:
-        return kinds()[self.field]
+    def kind(self) -> SettingType:
+        return setting_types()[self.field]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,12 +63,12 @@ class Option:
 
     @property
     def help(self) -> str:
-        return self.says or meanings().get(self.field, "")
+        return self.says or descriptions().get(self.field, "")
 
     @property
     def placeholder(self) -> str:
         """What stands for the value in help: `N`, `skip|retry|abort`, or nothing for a flag."""
-        choices = self.choices or kinds()[self.field].choices
+        choices = self.choices or setting_types()[self.field].choices
         return "|".join(choices) if choices else self.metavar
 
 
@@ -254,24 +253,24 @@ def spell(field: str) -> str:
 
 
 def is_flag(field: str) -> bool:
-    return kinds()[field].type is bool
+    return setting_types()[field].type is bool
 
 
 def is_repeatable(field: str) -> bool:
-    return kinds()[field].type is tuple
+    return setting_types()[field].type is tuple
 
 
 def is_number(field: str) -> bool:
-    return kinds()[field].type in (int, float)
+    return setting_types()[field].type in (int, float)
 
 
 def is_path(field: str) -> bool:
-    return kinds()[field].type is Path
+    return setting_types()[field].type is Path
 
 
 def default_text(field: str) -> str:
     """A setting's default as a person would type it; empty where there is none."""
-    value = kinds()[field].default
+    value = setting_types()[field].default
     if value is None or value == ():
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -13,10 +13,9 @@ from sitemirror.api import start_of
 from sitemirror.cli.config import Layer, at_home, check_choices, from_home, key_of, read_text, read_toml, settings_in
 from sitemirror.cli.options import Command
 from sitemirror.errors import UsageError
-from sitemirror.settings import Settings
+from sitemirror.settings import InvalidSettings, Settings
 from sitemirror.sites import COMMON, Site
 from sitemirror.text import printable
-from sitemirror.values import WrongValues
 
 _TALK: Final = frozenset({"quiet", "verbose"})
 _HINT: Final = "check --sites FILE"
@@ -84,7 +83,7 @@ def _with(settings: Settings, values: Mapping[str, Any], place: str, command: Co
         check_choices(command, layer, field)
     try:
         return settings.with_changes(**from_home(values))
-    except WrongValues as error:
+    except InvalidSettings as error:
         raise UsageError(*error.sentences(layer.name_of), hint=f"see `sitemirror {command} --help`") from None
 
 

@@ -14,7 +14,6 @@ from typing import Final
 import orjson
 from turbohtml import Comment, Element, Text
 
-from sitemirror.choices import Content
 from sitemirror.convert.content.choose import choose_content, drop_chrome, drop_css_hidden, drop_unrendered
 from sitemirror.convert.document import parse
 from sitemirror.convert.elements.headings import HEADINGS
@@ -28,6 +27,7 @@ from sitemirror.convert.render.renderer import render
 from sitemirror.links.markdown_inline import Inline
 from sitemirror.links.markdown_text import MarkdownText
 from sitemirror.links.resolve import Resolver
+from sitemirror.settings import Content
 
 _HEADINGS: Final = frozenset(HEADINGS)
 _HEADING_SELECTOR: Final = "h1, h2, h3, h4, h5, h6"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from turbohtml import Element, Node
 
-from sitemirror.choices import Content
 from sitemirror.convert.content.blocks import PageBlocks
 from sitemirror.convert.content.choose import Reason, choose_content, drop_chrome, drop_css_hidden, drop_unrendered
 from sitemirror.convert.document import parse
@@ -15,6 +14,7 @@ from sitemirror.convert.elements.controls import is_dropped_control
 from sitemirror.convert.generators import recognise_generators, vocabulary
 from sitemirror.convert.hidden.css import hiding_rules
 from sitemirror.convert.metadata.fields import read_metadata
+from sitemirror.settings import Content
 
 
 @dataclass(frozen=True, slots=True)

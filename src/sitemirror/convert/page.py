@@ -8,7 +8,6 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.choices import Content
 from sitemirror.convert.content.choose import (
     choose_content,
     count_hidden_texts,
@@ -31,6 +30,7 @@ from sitemirror.convert.render.renderer import render
 from sitemirror.errors import UsageError, wrong_type
 from sitemirror.links.resolve import Resolver
 from sitemirror.model import Link, Page
+from sitemirror.settings import Content
 
 _FENCE: Final = re.compile(r" {0,3}(```+|~~~+)")
 _ATX: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")

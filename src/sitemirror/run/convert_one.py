@@ -8,7 +8,6 @@ from mimetypes import MimeTypes
 from pathlib import Path
 from typing import Final
 
-from sitemirror.choices import Content
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
 from sitemirror.convert.explain import Explained, explain
 from sitemirror.convert.xhtml import XHTML, as_html
@@ -19,6 +18,7 @@ from sitemirror.fetch.response import Head
 from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Page, Redirect, Skipped
 from sitemirror.reasons import Reason
 from sitemirror.run.start import MAX_HOPS, advice, unreachable
+from sitemirror.settings import Content
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
 _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from hashlib import sha256
 from mimetypes import guess_type
 
-from sitemirror.choices import Links
 from sitemirror.convert import page_kind
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.fetch.decode import Decoder, FileDecoder
@@ -19,6 +18,7 @@ from sitemirror.run.page_writer import Asset, Keeper, Taken
 from sitemirror.run.plan import Plan
 from sitemirror.run.session import Session
 from sitemirror.run.start import check_html
+from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage
 from sitemirror.store.paths import ENCODING
 from sitemirror.store.restore import RESCUED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sitemirror.errors import UsageError
-from sitemirror.settings import Format, Settings, Source
+from sitemirror.settings import Format, Settings, UrlSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Plan:
     """One command with its settings, decided."""
 
     command: str  # mirror or crawl
-    source: Source
+    source: UrlSource
     markdown: bool
     html: bool
     index: bool
@@ -21,7 +21,7 @@ class Plan:
 
     @property
     def follows_links(self) -> bool:
-        return self.source is Source.LINKS
+        return self.source is UrlSource.LINKS
 
     @property
     def format(self) -> str:
@@ -45,7 +45,7 @@ def plan_for(command: str, settings: Settings) -> Plan:
     format = settings.format or (Format.HTML if crawls else Format.MARKDOWN)
     if format not in (Format.MARKDOWN, Format.HTML, Format.BOTH):
         raise UsageError(f"--format {format.value} is for list", hint="choose markdown, html or both")
-    source = settings.discover or (Source.LINKS if crawls else Source.SITEMAP)
+    source = settings.discover or (UrlSource.LINKS if crawls else UrlSource.SITEMAP)
     html = format in (Format.HTML, Format.BOTH)
     return Plan(
         command=command,
@@ -54,5 +54,7 @@ def plan_for(command: str, settings: Settings) -> Plan:
         html=html,
         index=settings.index or crawls,
         # A sitemap is the owner's invitation; a found link is not.
-        respect_robots=crawls or source is Source.LINKS if settings.respect_robots is None else settings.respect_robots,
+        respect_robots=crawls or source is UrlSource.LINKS
+        if settings.respect_robots is None
+        else settings.respect_robots,
     )

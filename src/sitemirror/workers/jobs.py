@@ -17,7 +17,6 @@ from typing import Final
 
 import orjson
 
-from sitemirror.choices import Content
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.frontier.traps import without_session
@@ -25,6 +24,7 @@ from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks, Refused
 from sitemirror.links.resolve import relative_link
 from sitemirror.reasons import Reason
+from sitemirror.settings import Content
 from sitemirror.store.files import Tree
 
 NOTHING: Final = blake2b(digest_size=16).digest()

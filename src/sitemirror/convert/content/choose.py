@@ -14,7 +14,6 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.choices import Content
 from sitemirror.convert.content.blocks import PageBlocks, Parts
 from sitemirror.convert.content.features import Features, Hints, read_hints
 from sitemirror.convert.content.keep import choose_blocks, prune
@@ -26,6 +25,7 @@ from sitemirror.convert.elements.inline import convert_text_styles, separate_wor
 from sitemirror.convert.generators import Generator
 from sitemirror.convert.hidden.css import HidingRule, select_hidden
 from sitemirror.convert.hidden.elements import MAYBE_HIDDEN_OR_MENU, hidden_by_css, hidden_elements
+from sitemirror.settings import Content
 
 
 class Reason(Enum):

@@ -11,10 +11,10 @@ from typing import Final
 
 from turbohtml import Element
 
-from sitemirror.choices import Content
 from sitemirror.convert.content.blocks import PageBlocks
 from sitemirror.convert.content.features import TITLES, Hints
 from sitemirror.convert.content.model import probabilities, probability
+from sitemirror.settings import Content
 
 _COMMENTS: Final = re.compile(
     r"(?<![A-Za-z])[Cc]omments?(?![a-z])|[a-z]Comments?(?![a-z])|disqus"
