@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from sitemirror.convert import convert_html
-from sitemirror.convert.anchors import Slugs, anchors, fragment_map, pack_fragments, unpack_fragments
-from sitemirror.links.markdown_text import MarkdownText
+from sitemirror.convert.anchors import fragment_map, pack_fragments, unpack_fragments
+from sitemirror.links.markdown import MarkdownText, Slugs, anchors
 from tests.convert.pages import URL
 from tests.convert.test_robustness import SOUPS
 

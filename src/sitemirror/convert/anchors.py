@@ -1,4 +1,4 @@
-"""The anchors of Markdown pages: what a heading is called in a link, and which heading an id of the HTML page became.
+"""Maps the ids of an HTML page to the anchors of its Markdown.
 
 A renderer makes anchors from headings alone, and HTML pages are linked by the ids of any element. So that local links
 lead where the page's own did, each id is mapped to the heading that stands there, or else to the last one before it.
@@ -7,7 +7,6 @@ lead where the page's own did, each id is mapped to the heading that stands ther
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -24,8 +23,7 @@ from sitemirror.convert.generators import Vocabulary, recognise_generators, voca
 from sitemirror.convert.hidden.css import hiding_rules
 from sitemirror.convert.metadata.fields import read_metadata
 from sitemirror.convert.render.renderer import render
-from sitemirror.links.markdown_inline import Inline
-from sitemirror.links.markdown_text import MarkdownText
+from sitemirror.links.markdown import MarkdownText, Slugs, plain_text
 from sitemirror.links.resolve import Resolver
 from sitemirror.settings import Content
 
@@ -38,49 +36,6 @@ _NAMED: Final = "[id], a[name]"
 _MARK: Final = "\ufdd5"
 _NUMBER: Final = re.compile(" ?\ufdd5([0-9]+)\ufdd6")
 _ATX: Final = re.compile("#{1,6} +")
-
-_IDS: Final = re.compile(r"""<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))""", re.I)
-# Letters by their nature, symbols by their category.
-_CIRCLED: Final = (range(0x24B6, 0x24EA), range(0x1F130, 0x1F14A), range(0x1F150, 0x1F16A), range(0x1F170, 0x1F18A))
-
-
-class _Letters(dict[int, int | str | None]):
-    """The mapping of a heading's characters for its anchor: kept, hyphen or dropped. As GitHub does it."""
-
-    def __missing__(self, code: int) -> int | str | None:
-        category = unicodedata.category(chr(code))
-        kept = category[0] in "LM" or category in ("Nd", "Nl", "Pc", "Cs") or any(code in part for part in _CIRCLED)
-        found = self[code] = code if kept else None
-        return found
-
-
-_LETTERS: Final = _Letters({ord(" "): "-", ord("-"): "-"})
-
-
-class Slugs:
-    """Gives headings their anchors, in order; the second of the same name is `name-1`."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-
-    def slug(self, heading: str) -> str:
-        """The anchor of the next heading."""
-        plain = found = heading.lower().translate(_LETTERS)
-        while found in self._seen:
-            self._seen[plain] += 1
-            found = f"{plain}-{self._seen[plain]}"
-        self._seen[found] = 0
-        return found
-
-
-def anchors(markdown: str) -> frozenset[str]:
-    """Every anchor that a link into the file may name: its headings', and the ids of its raw HTML."""
-    text = MarkdownText(markdown)
-    slugs = Slugs()
-    found = {slugs.slug(heading) for heading in text.headings()}
-    for tag in text.tags():
-        found.update(match[1] or match[2] or match[3] or "" for match in _IDS.finditer(tag))
-    return frozenset(found - {""})
 
 
 def fragment_map(
@@ -193,7 +148,7 @@ def _said(markdown: str, headings: Sequence[Element]) -> Iterator[str]:
         yield from MarkdownText(markdown).headings()
         return
     for line in lines:
-        yield Inline(_ATX.sub("", line, count=1), frozenset()).plain()
+        yield plain_text(_ATX.sub("", line, count=1))
 
 
 def _places(

@@ -1,9 +1,8 @@
-"""Reads the local links of saved files, and the places that links can lead to. Opens nothing."""
+"""Reads the local links of saved files, and the anchors that links can lead to. Opens nothing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
@@ -11,32 +10,26 @@ from urllib.parse import unquote
 from sitemirror.links.attributes import is_canonical
 from sitemirror.links.css import css_urls, decode_css
 from sitemirror.links.html import PageElements, parse_page
-from sitemirror.links.markdown_text import MarkdownText
+from sitemirror.links.markdown import MarkdownText, inline_urls
 from sitemirror.links.resolve import is_local
 from sitemirror.links.values import xml_style_sheets
 
 _TRIMMED: Final = "".join(map(chr, range(33)))  # what a URL parser strips
 _DROPPED: Final = str.maketrans("\\", "/", "\t\n\r")  # what it drops everywhere, and what it takes for a slash
 _TO_PLACES: Final = frozenset(("a", "area", "iframe", "frame"))  # A fragment of theirs is a place in a page.
-
-# Code is no place for links; what a backslash stands before means itself. The bound keeps the time linear.
-_FENCED: Final = re.compile(r"^( {0,3})(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)", re.M | re.S)
-_QUIET: Final = re.compile(r"\\.|(?<!`)(`++)(?!`).{1,5000}?(?<!`)\1(?!`)|(?P<link>\]\()", re.S)
-_DESTINATION: Final = re.compile(
-    r"[ \t\n]*(?:<(?P<angled>(?:[^<>\n\\]|\\.)*)>|(?P<plain>(?:[^\s()\\]|\\.|\([^\s()]*\))*))"
-)
-_ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+# A link that may be local. Most Markdown has none, and reading it takes a while.
+_MAY_BE_LOCAL: Final = re.compile(r"\]\([ \t\n]*+<?(?!https?://|#|\))|\]:")
 
 
 @dataclass(slots=True)
 class Linked:
-    """What a file says: local references as (path, fragment), each once, and the anchors that it has."""
+    """The local links of a file as (path, fragment), each once, and the anchors that it has."""
 
     references: set[tuple[str, str]] = field(default_factory=set)
     anchors: set[str] = field(default_factory=set)
 
     def add(self, reference: str, *, leads: bool) -> None:
-        """Takes a reference as it is written; those that leave the disk do not count."""
+        """Adds a reference as it is written, unless it leaves the disk."""
         text = reference.strip(_TRIMMED).translate(_DROPPED)
         if not text or not is_local(text):
             return
@@ -79,32 +72,28 @@ def css_links(data: bytes) -> Linked:
     return found
 
 
-def markdown_links(text: str) -> Linked:
-    """The inline links and pictures of Markdown, quickly: what is read as a link need not be one. No anchors."""
-    return _linked(_destinations(_FENCED.sub("", text)))
-
-
-def exact_markdown_links(text: str) -> Linked:
-    """All the links of Markdown, as the standard has them. No anchors."""
-    return _linked(found.url for found in MarkdownText(text).destinations())
-
-
-def _linked(destinations: Iterable[str]) -> Linked:
+def markdown_links(data: bytes) -> Linked:
+    """The local links of a Markdown file whose links were made local; no anchors."""
     found = Linked()
-    for destination in destinations:
-        found.add(destination, leads=True)
-    if not any(path for path, _ in found.references):
-        # Its links were not made local. Those within the page are the site's own then, and name ids of its HTML.
-        found.references.clear()
+    text = data.decode("utf-8", "replace")
+    if _MAY_BE_LOCAL.search(text):
+        for destination in MarkdownText(text).destinations():
+            found.add(destination.url, leads=True)
+        if not any(path for path, _ in found.references):
+            # Its links were not made local. Those within the page are the site's own then, and name ids of its HTML.
+            found.references.clear()
     return found
 
 
-def _destinations(text: str) -> Iterator[str]:
-    for match in _QUIET.finditer(text):
-        if match["link"] and (found := _DESTINATION.match(text, match.end())) is not None:
-            yield _ESCAPED.sub(r"\1", found["angled"] if found["angled"] is not None else found["plain"])
+def contents_links(data: bytes) -> Linked:
+    """The local links of a table of contents. It has one in a line, and may have a million lines."""
+    found = Linked()
+    for line in data.decode("utf-8", "replace").splitlines():
+        for url in inline_urls(line) if "](" in line else ():
+            found.add(url, leads=True)
+    return found
 
 
 def is_anywhere(fragment: str) -> bool:
-    """Whether every page has this place: its top."""
+    """True if every page has this place: its top."""
     return not fragment or fragment.lower() == "top"

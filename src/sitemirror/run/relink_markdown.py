@@ -21,9 +21,9 @@ from urllib.parse import unquote
 import orjson
 
 from sitemirror import failpoint
-from sitemirror.convert.anchors import anchors, unpack_fragments
+from sitemirror.convert.anchors import unpack_fragments
 from sitemirror.frontier.traps import without_session
-from sitemirror.links.markdown import as_named, relink_markdown
+from sitemirror.links.markdown import anchors, as_named, relink_markdown
 from sitemirror.links.resolve import is_local, linked_path, relative_link
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage, Stopwatch

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.convert.anchors import anchors
 from sitemirror.errors import UsageError
 from sitemirror.links.local import (
     Linked,
+    contents_links,
     css_links,
-    exact_markdown_links,
     html_links,
     is_anywhere,
     markdown_links,
 )
+from sitemirror.links.markdown import anchors
 from sitemirror.links.resolve import linked_path
 from sitemirror.publish.file_names import CHECKPOINT, CONTENTS, MANIFEST, MIRROR_INDEX, PROCESSED, STATE
 from sitemirror.publish.manifest import (
@@ -140,7 +140,6 @@ class _Check:
         self._hosts: set[str] = set()  # folders of other hosts that have pages of this mirror
         self._html: dict[str, HtmlFile] = {}
         self._unsure: set[str] = set()  # HTML of which nobody can say that it is as one page of the site was
-        self._exact: tuple[str, Linked] = ("", Linked())  # the file that was looked at closely last
         self._unfinished = False
         self._state_known = False
         self._local_links: bool | None = None
@@ -161,7 +160,7 @@ class _Check:
             return
         if not self._is_missed(CONTENTS, "the table of contents"):
             data = self._files.body(self._own(CONTENTS), None, None, "")
-            self._follow(self._own(CONTENTS), _markdown(data or b""))
+            self._follow(self._own(CONTENTS), contents_links(data or b""))
         self._judge_links()
         if self._is_file(MIRROR_INDEX):
             name = self._own(MIRROR_INDEX)
@@ -257,7 +256,7 @@ class _Check:
             size, digest = known.size, known.sha256
         type = row.content_type or ""
         if is_markdown:
-            read = None if type in _AS_SENT else _markdown
+            read = None if type in _AS_SENT else markdown_links
         elif not self._is_local(known):
             read = None
         elif type == "text/css" or (not type and path.endswith(".css")):
@@ -293,9 +292,8 @@ class _Check:
         for path, fragment in sorted(linked.references):
             target = linked_path(source, path)
             if target is None:
-                if self._is_meant(source, target):
-                    message = f"links to {path}, which is outside the mirror"
-                    self._findings.add(ProblemKind.LINK, self._where(source), message)
+                message = f"links to {path}, which is outside the mirror"
+                self._findings.add(ProblemKind.LINK, self._where(source), message)
             elif not self._is_saved(target):
                 self._links.dangles(source, target, path)
             elif not is_anywhere(fragment):
@@ -310,7 +308,7 @@ class _Check:
     def _judge_links(self) -> None:
         for source, target, reference in self._links.dangling():
             # That a file is missing has been said.
-            if target not in self._files.bad and self._is_meant(source, target):
+            if target not in self._files.bad:
                 self._findings.add(ProblemKind.LINK, self._where(source), f"links to {reference}, which is not there")
         for path in self._links.unread():
             data = self._files.body(path, None, None, MANIFEST) if path.endswith(".md") else None
@@ -318,8 +316,6 @@ class _Check:
                 self._links.has(path, anchors(data.decode("utf-8", "replace")))
         of_the_site, first = 0, ""
         for source, target, name in self._links.unanchored():
-            if not self._is_meant(source, target, name):
-                continue
             what = "itself" if source == target else self._where(target)
             if self._is_as_saved(source) and self._is_as_saved(target):
                 first = first if of_the_site else f"{self._where(source)} to #{name} in {what}"
@@ -336,16 +332,6 @@ class _Check:
         """Whether a page is HTML that is unchanged since it was saved, and so has the places that the site gave it."""
         doubtful = path in self._unsure or path in self._files.bad
         return path.endswith(".html") and path in self._named and not doubtful
-
-    def _is_meant(self, source: str, target: str | None, name: str = "") -> bool:
-        """Whether a file really has a link that leads nowhere: looking closely at every Markdown file would be slow."""
-        if not source.endswith(".md"):
-            return True
-        if self._exact[0] != source:
-            data = self._files.body(source, None, None, MANIFEST)
-            self._exact = source, exact_markdown_links((data or b"").decode("utf-8", "replace"))
-        references = self._exact[1].references
-        return any(linked_path(source, path) == target and name in ("", place) for path, place in references)
 
     # --- URLs and files that nobody tells of -------------------------------------------------------------------
 
@@ -416,7 +402,3 @@ class _Check:
         own = path.removeprefix(f"{self._home}/")
         below = own if own != path else f"../{path}"
         return Path(os.path.normpath(self._folder / below)).as_posix()
-
-
-def _markdown(data: bytes) -> Linked:
-    return markdown_links(data.decode("utf-8", "replace"))

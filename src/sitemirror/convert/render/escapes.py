@@ -13,8 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sitemirror.convert.render.code_ranges import CodeSpans, CodeTracker, code_fences
-from sitemirror.links.markdown_spots import TAG
 
+# A tag of raw HTML, as CommonMark has it.
+_TAG: Final = (
+    r"<(?:[A-Za-z][A-Za-z0-9-]*+(?:\s++[a-zA-Z_:][a-zA-Z0-9:._-]*+"
+    r"(?:\s*+=\s*+(?:[^\"'=<>`\x00-\x20]++|'[^']*+'|\"[^\"]*+\"))?+)*+\s*+/?+|/[A-Za-z][A-Za-z0-9-]*+\s*+)>"
+)
 _PREFIX: Final = re.compile(r"(?:[ \t>]|[-*+] |[0-9]{1,9}[.)] |#{1,6} )*+")
 # What has to be told from text, each whole: a sign that is escaped, backticks, a bracket with what a link leads to
 # behind it, a tag or autolink. Every one begins with a character of its own: so they are found ten times faster.
@@ -25,7 +29,7 @@ _SPECIAL: Final = (
 _ANY_TOKEN: Final = re.compile(_SPECIAL).search
 _ANY_TOKEN_OR_SIGN: Final = re.compile(rf"{_SPECIAL}|\*|_|~").search  # where signs that are not escaped count as well
 _MAYBE_TAG: Final = re.compile(
-    rf"{TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
+    rf"{_TAG}|<[!?]|<[A-Za-z][A-Za-z0-9.+-]*+:[^\s<>]*+>|<[^\s<>@]++@[^\s<>]++>|"
     # Nothing begins with these in CommonMark unless a tag does; there are renderers that are not so exact.
     r"</?(?:script|style|iframe|object|embed|svg|math|form|input|button|meta|link|base|img|video|audio|textarea|select|"
     r"template|frame|frameset)\b",
