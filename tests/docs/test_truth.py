@@ -56,9 +56,8 @@ def test_modules_on_the_map_exist() -> None:
     """The modules that docs/architecture.md names for the larger packages are there."""
     package, named = "", set[Path]()
     table = prose(ROOT / "docs" / "architecture.md")
-    for first, modules in re.findall(
-        r"(?m)^\| (engine|store|convert(?:/[a-z]+)?|fetch|sitemaps|links|) ?\| [^|]+ \| ([a-z_, ]+) \|$", table
-    ):
+    packages = "run|verification|store|publish|convert(?:/[a-z]+)?|fetch|frontier|sitemaps|links|cli|workers|sites"
+    for first, modules in re.findall(rf"(?m)^\| ({packages}|) ?\| [^|]+ \| ([a-z_, ]+) \|$", table):
         package = first or package
         named |= {ROOT / "src" / "sitemirror" / package / f"{module}.py" for module in modules.split(", ")}
     assert len(named) > 100
