@@ -20,7 +20,7 @@ from unittest.mock import patch
 import hypothesis
 import pytest
 
-from sitemirror.cli.programs import run_program
+from sitemirror.cli.commands import run_program
 from tests.site import NoOpenssl, Site, certificate
 
 # Hundreds of programs are started here: without their bytecode each would compile all of itself anew.

@@ -11,8 +11,8 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
-from sitemirror.cli import stdout
-from sitemirror.cli.run import Job, run_job
+from sitemirror.cli import streams
+from sitemirror.cli.job import Job, run_job
 from sitemirror.errors import Aborted, UsageError
 from sitemirror.events import Listener, PageStarted
 from sitemirror.publish.report import ListReport, MirrorReport, RunStatus
@@ -104,7 +104,7 @@ SCRIPTS = {
 
 
 def main(script: str, *flags: str) -> int:
-    stdout.prepare()
+    streams.prepare()
 
     def start(listener: Listener) -> ScriptedRun:
         listener(PageStarted(URL, 1, 3))

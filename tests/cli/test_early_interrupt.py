@@ -51,9 +51,9 @@ def run(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize(
     "module",
     [
-        "sitemirror.cli.programs",
+        "sitemirror.cli.commands",
         "sitemirror.settings",
-        "sitemirror.cli.run",
+        "sitemirror.cli.job",
         "sitemirror.cli.progress",
         "sitemirror.publish.report",
     ],

@@ -16,8 +16,8 @@ from typing import IO
 
 import pytest
 
+from sitemirror.cli.job import Interrupts
 from sitemirror.cli.progress import Level, reporter
-from sitemirror.cli.signals import Interrupts
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sitemirror import __version__
+from sitemirror.cli.commands import run_program
 from sitemirror.cli.options import ARGUMENTS, MORE_ARGUMENTS, OPTIONS, Command, options_of
-from sitemirror.cli.programs import run_program
 from sitemirror.cli.reference import reference
 from sitemirror.settings import setting_types
 from tests.conftest import RunCli

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sitemirror.cli.summary import command_line, summary
+from sitemirror.cli.job import command_line, summary
 from sitemirror.publish.report import ListReport, RunStatus, SitemapReport, SitemapStatus
 from tests.cli.scripted import mirror_report
 

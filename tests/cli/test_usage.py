@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.cli.programs import run_program
+from sitemirror.cli.commands import run_program
 from tests.conftest import RunCli
 
 URL = "https://example.com/"

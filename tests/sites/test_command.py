@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sitemirror.cli.commands import run_program
 from sitemirror.cli.help import help_of
-from sitemirror.cli.programs import run_program
 from tests.conftest import RunHere, StartCli
 from tests.site import Site
 from tests.sites.towns import listed, saved, settle
@@ -161,7 +161,7 @@ def test_what_counts_for_all_sites_is_sent_where_it_is_taken(
     key: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The hint names the one place that takes the key; following it gives no second complaint."""
-    from sitemirror.cli.programs import run_program
+    from sitemirror.cli.commands import run_program
 
     file = tmp_path / "sites.toml"
     file.write_text(f'[[site]]\nurl = "a.example"\n{key}\n', encoding="utf-8")
@@ -179,7 +179,7 @@ def test_a_bad_list_says_where(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit code 2, one line that names file and key or line, a hint, nothing on stdout, and nothing was asked."""
-    from sitemirror.cli.programs import run_program
+    from sitemirror.cli.commands import run_program
 
     monkeypatch.chdir(tmp_path)
     if text is not None:
@@ -204,7 +204,7 @@ def test_a_list_of_the_other_kind_is_told_how_this_one_looks(text: str, tmp_path
 
 def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:
     """Both at once are refused, and so is neither; each message names both."""
-    from sitemirror.cli.programs import run_program
+    from sitemirror.cli.commands import run_program
 
     for arguments in (["mirror", "https://a.example/", "--sites", "s.txt"], ["crawl"], ["mirror"]):
         assert run_program("sitemirror", arguments) == 2

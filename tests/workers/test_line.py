@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from sitemirror.stopwatch import IDLE
-from sitemirror.workers.line import Line
+from sitemirror.workers.pool import Line
 from sitemirror.workers.worker import Job
 
 

@@ -39,7 +39,7 @@ def _run(program: str) -> int:
     _end_at_once(INTERRUPTED, b"interrupted\n")
     atexit.register(_ignore_interrupts)  # What is registered first comes last.
     _speak_utf8()
-    from sitemirror.cli.programs import run_program
+    from sitemirror.cli.commands import run_program
 
     code = run_program(program, sys.argv[1:])
     _end_at_once(code)  # All is said: whoever is impatient now changes nothing any more.

@@ -1,27 +1,80 @@
-"""Run a command once its command line has been parsed."""
+"""Run the programs: parse their arguments, run the command, print what came of it, return the exit code.
+
+What only one command needs is imported by its function, so that the others start without it.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from sitemirror.cli import streams
 from sitemirror.cli.config import misspelt, settings_for
 from sitemirror.cli.options import Command, options_of, spell
-from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN, SITEMIRROR, CommandLine
-from sitemirror.errors import UsageError
+from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN, SITEMIRROR, CommandLine, ShowHelp, ShowVersion, parse
+from sitemirror.cli.streams import BUG_HINT, complain, show_traceback
+from sitemirror.errors import SitemirrorError, UsageError, confess
 from sitemirror.settings import Settings, UrlSource
+from sitemirror.text import counted, printable
+from sitemirror.version import __version__
 
 if TYPE_CHECKING:
-    from sitemirror.cli.run import Run
+    from sitemirror.cli.job import Run
     from sitemirror.events import Listener
+    from sitemirror.publish.report import VerifyProblem, VerifyReport
+    from sitemirror.run.convert_one import Source
 
 _ABOUT_LINKS: Final = frozenset({"link_depth", "honor_nofollow"})
+_STDIN: Final = "-"
 
 
-def carry_out(line: CommandLine) -> int:
-    """Run the command of a command line and return its exit code."""
+def run_program(program: str, arguments: Sequence[str]) -> int:
+    """Run one of the three programs and return its exit code."""
+    streams.prepare()
+    try:
+        return _parse_and_run(program, arguments)
+    except SitemirrorError as error:
+        more = error.more if isinstance(error, UsageError) else ()
+        complain(error.message, error.hint, *more, program=program)
+        return error.exit_code
+    except OSError as error:
+        # Our own writing is guarded; what is left is help that nobody reads to the end, or a full disk.
+        streams.give_up()
+        complain(str(error), program=program)
+        return 1
+    except Exception as error:
+        if {"--verbose", "-v"}.intersection(arguments):
+            show_traceback(error)
+        complain(confess(error), BUG_HINT, program=program)
+        return 1
+
+
+def _parse_and_run(program: str, arguments: Sequence[str]) -> int:
+    if not arguments:
+        from sitemirror.cli.help import help_of
+
+        sys.stderr.write(help_of(program, sys.stderr))  # Nothing to do is no success.
+        return 2
+    match parse(program, arguments):
+        case ShowHelp(path):
+            from sitemirror.cli.help import help_of
+
+            streams.print_text(help_of(path, sys.stdout))
+            return 0
+        case ShowVersion():
+            streams.print_line(f"{SITEMIRROR} {__version__}")
+            return 0
+        case line:
+            return _run_command(line)
+
+
+def _run_command(line: CommandLine) -> int:
     if line.program == SITEMAP_TO_MARKDOWN:
         return _list_or_mirror(line)
     command, settings = line.command, _settings(line)
@@ -29,23 +82,18 @@ def carry_out(line: CommandLine) -> int:
         case Command.MIRROR | Command.CRAWL if line.sites is not None or not line.target:
             return _run_sites(line, settings)
         case Command.LIST | Command.MIRROR | Command.CRAWL:
-            return _run(line, settings)
+            return _run_site(line, settings)
         case Command.CONVERT:
-            from sitemirror.cli.conversion import run_convert, run_explain
-
-            return (run_explain if line.explain else run_convert)(line.target, line.base, settings)
+            return (_explain if line.explain else _convert)(line.target, line.base, settings)
         case Command.VERIFY | Command.WHERE if not line.target:
             what = "folder" if command is Command.VERIFY else "URL or file"
             raise UsageError(f"the {what} is an empty name", hint=f"see `{SITEMIRROR} {command} --help`")
         case Command.VERIFY:
-            from sitemirror.cli.verification import run_verify
-
-            return run_verify(Path(line.target), settings, line.program)
+            return _verify(Path(line.target), settings, line.program)
         case Command.WHERE:
             from sitemirror import api
-            from sitemirror.cli import stdout
 
-            stdout.print_line(api.where(line.target, settings=settings, on_guess=_note))
+            streams.print_line(api.where(line.target, settings=settings, on_guess=_note))
             return 0
 
 
@@ -60,49 +108,30 @@ def _list_or_mirror(line: CommandLine) -> int:
     if line.sites is not None and line.command is not Command.MIRROR:
         raise UsageError("an outline is of one site, not of --sites FILE", hint="give --url URL, or add --mirror")
     settings = _settings(line)
-    idle = line.given.keys() - {option.field for option in options_of(line.command)}
-    if idle and not settings.quiet:
-        names = ", ".join(sorted(map(spell, idle)))
+    unused = line.given.keys() - {option.field for option in options_of(line.command)}
+    if unused and not settings.quiet:
+        names = ", ".join(sorted(map(spell, unused)))
         other = "with --mirror" if line.command is Command.LIST else "without --mirror"
-        _note(f"{names} {'counts' if len(idle) == 1 else 'count'} only {other}")
-    return (_run if line.sites is None else _run_sites)(line, settings)
+        _note(f"{names} {'counts' if len(unused) == 1 else 'count'} only {other}")
+    return (_run_site if line.sites is None else _run_sites)(line, settings)
 
 
-def _tell_idle(line: CommandLine, settings: Settings) -> None:
-    """Says so when an option about links was typed and no links are followed, or one that another includes.
-
-    And when something in the environment looks like an option and is none.
-    """
-    for name, meant in misspelt(os.environ) if not settings.quiet else ():
-        _note(f"{name} in the environment is not an option: did you mean {meant}?")
-    if settings.update and settings.re_download_all and not settings.quiet:
-        _note("--re-download-all fetches everything again, so --update adds nothing to it")
-    source = settings.discover or (UrlSource.LINKS if line.command is Command.CRAWL else UrlSource.SITEMAP)
-    idle = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
-    if idle and line.command is not Command.LIST and source is UrlSource.SITEMAP and not settings.quiet:
-        counts = "counts" if len(idle) == 1 else "count"
-        _note(f"{', '.join(idle)} {counts} only where links are followed: --discover links")
+# --- list, mirror, crawl -------------------------------------------------------------------------------------------
 
 
-def _note(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr)
+def _run_site(line: CommandLine, settings: Settings) -> int:
+    from sitemirror.cli.job import Job, command_line, run_job
 
-
-def _run(line: CommandLine, settings: Settings) -> int:
-    from sitemirror.cli.run import Job, run_job
-    from sitemirror.cli.summary import command_line
-
-    _tell_idle(line, settings)
+    _note_unused_options(line, settings)
     command = line.command
 
     def start(listener: Listener) -> Run:
         from sitemirror import api
-        from sitemirror.cli.client import load_client
 
         if command is Command.LIST:
-            load_client()
+            _load_client()
             return api.list_site(line.target, settings=settings, on_event=listener)
-        return api.copy_run(command.value, line.target, settings, listener, api.Parts(None, None, load=load_client))
+        return api.copy_run(command.value, line.target, settings, listener, api.Parts(None, None, load=_load_client))
 
     typed_again = command_line(line.program, line.arguments)
     return run_job(Job(command.value, line.target, settings, line.program, typed_again, start))
@@ -117,13 +146,11 @@ def _run_sites(line: CommandLine, settings: Settings) -> int:
         hint = f"put {line.target} into {file}, or leave one out"
         raise UsageError("a URL and --sites FILE exclude each other", hint=hint)
 
-    from sitemirror.cli.client import load_client
-    from sitemirror.cli.run import Job, run_job
-    from sitemirror.cli.summary import command_line
+    from sitemirror.cli.job import Job, command_line, run_job
 
-    load_client()
+    _load_client()
 
-    from sitemirror.cli.sites_file import read_sites
+    from sitemirror.cli.config import read_sites
     from sitemirror.sites import crawl_sites, mirror_sites
     from sitemirror.sites.capacity import allow_more_files
 
@@ -136,3 +163,176 @@ def _run_sites(line: CommandLine, settings: Settings) -> int:
 
     typed_again = command_line(line.program, line.arguments)
     return run_job(Job(command.value, str(file), common, line.program, typed_again, start))
+
+
+def _note_unused_options(line: CommandLine, settings: Settings) -> None:
+    """Note options without effect: about links where none are followed, included in another, misspelt variables."""
+    for name, meant in misspelt(os.environ) if not settings.quiet else ():
+        _note(f"{name} in the environment is not an option: did you mean {meant}?")
+    if settings.update and settings.re_download_all and not settings.quiet:
+        _note("--re-download-all fetches everything again, so --update adds nothing to it")
+    source = settings.discover or (UrlSource.LINKS if line.command is Command.CRAWL else UrlSource.SITEMAP)
+    unused = sorted(map(spell, line.given.keys() & _ABOUT_LINKS))
+    if unused and line.command is not Command.LIST and source is UrlSource.SITEMAP and not settings.quiet:
+        counts = "counts" if len(unused) == 1 else "count"
+        _note(f"{', '.join(unused)} {counts} only where links are followed: --discover links")
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
+
+
+def _load_client() -> None:
+    """Load aiohttp without the system's certificates. Its own TLS contexts trust nobody afterwards.
+
+    aiohttp reads them twice while it is loaded, for default contexts that we never use: the fetcher makes its own for
+    the first TLS connection. Reading them takes as long as loading the rest of aiohttp (`bench.startup`). Not for the
+    library: other code in that process may rely on the defaults.
+    """
+    import ssl
+
+    contexts: Any = ssl.SSLContext
+    before = contexts.load_default_certs
+    contexts.load_default_certs = contexts.set_default_verify_paths = lambda *_: None
+    try:
+        import aiohttp  # noqa: F401
+    finally:
+        contexts.load_default_certs = before
+        del contexts.set_default_verify_paths  # Uncovers that of the base class.
+
+
+# --- convert -------------------------------------------------------------------------------------------------------
+
+
+def _convert(target: str, base: str | None, settings: Settings) -> int:
+    """Print a page as Markdown. `base` is the URL of a page that is in a file."""
+    source = _source(target, base, settings)
+    page = source.page(settings.content)
+    from sitemirror.convert import PageKind, with_front_matter
+
+    has_head = settings.front_matter and source.kind is not PageKind.TEXT  # Text stays as it is.
+    streams.print_page(with_front_matter(page) if has_head else page.markdown)
+    if not page.markdown and not settings.quiet:
+        print("note: the page has no text", file=sys.stderr)
+    return 0
+
+
+def _explain(target: str, base: str | None, settings: Settings) -> int:
+    """Print every block of a page under the reason why it is kept or cut."""
+    blocks = [block for block in _source(target, base, settings).explained(settings.content) if block.text.strip()]
+    lines: list[str] = []
+    for (is_kept, reason), group in groupby(blocks, lambda block: (block.is_kept, block.reason)):
+        lines += ("", f"{'kept' if is_kept else 'cut'}: {reason}")
+        lines += (f"  {'+' if is_kept else '-'} {block.tag}: {' '.join(block.text.split())}" for block in group)
+    streams.print_page("".join(f"{line}\n" for line in lines[1:]))
+    if not settings.quiet:
+        kept = [block for block in blocks if block.is_kept]
+        letters = sum(len(block.text) for block in kept), sum(len(block.text) for block in blocks)
+        shown = f"{len(kept)} of {counted(len(blocks), 'block')} kept, {letters[0]:,} of {letters[1]:,} characters"
+        print(shown, file=sys.stderr)
+    return 0
+
+
+def _source(target: str, base: str | None, settings: Settings) -> Source:
+    if "://" in target:
+        if base is not None:
+            raise UsageError("--url is for a page in a file", hint="leave it out: the address is known")
+        return _fetch(target, settings)
+
+    from sitemirror.run.convert_one import of_bytes, read_file
+
+    url = "" if base is None else _base_url(base)
+    if not target:
+        raise UsageError("no file and no URL is named", hint="give one, or - for standard input")
+    if target == _STDIN:
+        if sys.stdin is None:
+            raise UsageError("stdin is closed", hint="give a page there, or name a file")
+        return of_bytes(sys.stdin.buffer.read(), "stdin", url=url)
+    return read_file(Path(target), url=url)
+
+
+def _base_url(base: str) -> str:
+    """Normalise a base URL. It is never requested, so that a typo in it would show nowhere: it has to be complete."""
+    from sitemirror import api
+
+    if "://" not in base:
+        hint = "give it as https://example.com/docs/page"
+        raise UsageError(f"{printable(base, limit=200)!r} is not a whole URL", hint=hint)
+    return api.start_of(base, credentials_hint="leave them out: nothing is asked for there")
+
+
+def _fetch(url: str, settings: Settings) -> Source:
+    import asyncio
+
+    from sitemirror import api
+
+    _load_client()
+    return asyncio.run(api.fetch_page(url, settings=settings))
+
+
+# --- verify --------------------------------------------------------------------------------------------------------
+
+
+def _verify(folder: Path, settings: Settings, program: str) -> int:
+    """Check a mirror: print each problem as it is found, then the report."""
+    from sitemirror import api
+    from sitemirror.publish.report import RunStatus
+
+    try:
+        with _interruptible():
+            report = api.verify(folder, on_problem=None if settings.quiet else _print_problem)
+    except KeyboardInterrupt as interrupt:
+        streams.print_object(
+            {"status": RunStatus.INTERRUPTED.value, "command": "verify", "folder": printable(str(folder))}
+        )
+        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
+    streams.print_report(report)
+    if not settings.quiet:
+        _print_lines(*(f"note: {warning}" for warning in report.warnings), _summary(report))
+    if report.status is RunStatus.ERROR:
+        complain(report.error or "", report.hint or "", program=program)
+        return 1
+    return 0
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt on every signal that asks for the end: nothing here can be left half done."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise KeyboardInterrupt(number)
+
+    before = {
+        number: signal.signal(number, end)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP")
+        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print_problem(problem: VerifyProblem) -> None:
+    _print_lines(f"{problem.where}: {problem.message}")
+
+
+def _summary(report: VerifyReport) -> str:
+    from sitemirror.cli.progress import span
+
+    checked = report.checked
+    figures = (
+        counted(checked.urls, "URL"),
+        counted(checked.files, "file"),
+        counted(checked.links, "local link"),
+        counted(checked.anchors, "anchor"),
+    )
+    return f"{report.status}: {', '.join(figures)} checked; {span(report.elapsed_sec)}"
+
+
+def _print_lines(*lines: str) -> None:
+    try:
+        sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
+    except (OSError, ValueError):
+        pass  # Nobody is listening on stderr any more; stdout and the exit code still tell.

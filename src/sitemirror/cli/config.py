@@ -1,11 +1,15 @@
-"""Gathers the settings of one command: command line over environment over configuration file over defaults."""
+"""Gather the settings of a run: command line over environment over configuration file over defaults.
+
+A list of sites, plain text or TOML with options for each, comes on top: a site's own table over the top of that file
+over all of these.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sitemirror.cli.options import (
     OPTIONS,
@@ -20,6 +24,10 @@ from sitemirror.cli.options import (
 )
 from sitemirror.errors import UsageError
 from sitemirror.settings import InvalidSettings, Settings
+from sitemirror.text import printable
+
+if TYPE_CHECKING:
+    from sitemirror.sites import Site
 
 DEFAULT_FILE: Final = "sitemirror.toml"
 PREFIX: Final = "SITEMIRROR_"
@@ -236,3 +244,92 @@ def _suggestion(field: str, known: Iterable[str]) -> str:
 def key_of(field: str) -> str:
     """A setting as files spell it."""
     return field.replace("_", "-")
+
+
+# --- lists of sites ------------------------------------------------------------------------------------------------
+
+_VERBOSITY: Final = frozenset({"quiet", "verbose"})
+_SITES_HINT: Final = "check --sites FILE"
+_SITE_TABLES: Final = (
+    'sites look like: [[site]], then url = "https://…"; a plain list of URLs has another ending than .toml'
+)
+_ON_COMMAND_LINE: Final = "give it on the command line"
+_ONCE: Final = "give it once, before the first [[site]]"
+
+
+def read_sites(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
+    """The sites, each with its settings, and what counts for all of them. Raises `UsageError` that says where."""
+    from sitemirror.sites import Site  # It loads all that a run needs.
+
+    path = at_home(path)
+    if path.suffix.lower() == ".toml":
+        sites, common = _sites_from_toml(path, command, settings)
+    else:
+        sites, common = [Site(_start_url(url, place), settings) for place, url in _listed_urls(path)], settings
+    if not sites:
+        raise UsageError(f"{path}: no site in it", hint="one URL a line, or [[site]] tables in a .toml file")
+    return sites, common
+
+
+def _listed_urls(path: Path) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_text(path, hint=_SITES_HINT).splitlines(), 1):
+        # A URL's own # has no blank before it.
+        url = f" {line}".replace("\t", " ").partition(" #")[0].strip()
+        if " " in url:
+            raise UsageError(f"{path}, line {number}: more than a URL", hint="options for a site go into a .toml file")
+        if url:
+            yield f"{path}, line {number}", url
+
+
+def _sites_from_toml(path: Path, command: Command, settings: Settings) -> tuple[list[Site], Settings]:
+    from sitemirror.sites import COMMON, Site
+
+    content = read_toml(path, hint=_SITES_HINT, example=_SITE_TABLES)
+    if "sites" in content:
+        raise UsageError(f"{path}: unknown key sites", hint=_SITE_TABLES)
+    tables = content.pop("site", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f"{path}: site is not a list of tables", hint=_SITE_TABLES)
+    if "url" in content:
+        raise UsageError(f"{path}: url stands in no [[site]]", hint=_SITE_TABLES)
+    top = _site_settings(str(path), content, command, _VERBOSITY)
+    common = _with_changes(settings, top, str(path), command)
+    sites = []
+    for number, table in enumerate(tables, 1):
+        url = table.pop("url", None)
+        if not isinstance(url, str):
+            raise UsageError(f"{path}: site {number} has no url", hint='give it as url = "https://example.com/"')
+        place = f"{path}: {printable(url, limit=200)}"
+        start = _start_url(url, str(path))
+        own = _site_settings(place, table, command, COMMON)
+        sites.append(Site(start, _with_changes(common, own, place, command) if own else common))
+    return sites, common
+
+
+def _site_settings(
+    place: str, values: Mapping[str, Any], command: Command, elsewhere: frozenset[str]
+) -> dict[str, Any]:
+    found = settings_in(place, values, "", frozenset({command}))
+    for field in sorted(found.keys() & elsewhere):
+        hint = _ON_COMMAND_LINE if field in _VERBOSITY else _ONCE
+        raise UsageError(f"{place}: {key_of(field)} counts for all sites", hint=hint)
+    return found
+
+
+def _with_changes(settings: Settings, values: Mapping[str, Any], place: str, command: Command) -> Settings:
+    layer = Layer(values, lambda field: f"{place}: {key_of(field)}")
+    for field in values:
+        check_choices(command, layer, field)
+    try:
+        return settings.with_changes(**from_home(values))
+    except InvalidSettings as error:
+        raise UsageError(*error.sentences(layer.name_of), hint=f"see `sitemirror {command} --help`") from None
+
+
+def _start_url(url: str, place: str) -> str:
+    from sitemirror.api import start_of
+
+    try:
+        return start_of(url)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.message}", hint=error.hint) from None

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from sitemirror import __version__
+from sitemirror.cli.help import EXAMPLES, HELP, SITEMAP_TO_MARKDOWN_HELP
 from sitemirror.cli.options import (
     ARGUMENTS,
     MORE_ARGUMENTS,
@@ -21,7 +22,6 @@ from sitemirror.cli.options import (
     options_of,
 )
 from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN
-from sitemirror.cli.wording import EXAMPLES, HELP, SITEMAP_TO_MARKDOWN_HELP
 
 _USAGE = {
     Command.LIST: "sitemirror list [OPTIONS] URL",

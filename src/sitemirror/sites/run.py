@@ -22,7 +22,7 @@ from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Settings
 from sitemirror.sites.capacity import Capacity, open_files
-from sitemirror.sites.voices import Voice, Voices
+from sitemirror.sites.events import Voice, Voices
 from sitemirror.store.paths import host_folder
 from sitemirror.workers.pool import Pool
 

@@ -1,4 +1,4 @@
-"""The one place that writes to stdout: data for the next program, which may stop reading whenever it likes."""
+"""The standard streams: data for the next program on stdout, errors with a hint on stderr. Readers may leave."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from sitemirror.text import printable
 
 if TYPE_CHECKING:
     from sitemirror.publish.report import Report
+
 
 _ON_DISK: Final = "the files on disk are complete"
 
@@ -93,3 +95,24 @@ def _write(text: str, hint: str = "make room where stdout leads, or let it lead 
 def _reader_has_gone(error: OSError) -> bool:
     """`| head` has seen enough: no failure of ours."""
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
+
+
+BUG_HINT: Final = "this is a bug in sitemirror; run with --verbose for the traceback"
+
+
+def complain(message: str, hint: str = "", *more: str, program: str) -> None:
+    """Says on stderr what went wrong, in one line each, and what to do about it."""
+    lines = [f"{program}: error: {printable(each)}" for each in (message, *more)]
+    if hint:
+        lines.append(f"hint: {printable(hint)}")
+    try:
+        sys.stderr.write("\n".join(lines) + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass  # Nobody is listening on stderr any more; the exit code still tells.
+
+
+def show_traceback(error: Exception) -> None:
+    """Where in the code it happened, safe to print: the text of an exception may come from the network."""
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        sys.stderr.write(printable(line) + "\n")
