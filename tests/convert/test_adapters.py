@@ -30,7 +30,7 @@ def test_every_file_is_a_generator() -> None:
 def test_selectors_and_roles_are_known(generator: Generator) -> None:
     """A slip in a file is found here, not on a page."""
     tree = turbohtml.parse("<p>x</p>")
-    selectors = [generator.content, generator.chrome.others, generator.noise, generator.unwrap, generator.formulas]
+    selectors = [generator.content, generator.chrome, generator.noise, generator.unwrap, generator.formulas]
     selectors += [generator.sign, generator.needed, generator.heading, generator.previous, generator.next]
     selectors += generator.titles
     selectors += [part for tabs in (generator.tabs or {}).values() for part in (tabs.labels, tabs.panels)]
@@ -118,7 +118,7 @@ def test_no_chrome_is_a_heading_or_a_section(path: Path) -> None:
     for name in CHROME_IDS.findall(" ".join(tomllib.loads(text).get("chrome", ()))):
         html = f'<div><h2 id="{name}">Heading</h2></div><section id="{name}"><h2>Section</h2></section>'
         body = turbohtml.parse(html).select("body")[0]
-        chrome.leave(body)
+        body.remove(chrome)
         assert body.text == "HeadingSection", name
 
 

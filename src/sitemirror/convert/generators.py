@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -25,10 +24,7 @@ _COMMON: Final = "common.toml"
 _CLASS: Final = re.compile(r"\.[\w-]+")
 _ID: Final = re.compile(r"#[\w-]+")
 # Where menus, banners and the like are, if nothing else is said of them.
-_BOXES: Final = (
-    "div", "article", "section", "aside", "header", "footer", "nav", "ul", "ol", "form", "p", "button", "table",
-    "details",
-)  # fmt: skip
+_BOXES: Final = ":is(div, article, section, aside, header, footer, nav, ul, ol, form, p, button, table, details)"
 _MOST_REMEMBERED: Final = 2000  # class attributes, from page to page
 _LONGEST_REMEMBERED: Final = 200  # characters of one
 _Value = TypeVar("_Value")
@@ -58,37 +54,6 @@ class Tabs:
     panels: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chrome:
-    """Boxes that are never content, by class name, id or selector.
-
-    Asking each box for its class is five times faster than a selector, which would ask every word of coloured code.
-    """
-
-    names: frozenset[str] = frozenset()
-    ids: frozenset[str] = frozenset()
-    others: str = ""
-    _named: ClassLookup[bool] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        names = self.names
-        object.__setattr__(self, "_named", ClassLookup(lambda classes: not names.isdisjoint(classes.split())))
-
-    def leave(self, element: Element) -> None:
-        """Takes it out of `element`."""
-        if self.others:
-            element.remove(self.others)
-        ids, named = self.ids, self._named
-        boxes = iter(list(element.iter_elements(_BOXES)) if self.names or ids else ())
-        for box in boxes:
-            classes = box.attr("class")
-            # The id of a section is made from its heading, and so may be any word.
-            if (classes and named[classes]) or (ids and box.attr("id") in ids and box.tag != "section"):
-                inside = len(list(box.iter_elements(_BOXES)))
-                box.decompose()
-                next(islice(boxes, inside, inside), None)  # They come next, and go with it.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Generator:
     """A generator: how its pages are recognised, and the names of their parts. See `docs/adapters.md`."""
@@ -101,7 +66,7 @@ class Generator:
     around: str = ""  # the head of a section: the content holds all of these
     is_body: bool = False  # what is left of the body without the chrome is content
     heading: str = ""  # the page's title, where it stands outside the content
-    chrome: Chrome = Chrome()
+    chrome: str = ""  # selects boxes that are never content
     noise: str = ""
     unwrap: str = ""
     formulas: str = ""
@@ -233,11 +198,15 @@ def read_generator(text: str) -> Generator:
     return generator
 
 
-def _chrome(selectors: Sequence[str]) -> Chrome:
-    names = [one for one in selectors if _CLASS.fullmatch(one)]
+def _chrome(selectors: Sequence[str]) -> str:
+    """One selector for all; class names and ids count on boxes only."""
+    classes = [one for one in selectors if _CLASS.fullmatch(one)]
     ids = [one for one in selectors if _ID.fullmatch(one)]
-    others = any_of([one for one in selectors if one not in names and one not in ids])
-    return Chrome(frozenset(one[1:] for one in names), frozenset(one[1:] for one in ids), others)
+    others = [one for one in selectors if one not in classes and one not in ids]
+    # The id of a section is made from its heading, and so may be any word.
+    of_classes = [f"{_BOXES}[class]:is({', '.join(classes)})"] if classes else []
+    of_ids = [f"{_BOXES}[id]:is({', '.join(ids)}):not(section)"] if ids else []
+    return ", ".join((*others, *of_classes, *of_ids))
 
 
 def _by_name(names: Mapping[str, Sequence[str]]) -> dict[str, str]:

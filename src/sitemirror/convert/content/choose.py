@@ -245,7 +245,8 @@ def _stands_in_text(aside: Element) -> bool:
 def _drop_generator_chrome(elements: Iterable[Element], generators: Sequence[Generator]) -> None:
     for generator in generators:
         for element in elements:
-            generator.chrome.leave(element)
+            if generator.chrome:
+                element.remove(generator.chrome)
 
 
 def generator_content(body: Element, generators: Sequence[Generator]) -> list[Element]:
