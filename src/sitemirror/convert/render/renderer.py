@@ -31,21 +31,7 @@ from sitemirror.convert.render.spacing import (
     separate_blocks,
 )
 
-
-class _Options(Markdown):
-    """Options that are unpacked once; the renderer would do it for every page."""
-
-    _flat: dict[str, object] | None = None
-
-    def _unpack(self) -> dict[str, object]:
-        flat = self._flat
-        if flat is None:
-            flat = super()._unpack()
-            object.__setattr__(self, "_flat", flat)
-        return flat
-
-
-_OPTIONS: Final = _Options(
+_OPTIONS: Final = Markdown(
     # Cells never hold raw HTML, so that no markup of the page's gets past the escaping.
     tables=Markdown.Tables(cell_blocks="text"),
     # A backslash survives editors that strip trailing blanks.
@@ -57,7 +43,6 @@ _POINTED_TARGET: Final = re.compile(r"<(?<=\]\(<)").search
 _NO_TEXT: Final = rf"(?:[{LINE_BREAK}\xa0]|&#160;)*+\]\("
 _EMPTY_LINK: Final = re.compile(rf"\[(?={_NO_TEXT})").search
 _DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
-_ODD_LINK: Final = re.compile(rf"\[(?={_NO_TEXT}|`++[^`\[\]\n]*+\]:)").search  # either of them
 # What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
 _MINGLED, _MINGLED_TAGS = (re.compile(rf"{mark}\*\*?(?=[^\w\s*])").search for mark in (r"\*__?", "<(?:em|strong)>"))
 # Emphasis in a cell that the renderer has cut short, for it took a line break of the text above for one of the cell's.
@@ -78,8 +63,6 @@ _BARE: Final = re.compile(r"\n(?<=[-*#.)] \n)").search
 _BARE_END: Final = re.compile(r"(?:\n|\A)[ >]*+(?:[-*]|#++|\d++[.)])\s*+\Z").search
 _TAIL: Final = 20  # characters that it is looked for in
 _FIRST_BREAK: Final = re.compile(r"\\(?:(?<=\n\n\\)|(?<=[-*>.] \\))\n").search
-# Both of what a new line may tell, looked for at once: most pages have neither.
-_ODD_LINE: Final = re.compile(rf"\n(?:(?<=[-*#.)] \n)|{_BLOCK_IN_ITEM})").search
 
 
 def render(elements: Sequence[Element]) -> tuple[str, int]:
@@ -88,31 +71,15 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
     And how many pieces of text were left out of it that are written in characters that nobody sees.
     """
     raw = _render_raw(elements)
-    has_odd_links = _ODD_LINK(raw) is not None
-    shows_nothing = has_odd_links and _EMPTY_LINK(raw) is not None
-    has_definitions = has_odd_links and _DEFINED_BY_CODE(raw) is not None
+    shows_nothing = _EMPTY_LINK(raw) is not None
+    has_definitions = _DEFINED_BY_CODE(raw) is not None
     has_unread = _has_unread(raw)
     has_breaks = "\\" in raw and (
         _FIRST_BREAK(raw) is not None or raw.startswith("\\\n") or (shows_nothing and ")\\\n" in raw)
     )
-    has_odd_lines = _ODD_LINE(raw) is not None
-    has_blocks = has_odd_lines and _IN_ITEM(raw) is not None
-    has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or (has_odd_lines and _BARE(raw) is not None)
+    has_blocks = _IN_ITEM(raw) is not None
+    has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or _BARE(raw) is not None
     has_spacing = "&#160;" in raw and _SPACING(raw) is not None
-    if (
-        shows_nothing
-        and not has_unread
-        and not has_blocks
-        and not has_spacing
-        and not has_bare
-        and not has_breaks
-        and not has_definitions
-        and "<" not in raw
-        and "*_" not in raw
-        and not find_markers(raw.encode("utf-8", "replace"))
-    ):
-        # Nothing else can be amiss here, so the text need not be finished to find out.
-        return _finish(_render_raw(elements) if _apply_fixes(elements, [drop_empty_links]) else raw, elements)[::2]
     text, has_marks, unseen = _finish(raw, elements)
     # The renderer has met what Markdown cannot say, or what says nothing. Most of it can be fixed.
     fixes: list[Callable[[Element], int]] = []
