@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, TypeGuard
 from unicodedata import category
 
@@ -204,7 +204,6 @@ _OPENING: Final = re.compile(r"<(?:em|strong|s|del|strike)>").search
 # An escape, backticks, a tag: nothing else can be one of these or hide one. Every one begins with a character of its
 # own: so they are found ten times faster.
 _TOKEN: Final = re.compile(r"\\.|``*+|<(/?)(em|strong|s|del|strike)>", re.S).search
-_PAIR: Final = re.compile(r"<(em|strong|s|del|strike)>([^<]+)</\1>").finditer
 
 
 def tags_to_stars(text: str) -> str:
@@ -229,8 +228,6 @@ def _stars_in_lines(text: str) -> str:
 
 
 def _stars_in_line(text: str) -> str:
-    if "`" not in text and "\\" not in text and (found := list(_PAIR(text))) and 2 * len(found) == text.count("<"):
-        return _stars_for_pairs(text, found)
     code = CodeSpans(text)
     open_tags: list[tuple[str, int, int, frozenset[str]]] = []  # name, where it begins and ends, the signs open there
     open_signs: frozenset[str] = frozenset()
@@ -269,28 +266,6 @@ def _stars_in_line(text: str) -> str:
         pieces += (text[done:start], stars)
         done = end
     return "".join((*pieces, text[done:]))
-
-
-def _stars_for_pairs(text: str, found: Iterable[re.Match[str]]) -> str:
-    """Replaces tags in a line of words and unnested tags only, which is most lines."""
-    pieces: list[str] = []
-    done = starred_up_to = told = 0
-    open_signs: frozenset[str] = frozenset()
-    for pair in found:
-        opening, end = pair.span()
-        open_signs = _open_signs(open_signs, text, told, opening)
-        told = end
-        inside, closing = pair.span(2)
-        stars = _STARS[pair[1]]
-        before = text[max(opening - 1, 0) : opening]
-        if opening == starred_up_to and opening:
-            before = pieces[-1][-1]
-            stars = stars.replace("*", "_") if before == "*" else stars
-        if _can_mark(text, stars, before, inside, closing, end, around=open_signs):
-            pieces += (text[done:opening], stars, pair[2], stars)
-            done = starred_up_to = end
-    pieces.append(text[done:])
-    return "".join(pieces)
 
 
 def _open_signs(known: frozenset[str], text: str, start: int, end: int) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from sitemirror.convert.render.code_ranges import CodeSpans, CodeTracker, code_fences
@@ -53,14 +53,11 @@ _FENCE_LENGTH: Final = 6  # of three escaped signs
 _TASK: Final = (" ", "x", "X")
 
 
-def drop_needless_escapes(text: str, source: Callable[[], str]) -> str:
-    """`text` without the escapes that change nothing. `source` gives the text that it was rendered from."""
-    # Nothing is escaped in code. Where the source has no backslash there is none in its code either, and no need to
-    # know where that is.
-    has_own = ("`" in text or "~~~" in text) and "\\" in source()
+def drop_needless_escapes(text: str) -> str:
+    """`text` without the escapes that change nothing."""
     # Nearly all escapes can go for their neighbours' sake alone. Others are in question: the whole paragraph decides.
     ends: dict[int, int] = {}
-    dropped, questions = _outside_code(text, ends) if has_own else _at_sight(text)
+    dropped, questions = _sort_escapes(text, ends)
     if not questions:
         return _without(text, dropped)
     pieces: list[str] = []
@@ -87,29 +84,8 @@ def drop_needless_escapes(text: str, source: Callable[[], str]) -> str:
     return "".join(pieces)
 
 
-def _at_sight(text: str) -> tuple[list[int], list[int]]:
-    """The escapes of which their neighbours say that they change nothing, and those that are in question."""
-    dropped: list[int] = []
-    questions: list[int] = []
-    # Finding a character is a hundred times faster than searching for a pattern that begins with none.
-    start = text.find("\\")
-    while start >= 0:
-        here = start + 2
-        sign = text[start + 1 : here]
-        if sign == "_":
-            # Between two letters or digits it marks nothing.
-            is_idle = text[start - 1 : start].isalnum() and text[here : here + 1].isalnum()
-            (dropped if is_idle else questions).append(start)
-        elif sign in _QUESTIONABLE:
-            questions.append(start)
-        elif sign == "<" and _is_idle_bracket(text, start):
-            dropped.append(start)
-        start = text.find("\\", here)
-    return dropped, questions
-
-
-def _outside_code(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]]:
-    """Sorts escapes like `_at_sight`, for a text whose code has backslashes of its own.
+def _sort_escapes(text: str, ends: dict[int, int]) -> tuple[list[int], list[int]]:
+    """The escapes outside code that change nothing by their neighbours, and those that are in question.
 
     The last in a block that looks like an escape is among the questions. `ends` takes in where that block ends: no
     paragraph behind it reaches back further.

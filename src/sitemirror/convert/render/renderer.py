@@ -169,7 +169,7 @@ def _finish(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str
         text = collapse_blank_lines(text)
     text = tags_to_stars(text)
     if "\\" in text:
-        text = drop_needless_escapes(text, lambda: "".join([element.text for element in elements]))
+        text = drop_needless_escapes(text)
     if not text:
         return "", False, unseen
     whole = text + "\n"
