@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class LinkKind(StrEnum):
-    """What a link probably leads to. The media type of the answer decides."""
+    """The probable kind of a link's target. The media type of the response decides."""
 
     PAGE = "page"
     ASSET = "asset"
 
 
 class Role(NamedTuple):
-    """What the URL in an attribute is to a crawl."""
+    """The role of an attribute's URL in a crawl."""
 
     kind: LinkKind
     requisite: bool  # needed to show the page itself, so it belongs to the page's own depth

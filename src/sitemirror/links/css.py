@@ -6,17 +6,14 @@ was skipped is never looked at again. Rewriting leaves all other bytes as they a
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-import turbohtml.detect  # noqa: F401 – registers the encodings of the web under the names the web has for them
-
 from sitemirror.links.attributes import ASSET
 from sitemirror.links.found import Collector, PageLinks
 from sitemirror.links.resolve import Localizer, Relinker
-from sitemirror.links.source import PLAIN, Coding, Edit, Source, apply, declared_by_css
+from sitemirror.links.source import PLAIN, Coding, Edit, SourceText, apply, declared_by_css
 from sitemirror.links.values import Rewrite, rewrite_resource
 
 _SPACE: Final = r"(?:\r\n|[ \t\r\n\f])"
@@ -81,7 +78,7 @@ _SET_PART: Final = re.compile(
 )
 _BAD_URL: Final = re.compile(_REMNANTS)
 _NAMES: Final = ("url(", "image-set(", "@import")
-# What may be the same names with escapes in them: a word from its first one on, and what stands behind the word.
+# The same names with escapes, perhaps: a word from its first escape on, and the parenthesis after the word.
 _ESCAPED_WORDS: Final = re.compile(rf"{_ESCAPE}(?:{_WORD})?+(\()?+").finditer
 _ESCAPED_AT: Final = re.compile(r"@[A-Za-z-]*+\\").search
 _ESCAPED: Final = re.compile(rf"\\(?:([0-9a-fA-F]{{1,6}}){_SPACE}?|\r\n|[\n\r\f]|([\s\S]?))")
@@ -93,16 +90,8 @@ _SPECIAL: Final = {
 }
 
 
-_CHARSET: Final = re.compile(rb'@charset "([^"\r\n]{1,64})";')
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-
-
 class Spot(NamedTuple):
-    """Where a URL is: inside its quotes, or bare between the parentheses of `url()`."""
+    """The span of a URL: inside its quotes, or bare between the parentheses of `url()`."""
 
     start: int
     end: int
@@ -125,34 +114,24 @@ def css_urls(css: str) -> Iterator[str]:
 
 
 def decode_css(css: bytes, charset: str | None = None) -> str:
-    """The sheet's text as CSS has it: the byte order mark decides, then the header, then `@charset`, then UTF-8."""
-    for mark, encoding in _MARKS:
-        if css.startswith(mark):
-            return css[len(mark) :].decode(encoding, "replace")
-    declared = _CHARSET.match(css)
-    labels = (charset, declared[1].decode("latin-1") if declared is not None else None)
-    for label in labels:
-        codec = _codec(label) if label else None
-        if codec is not None and label is not charset and codec.startswith("whatwg_utf_16"):
-            codec = None  # What can be read as ASCII is not in UTF-16, whatever it says.
-        if codec is not None:
-            return css.decode(codec, "replace")
-    return css.decode("utf-8", "replace")
+    """The text of a sheet: the byte order mark decides its charset, then the header, then `@charset`, then UTF-8."""
+    source = SourceText(css, charset, declared_by_css)
+    return source.decode(source.text).removeprefix("\ufeff")
 
 
 def localize_css(css: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
-    """`css` with every URL replaced by what `target` says of it, absolute, normalised and without its fragment.
+    """`css` with every URL replaced by the result of `target`, which gets it absolute, normalised, without fragment.
 
-    `url` is where the sheet is from, `charset` what its Content-Type header said, which the sheet says itself then.
+    `url` is the address of the sheet, `charset` that of its Content-Type header, which the sheet then declares itself.
     """
-    source = Source(css, charset, declared_by_css)
+    source = SourceText(css, charset, declared_by_css)
     edits = css_edits(source.text, source, Localizer(url, url, target).link)
     return source.edited(edits + source.redeclared_in_css())
 
 
 def relink_css(css: bytes, *, change: Callable[[str], str | None]) -> bytes:
-    """A localised sheet with its links changed: `change` sees each as it stands, without its fragment."""
-    source = Source(css, None, declared_by_css)
+    """A localised sheet with its links changed: `change` gets each as it is written, without its fragment."""
+    source = SourceText(css, None, declared_by_css)
     return source.edited(css_edits(source.text, source, Relinker(change).link))
 
 
@@ -167,12 +146,12 @@ def css_edits(text: str, coding: Coding, rewrite: Rewrite) -> list[Edit]:
     edits: list[Edit] = []
     for start, end, quote in find_urls(coding.masked(text)):
         piece = text[start:end]
-        # An escape says a character, so what has any is rewritten in what it says.
-        says = value(coding.decode(piece)) if "\\" in piece else piece
-        new = rewrite_resource(says, coding if says is piece else PLAIN, rewrite)
-        if new is not None and new != says:
+        # A URL with escapes is rewritten in decoded form.
+        decoded = value(coding.decode(piece)) if "\\" in piece else piece
+        new = rewrite_resource(decoded, coding if decoded is piece else PLAIN, rewrite)
+        if new is not None and new != decoded:
             spelling = spelled(new, quote)
-            edits.append((start, end, spelling if says is piece else in_ascii(spelling)))
+            edits.append((start, end, spelling if decoded is piece else in_ascii(spelling)))
     return edits
 
 
@@ -268,10 +247,3 @@ def _unescape(found: re.Match[str]) -> str:
 def _escape(found: re.Match[str]) -> str:
     char = found[0]
     return f"\\{ord(char):x} " if char < " " or char in "<\x7f" else "\\" + char
-
-
-def _codec(label: str) -> str | None:
-    try:
-        return codecs.lookup(f"whatwg-{label.strip()}").name
-    except (LookupError, ValueError):
-        return None

@@ -19,7 +19,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):")
 _RELATIVE: Final = re.compile(r"[A-Za-z0-9_~%.\-][^:\\]*+").fullmatch
 _ROOTED: Final = re.compile(r"/(?:[A-Za-z0-9_~%.\-].*+)?+", re.DOTALL).fullmatch
 
-# Buttons rather than addresses. A page can have thousands, each as long as a script: one stands for all.
+# Buttons rather than addresses. A page can have thousands, each as long as a script: one represents all.
 _BUTTONS: Final = frozenset(("about", "blob", "javascript", "vbscript"))
 _MAX_BUTTON_SHOWN: Final = 100
 _MAX_SHOWN: Final = 2_000
@@ -32,7 +32,7 @@ class Found(NamedTuple):
     kind: LinkKind
     requisite: bool  # needed to show the page itself, so it belongs to the page's own depth
     attribute: str  # "href" or "src", which is how the mirror index tells edges apart
-    nofollow: bool  # every link to it says nofollow, ugc or sponsored
+    nofollow: bool  # every link to it is marked nofollow, ugc or sponsored
 
 
 class Refused(NamedTuple):

@@ -46,7 +46,7 @@ _ROLES: Final[dict[str, Callable[[Element], Role | None]]] = {
     "input": input_role,
 }
 _NOFOLLOW: Final = words("nofollow none")  # values of `robots`
-_STYLED: Final = '[style*="("],[background]'  # No URL stands in a `style` without a function.
+_STYLED: Final = '[style*="("],[background]'  # A `style` without a function holds no URL.
 
 
 def _fetched(table: dict[str, tuple[UrlAttribute, ...]]) -> dict[str, list[tuple[str, Syntax, Role]]]:
@@ -78,7 +78,7 @@ class PageElements:
         self._elements = tree.select(_SELECTOR) if self._has_styled else elements
 
     def base(self, url: str) -> str:
-        """What relative URLs count from in the page at `url`: its first `<base href>`, if that is valid."""
+        """The base of relative URLs in the page at `url`: its first `<base href>`, if that is valid."""
         for element in self._elements:
             if element.tag != "base" or element.namespace is not Namespace.HTML:
                 continue
@@ -107,10 +107,12 @@ class PageElements:
                     yield url, ASSET, element, Syntax.CSS
             is_drawn = element.namespace is not Namespace.HTML
             rows = (_FETCHED_BY_DRAWINGS if is_drawn else _FETCHED).get(tag, ())
-            special = _ROLES[tag](element) if rows and tag in _ROLES else None
+            special = None
+            if rows and (role_of := _ROLES.get(tag)) is not None and (special := role_of(element)) is None:
+                rows = ()
             for name, syntax, usual in rows:
                 value = element.attr(name)
-                if value is None or (special is None and tag in _ROLES):
+                if value is None:
                     continue
                 if syntax is Syntax.LINK or syntax is Syntax.RESOURCE:
                     yield value, special or usual, element, syntax
@@ -149,7 +151,7 @@ def page_links(html: bytes, *, url: str, charset: str | None = None) -> PageLink
 def tree_links(tree: Document, *, url: str, sheets: Iterable[str] = ()) -> PageLinks:
     """The same for a page that is parsed already, with its shadow roots as templates. Removes other templates.
 
-    `sheets` are those that stand in no element.
+    `sheets` are style sheets that no element names.
     """
     page = PageElements(tree)
     links = Collector(url=url, base=page.base(url), encoding=tree.encoding)
@@ -168,7 +170,7 @@ def parse_page(html: bytes, charset: str | None = None) -> Document:
         try:
             return turbohtml.parse(html, encoding=charset, positions=False, allow_declarative_shadow_roots=False)
         except (LookupError, ValueError):
-            pass  # A header with an unknown charset says nothing; the page may.
+            pass  # An unknown charset in the header counts as none.
     return turbohtml.parse(html, detect_encoding=True, positions=False, allow_declarative_shadow_roots=False)
 
 

@@ -40,7 +40,7 @@ _CIRCLED: Final = (range(0x24B6, 0x24EA), range(0x1F130, 0x1F14A), range(0x1F150
 
 
 class Destination(NamedTuple):
-    """Where a link of the file leads."""
+    """The destination of a link in the file."""
 
     start: int  # in the file; pointed brackets are included
     end: int
@@ -121,7 +121,7 @@ def inline_urls(inline: str) -> Iterator[str]:
 
 
 def plain_text(inline: str) -> str:
-    """What a line of Markdown says, without its markup. Images say nothing here, as on GitHub."""
+    """The text of a line of Markdown without markup and images, as GitHub takes it for anchors."""
     return _plain(_read_inline(inline, {}, _MAX_NESTING_OF_MANY))
 
 
@@ -272,7 +272,7 @@ def relink_markdown(markdown: str, *, change: Callable[[str], str | None]) -> st
 
 
 def as_named(destination: str) -> str:
-    """What a destination will read as when the file has it."""
+    """`destination` with everything percent-encoded that would end it or mean something else in a file."""
     return _UNSAFE.sub(_encoded, destination)
 
 
@@ -281,7 +281,7 @@ def _encoded(found: re.Match[str]) -> str:
 
 
 def _spelled_out(markdown: str, found: Destination, destination: str) -> Edit | None:
-    """An autolink as a link with a text; `None` where that cannot be, and the link has to stay as it is."""
+    """An edit that writes an autolink as a link with a text; `None` where that would be read differently."""
     start = found.start
     text = f"[{_MARKUP.sub(_ESCAPE, found.url)}]({destination})"
     if _stands(markdown, "!", start):
@@ -299,7 +299,7 @@ def _spelled_out(markdown: str, found: Destination, destination: str) -> Edit | 
 
 
 def _stands(markdown: str, mark: str, end: int) -> bool:
-    """Whether `mark` stands before `end`, and is not escaped."""
+    """True if `mark` ends at `end` and is not escaped."""
     place = end - len(mark)
     if not markdown.endswith(mark, 0, end):
         return False
@@ -307,7 +307,7 @@ def _stands(markdown: str, mark: str, end: int) -> bool:
 
 
 def _back_over(markdown: str, place: int, passed: Callable[[str], bool]) -> int:
-    """Where the characters begin that stand before `place` and are `passed` over."""
+    """The beginning of the run of characters before `place` that satisfy `passed`."""
     while place and passed(markdown[place - 1]):
         place -= 1
     return place

@@ -22,7 +22,7 @@ _RELATIVE: Final = re.compile(rf"((?:\.\./)*+)(?:{_SEGMENTS}{_TAIL})?+").fullmat
 _ROOTED: Final = re.compile(f"{_PATH}{_TAIL}").fullmatch
 _ABSOLUTE: Final = re.compile(rf"https?://(?:[a-z0-9_-]++\.)+[a-z]++{_PATH}{_TAIL}").fullmatch
 
-# A site's address as people write it. Its one spelling has a slash more, but then it is no longer what the text says.
+# An origin without the final slash, as people write it. It stays, so that it equals the text of its link.
 _HOST: Final = re.compile(r"https?://(?:[a-z0-9_-]++\.)+[a-z]++").fullmatch
 
 _WEB: Final = ("https://", "http://")
@@ -35,7 +35,7 @@ _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_.\-/~@+=:!$]++").fullmatch
 
 
 def is_local(reference: str) -> bool:
-    """True if a reference leads to a file near the one that it stands in."""
+    """True if a reference leads to a file of the same tree."""
     return _NOT_LOCAL.match(reference) is None
 
 
@@ -48,7 +48,7 @@ def relative_link(from_path: str, to_path: str) -> str:
         up += "../"
     below = to_path[len(folder) :]
     link = up + (below if _PLAIN_PATH(below) else quote(below, safe=_SAFE_IN_PATH))
-    # What stands before a colon in the first segment would be taken for a scheme.
+    # A colon in the first segment would end a scheme.
     return f"./{link}" if ":" in link.partition("/")[0] else link
 
 
@@ -146,7 +146,7 @@ class Localizer:
     def __init__(
         self, url: str, base: str, target: Callable[[str], str], encoding: Callable[[], str | None] = lambda: None
     ) -> None:
-        """`encoding` says that of the page, if it is asked for."""
+        """`encoding` gives the page's, which may take time to detect."""
         self._encoding = encoding
         self._page = url
         self._base = base
@@ -165,7 +165,7 @@ class Localizer:
             return self
 
     def link(self, reference: str, fragment: str) -> str | None:
-        """What a reference with its fragment becomes; `None` if it stays."""
+        """The new text for a reference with its fragment; `None` to leave it."""
         known = self._links.get(reference)
         if known is None:
             absolute = self._resolve(reference)
@@ -177,7 +177,7 @@ class Localizer:
             if new is None:
                 new = self._targets[absolute] = self._target(absolute)
             if new == absolute == self._page and not reference.strip():
-                new = ""  # An empty reference means the page that it stands in, wherever that is.
+                new = ""  # An empty reference is the page itself, wherever its file is.
             elif new == absolute and reference[:8].lower().startswith(_WEB):
                 new = None
             known = self._links[reference] = new, absolute == self._page
@@ -214,7 +214,7 @@ class Localizer:
         return absolute
 
     def _unfetchable(self, reference: str, fragment: str) -> str | None:
-        """What is not fetched stays, unless it is relative (`//user@host`, too long): it would lead into the disk."""
+        """An absolute URL for a reference that cannot be fetched (`//user@host`) but would lead into the disk."""
         found = self._urls[reference] or ""
         if not found.startswith(_WEB) or ada_url.check_url(reference):
             return None
@@ -222,17 +222,17 @@ class Localizer:
 
 
 class Relinker:
-    """Asks of each reference, as it stands, whether it changes."""
+    """Changes references of a localised file as they are written."""
 
     def __init__(self, change: Callable[[str], str | None]) -> None:
         self._change = change
 
     def based_on(self, _href: str) -> Relinker:
-        """References are taken as they stand."""
+        """Itself: references are not resolved."""
         return self
 
     def link(self, reference: str, fragment: str) -> str | None:
-        """What a reference with its fragment becomes; `None` if it stays, as links within the page do."""
+        """The new text for a reference with its fragment; `None` to leave it, as within the page."""
         new = self._change(reference) if reference else None
         return None if new is None else new + fragment
 

@@ -1,7 +1,7 @@
 """Rewrites the links of an HTML page so that they lead into the mirror, and the copy opens from disk.
 
-Edits the bytes as received: the charset, blanks, comments and mistakes of the page stay. The parser only says where the
-tags are; a page is never serialised from its tree.
+Edits the bytes as received: the charset, blanks, comments and mistakes of the page stay. The parser only gives the
+places of tags; a page is never serialised from its tree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sitemirror.links.attributes import (
 )
 from sitemirror.links.css import css_edits, rewrite_style
 from sitemirror.links.resolve import Localizer, Relinker, is_local
-from sitemirror.links.source import PLAIN, Coding, Edit, Source, apply, declared_by_html, parsable
+from sitemirror.links.source import PLAIN, Coding, Edit, SourceText, apply, declared_by_html, parsable
 from sitemirror.links.values import (
     Rewrite,
     rewrite_refresh,
@@ -52,7 +52,7 @@ _SYNTAX: Final = {(tag, row.name): row.syntax for tag, rows in ATTRIBUTES.items(
 _DRAWN_SYNTAX: Final = {(tag, row.name): row.syntax for tag, rows in DRAWN_ATTRIBUTES.items() for row in rows}
 _OTHER_DRAWN_SYNTAX: Final = {row.name: row.syntax for row in OTHER_DRAWN_ATTRIBUTES}
 _NAMES: Final = {name for _, name in (*_SYNTAX, *_DRAWN_SYNTAX)} - {"content"}
-# Nearly every `style` is without a function, and nearly every http-equiv says the charset: neither holds a URL.
+# Most `style` attributes have no function and most http-equiv declare the charset: neither holds a URL.
 _CANDIDATES: Final = ",".join(
     (
         *(f"[{name}]".replace(":", r"\:") for name in sorted(_NAMES)),
@@ -93,41 +93,41 @@ _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
 def localize_html(html: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
-    """`html` with every link replaced by what `target` says of it, absolute, normalised and without its fragment.
+    """`html` with every link replaced by the result of `target`, which gets it absolute, normalised, without fragment.
 
     `target` answers with a relative path, percent-encoded, or an absolute URL. `url` is where the page is from,
-    `charset` what its Content-Type header said. Fragments are kept, and links that are no web addresses are left alone;
+    `charset` that of its Content-Type header. Fragments are kept, and links that are no web addresses are left alone;
     forms and the canonical link, which mean the site itself, become absolute. A page that does not name the charset
     of its header names it then, or a browser that opens the file would read it otherwise than the site's readers.
     """
-    source = Source(html, charset, declared_by_html)
+    source = SourceText(html, charset, declared_by_html)
     edits = _edits(source.text, source, Localizer(url, url, target, source.encoding), _MAX_NESTING)
     return source.edited(edits.union(source.redeclared()))
 
 
 def localize_svg(svg: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
     """The same for a drawing, which is XML and names its charset in a way of its own."""
-    source = Source(svg, charset, declared_by_html)
+    source = SourceText(svg, charset, declared_by_html)
     return source.edited(_edits(source.text, source, Localizer(url, url, target), _MAX_NESTING))
 
 
 def relink_html(html: bytes, *, charset: str | None, change: Callable[[str], str | None]) -> bytes:
-    """A localised page with its links changed: `change` sees each as it stands, without its fragment.
+    """A localised page with its links changed: `change` gets each as it is written, without its fragment.
 
     It answers with the new text, or with `None` to leave the link as it is.
     """
-    source = Source(html, charset, declared_by_html)
+    source = SourceText(html, charset, declared_by_html)
     return source.edited(_edits(source.text, source, Relinker(change), _MAX_NESTING))
 
 
 def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int) -> set[Edit]:
-    """What has to change in a page."""
+    """The edits that rewrite a page."""
     # Columns are offsets, since the parser is given a single line.
     tree = turbohtml.parse(parsable(text), allow_declarative_shadow_roots=False)
     bases = [base for base in tree.find_all("base", href=True) if base.namespace is Namespace.HTML]
     counting = next((base for base in bases if base.closest("template:not([shadowrootmode])") is None), None)
     if counting is not None and (tag := _tag(text, counting)) is not None:
-        links = links.based_on(tag["href"].says(coding))
+        links = links.based_on(tag["href"].decoded(coding))
     page = _Page(text, coding, links, nesting)
     for base in bases:
         page.drop(base, "href")  # Links count from the file now.
@@ -148,7 +148,7 @@ def _edits(text: str, coding: Coding, links: Localizer | Relinker, nesting: int)
 
 
 def _starts_of_root(text: str, tag: str) -> list[int]:
-    """Where the tags are that give the page's `html` or `body` attributes."""
+    """The offsets of the tags that give the page's `html` or `body` attributes."""
     found = [match.start() for match in _ROOTS[tag].finditer(text)]
     if len(found) > 1:  # Some may be text: in a script, a comment or the page of a srcdoc.
         starts = {token.col for token in turbohtml.tokenize(parsable(text)) if token.tag == tag}
@@ -238,7 +238,7 @@ class _Page:
             if new is not None and new != raw:
                 self.edits.add(attribute.replaced(new))
             return
-        text = attribute.says(self._coding)
+        text = attribute.decoded(self._coding)
         new = rewriter(text, PLAIN, rewrite)
         if new is not None and new != text:
             start, end, written = attribute.replaced(new)
@@ -257,8 +257,8 @@ class _Page:
         text = self._text[tag.end : end]
         if element.namespace is not Namespace.HTML and "&" in text and "<" not in text:
             # In SVG, unlike in HTML, references are resolved here.
-            says = unescape(self._coding.decode(text))
-            new = rewrite_style(says, PLAIN, self._link)
+            decoded = unescape(self._coding.decode(text))
+            new = rewrite_style(decoded, PLAIN, self._link)
             if new is not None:
                 written = _in_ascii(entities.escape(new, quote=False))
                 self.edits.add((tag.end, end, written))
@@ -271,7 +271,7 @@ class _Page:
         self.edits.update(edit for name in _CHECKS if (edit := tag.without(name)) is not None)
         holder = element.parent
         if element.tag in ("source", "track") and isinstance(holder, Element):
-            # What a source is loaded with stands on the video, the sound or the picture's img.
+            # The video, the audio or the picture's img has the crossorigin of its sources.
             loader = holder.find("img") if holder.tag == "picture" else holder
             if loader is not None:
                 self.drop(loader, "crossorigin")
@@ -298,14 +298,14 @@ class Attribute(NamedTuple):
     value: int  # where the value begins, quotes included
     end: int
     quote: str
-    lead: str  # what a value needs before it: `=` after a name that stands alone
+    lead: str  # `=` if the name has no value yet
 
     @property
     def is_plain(self) -> bool:
-        """Whether the value, once decoded, is what is written."""
+        """True if the value has no character references."""
         return "&" not in self.raw and "\0" not in self.raw
 
-    def says(self, coding: Coding) -> str:
+    def decoded(self, coding: Coding) -> str:
         """The value, with its character references resolved."""
         if self.is_plain:
             return coding.decode(self.raw)

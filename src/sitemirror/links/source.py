@@ -16,18 +16,18 @@ import turbohtml
 from turbohtml.detect import detect  # noqa: F401  (the import registers the whatwg-* codecs)
 
 Edit = tuple[int, int, str]
-"""From, to, and what stands there from now on. The text is ASCII, or made of the source's own characters."""
+"""Start, end and the new text, which is ASCII or made of the source's own characters."""
 
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16le", codecs.BOM_UTF16_BE: "utf-16be"}
 _UTF_8: Final = "utf-8"
 
-# Where browsers look for what a page says of its charset: in its first kilobyte.
+# Browsers look for a declared charset in the first kilobyte.
 _LOOKED_AT: Final = 1024
 _DECLARED: Final = re.compile(
     r"<meta[\t\n\f\r /][^>]*?\bcharset[\t\n\f\r ]*+=[\t\n\f\r ]*+[\"']?[\t\n\f\r ]*+([^\t\n\f\r \"'/>;]++)", re.I
 )
 _DECLARED_IN_CSS: Final = re.compile(r'@charset "([^"]{1,40})";')
-# What may stand before the first element of a page's head.
+# Everything before the first element of a page's head.
 _BLANK: Final = r"[\t\n\f\r ]++|<!--(?:-?>|.*?--!?>)"
 _INSIDE_TAG: Final = r"(?:[\t\n\f\r /](?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+)?+>"
 _UP_TO_HEAD: Final = re.compile(
@@ -49,14 +49,14 @@ class Coding(Protocol):
     """How a text is to be read."""
 
     def decode(self, piece: str) -> str:
-        """What a part of the text says."""
+        """A part of the text, decoded."""
 
     def masked(self, piece: str) -> str:
         """A part of the text, as long as it is, without characters that only look like ASCII."""
 
 
 class _Plain:
-    """Text that says what it is."""
+    """Text that is decoded already."""
 
     def decode(self, piece: str) -> str:
         return piece
@@ -68,18 +68,18 @@ class _Plain:
 PLAIN: Final = _Plain()
 
 
-class Source:
+class SourceText:
     """A document as received: `text` to look at and to take offsets from, and the way back to bytes."""
 
     def __init__(self, body: bytes, charset: str | None, declared: Callable[[bytes], str]) -> None:
-        """`charset` is the Content-Type header's; `declared` says what the document itself declares or looks like."""
+        """`charset` is the Content-Type header's; `declared` finds the one that the document declares or looks like."""
         self._body = body
         self._declared = declared
         self._codec = ""  # of `text` as a whole; empty where it is the bytes one by one
         self._mark = b""
         self._tail = b""
-        self._told = None if _marked(body) else _canonical(charset) if charset else None
-        self._charset = _marked(body) or self._told
+        self._sent = None if _marked(body) else _canonical(charset) if charset else None
+        self._charset = _marked(body) or self._sent
         if self._charset is None and (b"\x1b" in body or b"\0" in body or not _is_utf8(body)):
             self._charset = declared(body).lower()
         whole = self._whole()
@@ -91,7 +91,7 @@ class Source:
         return piece.encode("latin-1").decode(f"whatwg-{self.encoding()}", "replace")
 
     def encoding(self) -> str:
-        """What the document is in. To find out may take a look at all of it."""
+        """The charset of the document. Detecting it may read all of it."""
         if self._charset is None:
             self._charset = self._declared(self._body).lower()
         return self._charset
@@ -101,7 +101,7 @@ class Source:
         return piece if wide is None else wide.sub(lambda found: "x" * len(found[0]), piece)
 
     def redeclared(self) -> list[Edit]:
-        """Has the page itself say what its header said, where it says otherwise or nothing: a file has no header."""
+        """Edits that make the page declare the charset of its header, since a file has no header."""
         head = _UP_TO_HEAD.match(self.text)
         found = _DECLARED.search(self.text, 0, _LOOKED_AT)
         return self._redeclared(found, '<meta charset="{}">', head.end() if head else 0)
@@ -112,16 +112,16 @@ class Source:
         return [] if self.text.isascii() else self._redeclared(found, '@charset "{}";', 0)
 
     def _redeclared(self, found: re.Match[str] | None, form: str, place: int) -> list[Edit]:
-        told = self._told
-        if told is None:
+        charset = self._sent
+        if charset is None:
             return []
         if self._codec.startswith("utf-16"):
             return [] if self._mark else [(0, 0, "\ufeff")]  # Nobody could read a declaration.
         if found is None:
-            return [(place, place, form.format(told))]
+            return [(place, place, form.format(charset))]
         label = _canonical(found[1]) or ""
         # Who can read a declaration is not reading UTF-16: it means UTF-8.
-        return [] if (_UTF_8 if label.startswith("utf-16") else label) == told else [(*found.span(1), told)]
+        return [] if (_UTF_8 if label.startswith("utf-16") else label) == charset else [(*found.span(1), charset)]
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
         """The document with `edits`, which do not overlap."""
@@ -178,12 +178,12 @@ def parsable(text: str) -> str:
 
 
 def declared_by_html(body: bytes) -> str:
-    """What a page declares in a meta element, else what it looks like."""
+    """The charset that a page declares in a meta element, else the detected one."""
     return turbohtml.parse(body, detect_encoding=True, positions=False).encoding or "utf-8"
 
 
 def declared_by_css(body: bytes) -> str:
-    """What a style sheet declares in its first bytes; else it is UTF-8."""
+    """The charset that a style sheet declares in its first bytes, else UTF-8."""
     found = re.match(rb'@charset "([^"]{1,40})";', body)
     label = _canonical(found[1].decode("latin-1")) if found else None
     # As in HTML, who can read the declaration is not reading UTF-16.
@@ -198,7 +198,7 @@ def _marked(body: bytes) -> str | None:
 
 @lru_cache(maxsize=64)
 def _canonical(label: str) -> str | None:
-    """The charset that a label means; a label that means none says nothing."""
+    """The charset that a label names, if any."""
     try:
         found = turbohtml.parse(b"", encoding=label.strip(), positions=False).encoding
     except (LookupError, ValueError):

@@ -127,7 +127,7 @@ def xml_style_sheets(document: bytes) -> Iterator[str]:
 
 
 def xml_style_sheet_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where their URLs are, with XML's character references in them."""
+    """The spans of their URLs, which have XML's character references."""
     if _XML_MARK in text:
         prolog = _XML_PROLOG.match(text)
         for found in _XML_HREF.finditer(text, 0, prolog.end() if prolog else 0):
