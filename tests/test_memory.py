@@ -30,6 +30,7 @@ with open("/proc/self/statm") as file:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told")
 def test_what_every_page_needs_stays_and_what_one_needed_goes() -> None:
     """Blocks of a usual size are not asked of the system for each page; a very large one is given back at once."""

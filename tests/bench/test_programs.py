@@ -41,6 +41,7 @@ def python(program: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", program, *arguments]
 
 
+@pytest.mark.slow
 @linux
 def test_memory_is_the_sum_over_all_processes() -> None:
     """Two children with 40 MB each show up in the peak, though the parent has none of it."""
@@ -75,6 +76,7 @@ def test_a_program_that_fails_is_no_measurement() -> None:
         run_other(python("import sys; sys.stderr.write('no such luck'); sys.exit(3)"))
 
 
+@pytest.mark.slow
 def test_a_program_that_hangs_is_ended() -> None:
     """The time it may take is kept to."""
     began = time.monotonic()

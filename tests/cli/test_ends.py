@@ -146,6 +146,7 @@ def test_the_first_signal_stops_the_run_tidily(scripted: type[Scripted], number:
     assert "to resume, run the same command: sitemirror mirror https://example.com/\n" in err
 
 
+@pytest.mark.slow
 @posix_signals
 @pytest.mark.parametrize("script", ["deaf", "deaf_but_idle"])
 def test_the_second_signal_ends_the_process_at_once(scripted: type[Scripted], script: str) -> None:

@@ -156,6 +156,7 @@ def test_a_closed_stream_silences_the_listener_and_not_the_run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), writing)
 
 
+@pytest.mark.slow
 def test_lines_are_cheap(tmp_path: Path) -> None:
     """Ten thousand pages' events cost well under a second: a run of 2,000 pages a second does not notice them."""
     with (tmp_path / "log").open("w", encoding="utf-8", buffering=1) as stream:
@@ -292,6 +293,7 @@ def test_a_dumb_terminal_and_quiet_runs_get_lines(screen: Screen, monkeypatch: p
     screen.close()
 
 
+@pytest.mark.slow
 @terminal
 def test_the_live_display_is_cheap_even_when_every_page_fails(screen: Screen) -> None:
     """Events only leave notes; a flood of failures is thinned out, and counted."""

@@ -153,6 +153,7 @@ def test_bad_addresses_are_one_line_and_a_hint(run_here: RunHere, arguments: tup
         assert done.json["hint"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_mirror_resumes_with_the_same_command(
@@ -202,6 +203,7 @@ def test_the_door_says_which_options_have_no_effect(small: Site, tmp_path: Path)
     assert "note: --concurrency, --update count only with --mirror\n" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 def test_a_run_stopped_at_its_first_request_tells_of_the_mirror_that_is_there(
     small: Site, run_cli: RunCli, start_cli: StartCli
@@ -221,6 +223,7 @@ def test_a_run_stopped_at_its_first_request_tells_of_the_mirror_that_is_there(
     assert f"interrupted: {before['successful']} pages saved (0 new, 0 changed)" in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize("command", ["list", "mirror"])
 def test_a_run_stopped_at_its_first_request_ends_like_any_other(site: Site, start_cli: StartCli, command: str) -> None:

@@ -229,6 +229,7 @@ def test_the_manual_keeps_its_places() -> None:
     assert count > 50
 
 
+@pytest.mark.slow
 def test_time_grows_with_size_only() -> None:
     """A page of nothing but ids and headings takes no more than its share of time."""
     part = '<h2 id="h{0}">Same</h2><p id="p{0}">x <a name="a{0}"></a></p>'

@@ -167,6 +167,7 @@ def test_a_page_cannot_make_the_answer_large() -> None:
     assert max(map(len, found.h1)) == MAX_HEADING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "html",
     [

@@ -18,6 +18,7 @@ from tests.convert.pages import URL, markdown
 from tests.convert.trees import to_html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MONSTERS)
 @pytest.mark.parametrize("content", ["full", "auto"])
 def test_monsters_are_converted_in_time(name: str, content: str) -> None:

@@ -285,6 +285,7 @@ async def test_a_file_where_a_folder_is_needed(site: Site, run: Crawl, copy: Cop
     assert copy.text(where["data/x"]).count('href="../../data"') == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="measures memory as Linux counts it")
 def test_a_large_asset_is_never_whole_in_memory(site: Site, start_cli: StartCli, out: Path) -> None:
     """30 MB go to disk; the program's memory grows by far less than that."""

@@ -44,6 +44,7 @@ _SKIPPED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
 async def test_each_failure_has_its_reason_and_the_rest_goes_on(site: Site, out: Path, command: str) -> None:
     """Eighteen kinds of broken pages among good ones: named one by one, in bounded time and memory."""

@@ -223,6 +223,7 @@ async def test_a_storm_of_429_is_bounded(site: Site, out: Path, asked: str) -> N
     assert clock.time - 1000 < 14 * 3600
 
 
+@pytest.mark.slow
 async def test_stopping_does_not_wait_for_a_pause(site: Site, out: Path) -> None:
     """Ctrl+C in the middle of a long pause ends the run within seconds."""
     paths = site.fill(30)

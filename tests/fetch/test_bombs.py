@@ -20,6 +20,7 @@ MEGABYTE = 1024 * 1024
 LIMIT = 10 * MEGABYTE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 async def test_a_page_that_explodes(client: MakeClient, server: RawServer, encoding: str) -> None:
     """A page that unpacks to 100 MB is refused with no more than the limit in memory."""
@@ -28,6 +29,7 @@ async def test_a_page_that_explodes(client: MakeClient, server: RawServer, encod
     await _refused_within_bounds(found.get(server.url(), limit=LIMIT))
 
 
+@pytest.mark.slow
 @pytest.mark.vectors
 @pytest.mark.parametrize(
     ("name", "encoding"),

@@ -71,6 +71,7 @@ async def test_small_unwanted_bodies_keep_the_connection(client: MakeClient, ser
     assert (server.connections, len(server.requests)) == (1, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "head",
     [

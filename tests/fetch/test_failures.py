@@ -140,6 +140,7 @@ async def test_silence_ends_at_the_timeout(client: MakeClient, server: RawServer
     assert outcome == Failed(server.url(), Reason.TIMED_OUT, "0.3", transient=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [b"", HEAD + b"Content-Length: 1000\r\n\r\n"])
 async def test_a_slow_drip_ends_at_the_timeout(client: MakeClient, server: RawServer, start: bytes) -> None:
     """One byte at a time, in the head or in the body, does not stretch the time a request may take."""

@@ -107,6 +107,7 @@ async def test_a_bomb_is_cut_at_the_limit(client: MakeClient, server: RawServer)
     assert 0 < len(kept) <= LIMIT
 
 
+@pytest.mark.slow
 async def test_silence_and_drip(client: MakeClient, server: RawServer) -> None:
     """Silence ends a stream after the timeout, a drip after ten times that."""
 

@@ -88,6 +88,7 @@ def test_types_that_lie(site: Site, out: Path, run_here: RunHere) -> None:
     assert "<script>" not in mirrored.text("none/index.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

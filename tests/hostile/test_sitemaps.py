@@ -150,6 +150,7 @@ def test_the_last_rule_of_half_a_megabyte(site: Site, out: Path, run_here: RunHe
     assert run_here("crawl", site.url, *FAST, "--output", out).json["successful"] == 1
 
 
+@pytest.mark.slow
 def test_rules_cannot_be_made_expensive() -> None:
     """Patterns full of wildcards against a URL of the longest kind: thousands of rules are asked in a moment."""
     rules = "User-agent: *\n" + "".join(f"Disallow: /{'*a' * 20}*{number}$\n" for number in range(3_000))

@@ -197,6 +197,7 @@ def test_no_sheet_raises(css: bytes) -> None:
     assert len({found.url for found in links.found}) == len(links.found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pieces",
     [

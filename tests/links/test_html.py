@@ -252,6 +252,7 @@ def check(links: PageLinks) -> None:
     assert {refused.reason for refused in links.refused} <= {Reason.NOT_HTTP, Reason.FILE_SCHEME, Reason.INVALID_LINK}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "one",
     [
@@ -278,6 +279,7 @@ def test_the_time_grows_with_the_page(one: str) -> None:
     assert large < 40 * small + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filler", [",", "(", " ", "a,", "a (", ", "])
 def test_a_hostile_srcset_is_read_in_linear_time(filler: str) -> None:
     """A long run of one character is read in well under a second."""

@@ -80,6 +80,7 @@ def test_where_a_link_leads() -> None:
     assert linked_path("host/a/index.html", "/etc/passwd") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["".join("`" * number + " " for number in range(2000)), "[a](" * 50_000, "[a](<" * 50_000, "](((" * 50_000],

@@ -234,6 +234,7 @@ REPEATED = r"""
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", REPEATED.split())
 def test_time_grows_with_size_only(piece: str) -> None:
     """No repetition makes a page slow."""

@@ -179,6 +179,7 @@ def test_what_is_spelled_is_what_is_read(url: str, quote: str) -> None:
     assert value(f"a{{b:url({quote}{spelled('x' + url, quote)}{quote})}}"[spot.start : spot.end]) == "x" + url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["url(", "url('", "/*", "'", "@import ", "image-set(", "\\", "@namespace ", "a{b:url(x)}", "*", "@", "url(x y"],

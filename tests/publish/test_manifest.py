@@ -274,6 +274,7 @@ def test_a_lone_surrogate_costs_one_letter_not_the_manifest(path: Path) -> None:
     assert document["skips"][0]["reason"] == "\ufffd"
 
 
+@pytest.mark.slow
 def test_rows_are_streamed(path: Path) -> None:
     """Writing and reading many rows needs no more memory than a few: 20,000 of them held at once would take 10 MB."""
 

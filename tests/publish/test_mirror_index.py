@@ -238,6 +238,7 @@ class _Counted:
         return len(data)
 
 
+@pytest.mark.slow
 def test_memory_stays_flat() -> None:
     """20,000 pages with 50 links each, and one that all others link to: the edges held at once would take 100 MB."""
     pages, links = 20_000, 50

@@ -110,6 +110,7 @@ def test_any_json_is_judged_without_a_crash(path: Path, found: dict[str, Any], i
     assert problems(path) == named
 
 
+@pytest.mark.slow
 def test_memory_stays_flat(path: Path) -> None:
     """A page that 30,000 others link to is checked in the memory of a few."""
     Rows().write(path)

@@ -65,6 +65,7 @@ def test_unsorted_files_are_refused(paths: list[str]) -> None:
         directories((path, 1) for path in paths)
 
 
+@pytest.mark.slow
 def test_memory_is_for_directories_only() -> None:
     """20,000 files in ten folders need no more than ten would."""
     files = ((f"{folder}/{number:06}.html", 1) for folder in range(10) for number in range(2_000))

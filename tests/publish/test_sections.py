@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,6 +133,7 @@ def test_order_can_be_said_in_sql(urls: list[str]) -> None:
     base.close()
 
 
+@pytest.mark.slow
 def test_rows_are_never_collected() -> None:
     """10,000 rows in 5,000 folders pass through in 200 KB; the rows alone would take a megabyte."""
     total = 10_000

@@ -16,6 +16,8 @@ from sitemirror.stopwatch import Limit, Running, Stage
 from tests.run.conftest import Mirror
 from tests.site import Site, faults
 
+pytestmark = pytest.mark.slow
+
 PARTS = "".join(
     f"<h2>Part {n}</h2><p>Some <b>text</b> and <a href='#p{n}'>a link</a>.</p><ul><li>one<li>two</ul>"
     for n in range(2000)

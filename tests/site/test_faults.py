@@ -74,6 +74,7 @@ def test_held(site: Site) -> None:
         assert answer.result(5)[0] == 200
 
 
+@pytest.mark.slow
 def test_drip(site: Site) -> None:
     """The whole body arrives, in many small pieces, at the given speed."""
     site.page("/a", "x" * 400)

@@ -208,6 +208,7 @@ def test_one_connection_carries_many_requests(site: Site) -> None:
     assert (site.requests, site.connections) == ([], 0)
 
 
+@pytest.mark.slow
 def test_latency_and_requests_in_flight(site: Site) -> None:
     """Answers wait for the latency, side by side, and the most at one time is known."""
     site.page("/a", "x")

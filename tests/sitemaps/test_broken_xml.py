@@ -232,6 +232,7 @@ SOUPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("soup", SOUPS.values(), ids=SOUPS)
 def test_time_is_linear_in_the_input(soup: bytes) -> None:
     """Input made to be slow is not, before the break or after it, in large pieces or in small ones."""

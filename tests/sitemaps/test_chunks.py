@@ -73,6 +73,7 @@ def test_kind_is_known_early() -> None:
     assert parser.kind == "urlset"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [b"<urlset>", b"<urlset>&"], ids=["sound", "broken"])
 def test_memory_does_not_grow_with_the_file(start: bytes) -> None:
     """Once the reader is under way, more entries take no more memory."""
@@ -104,6 +105,7 @@ SOUPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("soup", SOUPS.values(), ids=SOUPS)
 def test_memory_is_bounded_for_hostile_files(soup: bytes) -> None:
     """Any number of names, levels or children in one file takes no more than a few megabytes."""

@@ -82,6 +82,7 @@ def test_refusal_in_a_torn_file() -> None:
     assert "DTD" in reading.problems[-1]
 
 
+@pytest.mark.slow
 def test_bomb_stops_at_the_limit() -> None:
     """Unpacking stops at the limit, in little memory, and what came before is kept."""
     bomb = gzip.compress(urlset(block("https://example.com/a"))[:-11] + b" " * 60_000_000 + b"</urlset>", 9)
@@ -122,6 +123,7 @@ def test_limit_in_a_plain_list() -> None:
     assert reading.locs == ["https://example.com/12"]
 
 
+@pytest.mark.slow
 def test_row_of_empty_members_is_an_attack() -> None:
     """Members without content cannot keep the reader busy for ever."""
     start = time.process_time()

@@ -37,6 +37,7 @@ def test_other_lines_of_a_list_are_counted() -> None:
     assert reading.problems == ["ignored 4 lines that are no http(s) URL"]
 
 
+@pytest.mark.slow
 def test_endless_line_in_a_list() -> None:
     """A line without end costs no memory and hides no line after it."""
     start = time.process_time()

@@ -101,6 +101,7 @@ def test_large_files_are_cut_between_lines() -> None:
     assert robots.sitemaps == ("/s.xml",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -173,6 +173,7 @@ def test_sitemaps_of_advertools(vectors: Path, name: str, kind: str, count: int,
     assert len(set(reading.locs)) == count
 
 
+@pytest.mark.slow
 def test_xml_attacks(vectors: Path) -> None:
     """No attack gives an entry, a megabyte or a second, as it is or with a sitemap behind it; DTDs are called so."""
     tail = b"<urlset><url><loc>https://example.com/&xxe;</loc></url></urlset>"
@@ -192,6 +193,7 @@ def test_xml_attacks(vectors: Path) -> None:
                 assert read(piece + tail).locs == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["sitemap_1GiB.xml.gz", "zeros_1GiB.gz", "zeros_1GiB.gz.gz", "zeros_1GiB.br", "zeros_1GiB.zst"]
 )

@@ -8,14 +8,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from sitemirror.cli.commands import run_program
 from sitemirror.cli.help import help_of
-from tests.conftest import RunHere, StartCli
-from tests.site import Site
+from tests.conftest import RunHere, StartCli, until
+from tests.site import Site, faults
 from tests.sites.towns import listed, saved, settle
 
 FAST = ("--rate-limit", 0)
@@ -213,6 +214,7 @@ def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:
         assert "--sites FILE" in said
 
 
+@pytest.mark.slow  # Pages in conversion have two seconds to end after a signal.
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize("ending", ["interrupted", "terminated", "killed"])
 def test_the_same_command_goes_on(
@@ -221,11 +223,17 @@ def test_the_same_command_goes_on(
     """Stopped by a signal or killed amid four sites, the same command fetches the rest, and little twice."""
     names = "abcd"
     command = ("mirror", "--sites", listed(tmp_path, settle(site, *names, pages=40)), "--output", out, "--quiet")
+    gate = threading.Event()
+    for name in names:  # No site can finish before the signal arrives, however busy the machine.
+        site.fault("/page/0036", faults.held(gate), host=f"{name}.localhost")
     process = start_cli(*command, "--rate-limit", 25)
     site.wait_for(60, timeout=30)
+    if ending != "killed":  # A page can be saved in time only if the workers have started.
+        until(lambda: sum(len(saved(out, site, name)) for name in names) >= 40, 40)
     number = {"interrupted": signal.SIGINT, "terminated": signal.SIGTERM, "killed": signal.SIGKILL}[ending]
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=20)
+    gate.set()
 
     if ending == "killed":
         assert (process.returncode, stdout) == (-9, "")

@@ -112,6 +112,7 @@ async def test_crawling_many_sites(site: Site, out: Path) -> None:
     assert (out / f"y.localhost_{site.port}" / "next/index.html").is_file()
 
 
+@pytest.mark.slow
 async def test_every_site_keeps_its_own_pace(site: Site, out: Path) -> None:
     """Five sites at ten requests a second each: none is asked faster, and all together take as long as one."""
     names = ("a", "b", "c", "d", "e")

@@ -73,6 +73,7 @@ def _list(site: Site, urls: int) -> None:
     site.sitemap_index("/sitemap.xml", [f"/part-{number}.xml.gz" for number in range(SITEMAPS)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["list", "mirror"])
 def test_process_1_million_urls(site: Site, out: Path, start_cli: StartCli, command: str) -> None:
     """Process 1 million URLs: under 100 MB, reckoned from two smaller sites; no URL lost, no duplicate counted."""

@@ -74,6 +74,7 @@ def test_every_look_resolves_aliases_anew(state: State) -> None:
     state.close()
 
 
+@pytest.mark.slow
 def test_urls_without_a_page_take_no_memory(state: State) -> None:
     """There may be a million of them: they are read one by one."""
     state.db.executemany(

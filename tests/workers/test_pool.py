@@ -42,6 +42,7 @@ async def test_answers_find_their_askers() -> None:
     assert [reading.title for reading in found] == [f"t{n}" for n in range(200)]
 
 
+@pytest.mark.slow
 async def test_whoever_reads_tells_how_long_it_took() -> None:
     """In this process or in a worker: the seconds of each page without its wait for the others."""
     large = source(b"<p>words <b>and</b> more" * 20_000)
@@ -281,6 +282,7 @@ async def test_standing_still_is_no_hanging(monkeypatch: pytest.MonkeyPatch) -> 
         assert (await reading).title == "A page"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see a process' memory here")
 async def test_a_worker_gives_back_what_a_large_page_took() -> None:
     """One large page among many does not keep a worker large for the rest of the run."""
