@@ -241,6 +241,8 @@ class Sender:
             wire.start_timeout()
             return await _reply(connection, wire, kept=kept)
         except BaseException:
+            if connection.transport is not None:
+                connection.transport.abort()  # Closing TLS waits for the server, perhaps until after the run.
             connection.close()
             raise
 
