@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
     from sitemirror.run.convert_one import Source
     from sitemirror.run.session import Session
-    from sitemirror.workers.jobs import Wishes
+    from sitemirror.workers.jobs import ConvertOptions
     from sitemirror.workers.pool import Pool
 
 _HTTP_CLIENT: Final = "aiohttp"  # what takes longest to load
@@ -107,12 +107,12 @@ class SiteRun(Run[R]):
         settings: Settings,
         listener: Listener | None,
         parts: Parts,
-        wishes: Wishes | None = None,
+        convert_options: ConvertOptions | None = None,
     ) -> None:
-        """`wishes`: what is wanted of pages, where they will come as fast as they can be read."""
+        """`convert_options`: what is wanted of pages, where they will come as fast as they can be read."""
         super().__init__(listener)
         self._job = job
-        self._wishes = wishes
+        self._convert_options = convert_options
         self._url = url
         self._settings = settings
         self._parts = parts
@@ -123,8 +123,8 @@ class SiteRun(Run[R]):
         shared = self._parts.pool
         pool = shared or Pool(workers=self._settings.workers, warn=lambda message: session.warn(message))
         try:
-            if pool is not shared and self._wishes is not None and _HTTP_CLIENT not in sys.modules:
-                pool.expect_some(self._wishes)
+            if pool is not shared and self._convert_options is not None and _HTTP_CLIENT not in sys.modules:
+                pool.expect_some(self._convert_options)
                 await asyncio.sleep(0)  # Its start goes by while this process loads what it needs itself.
             self._parts.load()
             from sitemirror.fetch.client import Fetcher
@@ -221,18 +221,18 @@ def copy_run(command: str, url: str, settings: Settings, listener: Listener | No
         return await run_copy(session, start, command=command)
 
     format = settings.format or (Format.HTML if command == "crawl" else Format.MARKDOWN)
-    return SiteRun(job, start_of(url), settings, listener, parts, _wishes_at_once(settings, format))
+    return SiteRun(job, start_of(url), settings, listener, parts, _options_for_first_worker(settings, format))
 
 
-def _wishes_at_once(settings: Settings, format: Format) -> Wishes | None:
+def _options_for_first_worker(settings: Settings, format: Format) -> ConvertOptions | None:
     """What a run wants of its pages, if it asks for many of them and nothing but the server slows it down."""
     if settings.content_rate or settings.concurrency == 1:
         return None
     if not settings.link_depth or 0 < settings.max_pages < MANY_ENOUGH:
         return None
-    from sitemirror.workers.jobs import Wishes
+    from sitemirror.workers.jobs import ConvertOptions
 
-    return Wishes(markdown=format is not Format.HTML)
+    return ConvertOptions(markdown=format is not Format.HTML)
 
 
 def list_site(

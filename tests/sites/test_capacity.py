@@ -58,14 +58,14 @@ async def test_few_open_files_mean_fewer_sites_at_once(site: Site, out: Path, mo
 def test_what_a_site_takes_is_given_back() -> None:
     """Connections and files are counted separately; a site that is too large for both still fits alone."""
     room = Capacity(connections=10, files=FILES_BESIDE + 3 * (FILES_PER_SITE + 1))
-    assert [room.take(1) for _ in range(4)] == [True, True, True, False]
-    room.give_back(1)
-    assert room.take(1)
+    assert [room.acquire(1) for _ in range(4)] == [True, True, True, False]
+    room.release(1)
+    assert room.acquire(1)
     for _ in range(3):
-        room.give_back(1)
-    assert [room.take(200), room.take(1)] == [True, False]
-    room.give_back(200)
-    assert room.take(1)
+        room.release(1)
+    assert [room.acquire(200), room.acquire(1)] == [True, False]
+    room.release(200)
+    assert room.acquire(1)
 
 
 def test_the_limit_on_open_files_is_raised_as_far_as_it_goes() -> None:
@@ -121,6 +121,6 @@ async def test_places_are_given_back_whatever_happens(site: Site, out: Path) -> 
 def test_a_process_that_may_open_next_to_nothing_takes_one_site_at_a_time(files: int) -> None:
     """Too few files for two are no reason to begin all of them."""
     room = Capacity(connections=100, files=files)
-    assert [room.take(2) for _ in range(3)] == [True, False, False]
-    room.give_back(2)
-    assert room.take(2)
+    assert [room.acquire(2) for _ in range(3)] == [True, False, False]
+    room.release(2)
+    assert room.acquire(2)

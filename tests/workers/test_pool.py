@@ -17,7 +17,7 @@ import pytest
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.stopwatch import IDLE, Running, Stage
 from sitemirror.workers import jobs, pool, process
-from sitemirror.workers.jobs import JobFailed, Received, Source, Wishes
+from sitemirror.workers.jobs import ConvertOptions, JobFailed, PageSource, Received
 from sitemirror.workers.readers import READERS
 from sitemirror.workers.worker import Job, Worker
 from tests.workers.pools import ALL, PAGE, URL, pool_of, source, started
@@ -38,7 +38,7 @@ async def test_answers_find_their_askers() -> None:
     async with pool_of(2) as (readers, _):
         await started(readers)
         pages = [f"<title>t{n}</title><p>{'x' * (n * 37 % 5000)} number {n}" for n in range(200)]
-        found = await asyncio.gather(*(readers.read("html", source(page.encode()), Wishes()) for page in pages))
+        found = await asyncio.gather(*(readers.read("html", source(page.encode()), ConvertOptions()) for page in pages))
     assert [reading.title for reading in found] == [f"t{n}" for n in range(200)]
 
 
@@ -51,12 +51,12 @@ async def test_whoever_reads_tells_how_long_it_took() -> None:
     async with pool_of(1) as (readers, _):
         await started(readers)
         begun = time.perf_counter()
-        await asyncio.gather(*(readers.read("html", large, Wishes(), watch) for _ in range(4)))
+        await asyncio.gather(*(readers.read("html", large, ConvertOptions(), watch) for _ in range(4)))
         took = time.perf_counter() - begun
     assert told.count == 4
     assert took / 10 < told.seconds <= took
     async with pool_of(0) as (readers, _):
-        await readers.read("html", large, Wishes(), watch)
+        await readers.read("html", large, ConvertOptions(), watch)
     assert told.count == 5
 
 
@@ -75,7 +75,7 @@ async def test_a_worker_that_dies_is_replaced() -> None:
         for _ in range(3):
             for pid in await started(readers):
                 os.kill(pid, signal.SIGKILL)
-            found = await asyncio.gather(*(readers.read("html", source(), Wishes()) for _ in range(20)))
+            found = await asyncio.gather(*(readers.read("html", source(), ConvertOptions()) for _ in range(20)))
             assert {reading.title for reading in found} == {"A page"}
         assert len(await started(readers)) == 2
 
@@ -85,8 +85,8 @@ async def test_a_page_that_kills_its_worker_costs_itself_alone(monkeypatch: pyte
     monkeypatch.setattr(pool, "_BOOT", _booting("if b'poison' in job[1]: os._exit(139)"))
     async with pool_of(1) as (readers, _):
         await started(readers)
-        bad = asyncio.create_task(readers.read("html", source(b"<p>poison"), Wishes()))
-        good = [asyncio.create_task(readers.read("html", source(), Wishes())) for _ in range(5)]
+        bad = asyncio.create_task(readers.read("html", source(b"<p>poison"), ConvertOptions()))
+        good = [asyncio.create_task(readers.read("html", source(), ConvertOptions())) for _ in range(5)]
         with pytest.raises(JobFailed, match="the worker died of it"):
             await bad
         assert [reading.title for reading in await asyncio.gather(*good)] == ["A page"] * 5
@@ -100,8 +100,8 @@ async def test_a_page_that_hangs_costs_itself_alone(monkeypatch: pytest.MonkeyPa
         await started(readers)
         # Little time for this page alone: a busy machine may take long to start a worker, before it and after.
         monkeypatch.setattr(pool, "LONGEST", 0.5)
-        bad = asyncio.create_task(readers.read("html", source(b"<p>endless"), Wishes()))
-        good = asyncio.create_task(readers.read("html", source(), Wishes()))
+        bad = asyncio.create_task(readers.read("html", source(b"<p>endless"), ConvertOptions()))
+        good = asyncio.create_task(readers.read("html", source(), ConvertOptions()))
         with pytest.raises(JobFailed, match="took longer than"):
             await bad
         monkeypatch.setattr(pool, "LONGEST", 60)
@@ -115,11 +115,11 @@ async def test_a_large_page_is_never_read_here(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(pool, "_BOOT", _booting("if b'poison' in job[1]: os._exit(139)"))
     async with pool_of(0) as (readers, _):
         large = source(b"<title>Large</title>poison" + b" " * pool.LARGE)
-        bad = asyncio.create_task(readers.read("html", large, Wishes()))
-        assert (await readers.read("html", source(), Wishes())).title == "A page"
+        bad = asyncio.create_task(readers.read("html", large, ConvertOptions()))
+        assert (await readers.read("html", source(), ConvertOptions())).title == "A page"
         with pytest.raises(JobFailed, match="the worker died of it"):
             await bad
-        good = await readers.read("html", source(b"<title>Large</title>" + b" " * pool.LARGE), Wishes())
+        good = await readers.read("html", source(b"<title>Large</title>" + b" " * pool.LARGE), ConvertOptions())
         assert good.title == "Large"
 
 
@@ -129,8 +129,8 @@ async def test_a_page_cannot_take_all_memory(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(pool, "_BOOT", _booting("if b'greedy' in job[1]: bytearray(5 << 30)"))
     async with pool_of(1) as (readers, _):
         await started(readers)
-        bad = asyncio.create_task(readers.read("html", source(b"<p>greedy"), Wishes()))
-        good = asyncio.create_task(readers.read("html", source(), Wishes()))
+        bad = asyncio.create_task(readers.read("html", source(b"<p>greedy"), ConvertOptions()))
+        good = asyncio.create_task(readers.read("html", source(), ConvertOptions()))
         with pytest.raises(JobFailed, match=r"MemoryError|the worker died of it"):
             await bad
         assert (await good).title == "A page"
@@ -142,11 +142,11 @@ async def test_what_goes_wrong_in_a_page_is_told(monkeypatch: pytest.MonkeyPatch
     async with pool_of(1) as (readers, _):
         await started(readers)
         with pytest.raises(JobFailed, match="Odd: page"):
-            await readers.read("html", source(b"<p>odd"), Wishes())
+            await readers.read("html", source(b"<p>odd"), ConvertOptions())
     monkeypatch.setitem(READERS, "html", _broken)
     async with pool_of(0) as (readers, _):
         with pytest.raises(JobFailed, match="ZeroDivisionError"):
-            await readers.read("html", source(), Wishes())
+            await readers.read("html", source(), ConvertOptions())
 
 
 async def test_without_processes_it_goes_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,13 +155,13 @@ async def test_without_processes_it_goes_on_alone(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(sys, "executable", program)
         async with pool_of(2) as (readers, warnings):
             for _ in range(200):
-                assert (await readers.read("html", source(), Wishes())).title == "A page"
+                assert (await readers.read("html", source(), ConvertOptions())).title == "A page"
                 await asyncio.sleep(0.005)
                 if warnings:
                     break
             assert len(warnings) == 1
             assert "no workers" in warnings[0]
-            assert (await readers.read("html", source(), Wishes())).title == "A page"
+            assert (await readers.read("html", source(), ConvertOptions())).title == "A page"
             assert readers.pids == []
 
 
@@ -169,14 +169,14 @@ async def test_workers_end_with_the_pool() -> None:
     """Closing leaves no process behind, also when they are busy or have only just been started."""
     async with pool_of(2) as (readers, _):
         pids = await started(readers)
-        tasks = [asyncio.create_task(readers.read("html", source(PAGE * 2000), Wishes())) for _ in range(8)]
+        tasks = [asyncio.create_task(readers.read("html", source(PAGE * 2000), ConvertOptions())) for _ in range(8)]
         await asyncio.sleep(0)
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
     assert all(isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True))
     async with pool_of(2) as (readers, _):
-        await readers.read("html", source(), Wishes())  # They are being started.
+        await readers.read("html", source(), ConvertOptions())  # They are being started.
 
 
 async def test_a_saved_file_is_rewritten_by_a_worker(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def test_what_the_disk_refuses_ends_the_run(tmp_path: Path, workers: int) 
 def test_a_full_disk_stays_a_full_disk() -> None:
     """The kind of refusal survives the way from the worker: the run ends as it would have in one process."""
     with pytest.raises(DiskFull, match="no room") as caught:
-        jobs.check((b'{"refused": {"full": true, "message": "no room", "hint": "free some"}}', b""))
+        jobs.raise_failure((b'{"refused": {"full": true, "message": "no room", "hint": "free some"}}', b""))
     assert caught.value.hint == "free some"
 
 
@@ -225,7 +225,7 @@ def test_messages_survive_the_pipe(tmp_path: Path) -> None:
         assert process.receive(back) is None
 
 
-def _broken(_: Source, __: Wishes) -> jobs.Reading:
+def _broken(_: PageSource, __: ConvertOptions) -> jobs.ParsedPage:
     raise ZeroDivisionError
 
 
@@ -235,11 +235,11 @@ def _booting(first: str) -> str:
 import os, sys, time
 sys.path[:] = sys.argv[1:]
 from sitemirror.workers import jobs, process
-real = process.do
+real = process.run_job
 def do(job):
     {first}
     return real(job)
-process.do = do
+process.run_job = do
 process.main()
 """
 
@@ -248,7 +248,7 @@ process.main()
 async def test_a_worker_that_dies_while_it_starts_is_replaced() -> None:
     """One that is killed before it has said a word is no sign that none can be had."""
     async with pool_of(1) as (readers, warnings):
-        await readers.read("html", source(), Wishes())
+        await readers.read("html", source(), ConvertOptions())
         while not readers._workers or not readers._workers[0].pid:
             await asyncio.sleep(0)
         os.kill(readers._workers[0].pid, signal.SIGKILL)
@@ -274,7 +274,7 @@ async def test_standing_still_is_no_hanging(monkeypatch: pytest.MonkeyPatch) -> 
         await started(readers)
         monkeypatch.setattr(pool, "LONGEST", 5.0)
         monkeypatch.setattr(pool, "_STANDSTILL", 0.2)
-        reading = asyncio.create_task(readers.read("html", source(PAGE * 300), Wishes()))
+        reading = asyncio.create_task(readers.read("html", source(PAGE * 300), ConvertOptions()))
         await asyncio.sleep(0)
         readers._workers[0]._began -= 60
         readers._ticked -= 60
@@ -293,8 +293,8 @@ async def test_a_worker_gives_back_what_a_large_page_took() -> None:
     async with pool_of(1) as (readers, _):
         [pid] = await started(readers)
         before = resident(pid)
-        await readers.read("html", source(b"<p>" + b"<b>word</b> " * 300_000), Wishes())
-        await readers.read("html", source(), Wishes())
+        await readers.read("html", source(b"<p>" + b"<b>word</b> " * 300_000), ConvertOptions())
+        await readers.read("html", source(), ConvertOptions())
         assert resident(pid) - before < 25_000_000
 
 
@@ -303,7 +303,7 @@ async def test_large_pages_of_one_site_do_not_hold_up_another() -> None:
     large, done = b"<p>words <b>and</b> more" * 40_000, list[str]()
 
     async def read(body: bytes, url: str) -> None:
-        await readers.read("html", source(body, url), Wishes())
+        await readers.read("html", source(body, url), ConvertOptions())
         done.append(url)
 
     async with pool_of(1) as (readers, _):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror.workers import pool, worker
-from sitemirror.workers.jobs import Wishes
+from sitemirror.workers.jobs import ConvertOptions
 from sitemirror.workers.pool import LOOK_EVERY, suitable_workers
 from tests.conftest import StartCli
 from tests.site import Site, faults
@@ -22,7 +22,7 @@ async def test_a_small_run_starts_no_process() -> None:
     """Left to itself the pool reads a handful of pages here, however fast they come."""
     async with pool_of(0) as (readers, _):
         for _ in range(LOOK_EVERY - 2):
-            await readers.read("html", source(), Wishes())
+            await readers.read("html", source(), ConvertOptions())
         assert readers.pids == []
 
 
@@ -31,7 +31,7 @@ async def test_a_busy_run_starts_workers_by_itself() -> None:
     """When nearly all time goes into reading, workers are started, and pages are read meanwhile."""
     async with pool_of(0) as (readers, warnings):
         for _ in range(20_000):
-            await readers.read("html", source(), Wishes())
+            await readers.read("html", source(), ConvertOptions())
             await asyncio.sleep(0)
             if readers.pids:
                 break
@@ -55,8 +55,8 @@ async def test_a_large_run_without_a_limit_starts_them_at_once() -> None:
 async def test_a_run_of_unknown_size_starts_one_at_once() -> None:
     """It reads the first pages; the others follow when there turn out to be many."""
     async with pool_of(0) as (readers, _):
-        readers.expect_some(Wishes(markdown=False))
-        await readers.read("html", source(), Wishes(markdown=False))
+        readers.expect_some(ConvertOptions(markdown=False))
+        await readers.read("html", source(), ConvertOptions(markdown=False))
         assert len(readers.pids) == 1
         assert readers._busy == 0.0
         readers.expect(5_000)
@@ -127,7 +127,7 @@ async def test_a_large_run_does_without_workers_that_never_come(
     async with pool_of(0) as (readers, _):
         readers.expect(5_000)
         async with asyncio.timeout(30):
-            assert (await readers.read("html", source(), Wishes())).title == "A page"
+            assert (await readers.read("html", source(), ConvertOptions())).title == "A page"
         assert readers.pids == []
 
 
@@ -136,7 +136,7 @@ async def test_on_one_core_only_large_pages_go_to_a_worker(monkeypatch: pytest.M
     monkeypatch.setattr(pool, "suitable_workers", lambda: 0)
     async with pool_of(0) as (readers, _):
         readers.expect(5_000)
-        await readers.read("html", source(PAGE * 1_000), Wishes())
+        await readers.read("html", source(PAGE * 1_000), ConvertOptions())
         assert len(readers.pids) == 1
         assert readers._here(len(PAGE))
 
@@ -150,7 +150,7 @@ async def test_workers_are_added_while_pages_queue_up(page: bytes) -> None:
     """
     async with pool_of(0) as (readers, _):
         for _ in range(200):
-            await asyncio.gather(*(readers.read("html", source(page), Wishes()) for _ in range(24)))
+            await asyncio.gather(*(readers.read("html", source(page), ConvertOptions()) for _ in range(24)))
             if len(readers.pids) == readers.count:
                 break
         assert len(readers.pids) == readers.count == suitable_workers()
@@ -160,6 +160,6 @@ async def test_a_run_that_waits_for_its_server_starts_none() -> None:
     """Pages that come slowly are read here: a process for them would have nothing to do."""
     async with pool_of(0) as (readers, _):
         for _ in range(3 * LOOK_EVERY):
-            await readers.read("html", source(), Wishes())
+            await readers.read("html", source(), ConvertOptions())
             await asyncio.sleep(0.02)
         assert readers.pids == []

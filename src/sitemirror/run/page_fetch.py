@@ -24,7 +24,7 @@ from sitemirror.store.paths import ENCODING
 from sitemirror.store.restore import RESCUED
 from sitemirror.store.url_table import Known
 from sitemirror.urls import parts
-from sitemirror.workers.jobs import JobFailed, Reading, Source, Wishes
+from sitemirror.workers.jobs import ConvertOptions, JobFailed, PageSource, ParsedPage
 
 CSS = "text/css"
 SVG = "image/svg+xml"
@@ -40,7 +40,7 @@ class Taker:
         self._plan = plan
         self._keeper = keeper
         self._limit = session.settings.max_file_bytes
-        self._wishes = Wishes(
+        self._options = ConvertOptions(
             content=session.settings.content,
             front_matter=session.settings.front_matter,
             markdown=plan.markdown,
@@ -85,7 +85,7 @@ class Taker:
         kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
         found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())
         if kind not in ("text/html", CSS, SVG):
-            return _taken(found, Reading(), asset=self._keeper.in_place(known, path, kind))
+            return _taken(found, ParsedPage(), asset=self._keeper.in_place(known, path, kind))
         found = replace(found, body=self._keeper.read(path))
         try:
             found.body.decode("utf-8")
@@ -104,11 +104,11 @@ class Taker:
         body, charset = fetched.body, fetched.charset
         if fetched.content_type == XHTML:
             body, charset = as_html(body), charset or charset_of(body)
-        source = Source(body, fetched.url, charset)
+        source = PageSource(body, fetched.url, charset)
         watch = self._session.watch
         try:
             with watch.waiting(Stage.CONVERSION):
-                reading = await self._session.pool.read(kind, source, self._wishes, watch)
+                reading = await self._session.pool.read(kind, source, self._options, watch)
         except JobFailed as error:
             return Failed(known.url, Reason.CONVERSION, str(error))
         if reading.refresh and reading.refresh != known.url:
@@ -155,10 +155,10 @@ class Taker:
             if answer.error:
                 return _cut_short(head, answer.error)
             asset = Asset(draft.path, draft.wanted, size, digest.hexdigest())
-            return _taken(head.fetched(b"", self._session.now()), Reading(), asset=asset)
+            return _taken(head.fetched(b"", self._session.now()), ParsedPage(), asset=asset)
 
 
-def _taken(fetched: Fetched, reading: Reading, *, html: bytes | None = None, asset: Asset | None = None) -> Taken:
+def _taken(fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: Asset | None = None) -> Taken:
     return Taken(
         status=fetched.status,
         headers=fetched.headers,

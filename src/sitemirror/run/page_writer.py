@@ -34,7 +34,7 @@ from sitemirror.store.restore import RESCUED
 from sitemirror.store.schema import ASSET, PAGE, Row
 from sitemirror.store.url_table import Known, Ledger, SavedPage
 from sitemirror.text import counted
-from sitemirror.workers.jobs import Reading
+from sitemirror.workers.jobs import ParsedPage
 
 
 class Asset(NamedTuple):
@@ -53,7 +53,7 @@ class Taken(NamedTuple):
     headers: Mapping[str, str]
     content_type: str
     fetched_at: str
-    reading: Reading
+    reading: ParsedPage
     html: bytes | None = None  # as received; also a stylesheet's or a drawing's bytes
     asset: Asset | None = None
 

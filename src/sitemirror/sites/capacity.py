@@ -1,4 +1,4 @@
-"""How many sites can be under way at once: what they take of the connections and of the files a process may open."""
+"""Bound the sites that run at once by connections and by the files that a process may open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENOUGH: Final = 65_536
 
 
 def open_files() -> int:
-    """How many files this process may have open."""
+    """The number of files that this process may have open."""
     if resource is None:
         return _WITHOUT_LIMITS
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -28,7 +28,7 @@ def open_files() -> int:
 
 
 def allow_more_files() -> None:
-    """Raises the limit as far as the system lets us. For programs: it is the whole process's."""
+    """Raise the limit as far as the system allows. For programs only: it is that of the whole process."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -47,15 +47,15 @@ def allow_more_files() -> None:
 
 
 class Capacity:
-    """What is left of connections and open files. One site fits in any case when there is no other."""
+    """The connections and open files that are free. One site alone always fits."""
 
     def __init__(self, connections: int, files: int) -> None:
         self._connections = self._most_connections = connections
         self._files = self._most_files = max(files - FILES_BESIDE, 1)
         self._sites = 0
 
-    def take(self, concurrency: int) -> bool:
-        """Takes what a site needs, if it is there."""
+    def acquire(self, concurrency: int) -> bool:
+        """Reserve what a site needs. False if it is not free."""
         connections, files = self._cost(concurrency)
         if self._sites and (connections > self._connections or files > self._files):
             return False
@@ -64,7 +64,7 @@ class Capacity:
         self._sites += 1
         return True
 
-    def give_back(self, concurrency: int) -> None:
+    def release(self, concurrency: int) -> None:
         connections, files = self._cost(concurrency)
         self._connections += connections
         self._files += files

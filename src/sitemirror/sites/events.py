@@ -1,4 +1,4 @@
-"""Makes one voice of many: a listener hears of all sites as if they were one large one."""
+"""Combine the events of many sites into those of one large site."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sitemirror.events import DiscoveryFinished, Event, Listener, PageStarted, P
 _NOTHING: Final = Progress(processed=0, total=0, saved=0, failed=0, skipped=0, rate=0.0, eta_sec=None)
 
 
-class Voices:
-    """Adds up what the sites say of themselves. Only differences are added: there may be hundreds of sites."""
+class CombinedEvents:
+    """The sums over all sites. Only differences are added: there may be hundreds of sites."""
 
     def __init__(self, tell: Listener, sites: int) -> None:
         self.tell = tell
@@ -19,13 +19,13 @@ class Voices:
         self.before = 0  # pages that earlier runs had done
         self.unknown = sites
         """Sites of which nobody can say yet how large they are."""
-        self.under_way: dict[Voice, float | None] = {}
+        self.under_way: dict[SiteEvents, float | None] = {}
         """Those whose size is known, with how long they think they still need."""
         self._eta: float | None = None
         self._told = 0
 
     def change(self, before: Progress, now: Progress) -> None:
-        """What one site said before is replaced by what it says now."""
+        """Replace the last progress of a site by a new one."""
         all_ = self.sum
         self.sum = Progress(
             processed=all_.processed + now.processed - before.processed,
@@ -39,7 +39,7 @@ class Voices:
 
     @property
     def progress(self) -> Progress:
-        """Where all of them stand. They go side by side, so the slowest says when all are done."""
+        """The progress of all sites. They run at once, so the slowest decides when all are done."""
         self._told += 1
         if self._told >= len(self.under_way):  # The more there are, the less one page changes.
             self._told = 0
@@ -49,60 +49,60 @@ class Voices:
         return self.sum if self._eta is None else self.sum._replace(eta_sec=self._eta)
 
 
-class Voice:
-    """Listens to one site."""
+class SiteEvents:
+    """The listener of one site."""
 
-    def __init__(self, voices: Voices, url: str) -> None:
-        self._voices = voices
+    def __init__(self, combined: CombinedEvents, url: str) -> None:
+        self._combined = combined
         self._url = url
         self._started = 0
         self._last = _NOTHING
         self._is_known = False
         self.folder = ""
-        """What it writes to, by its own word: redirects may lead to another host's."""
+        """The folder that its run named: redirects may lead to another host's."""
 
     def __call__(self, event: Event) -> None:
-        voices = self._voices
+        combined = self._combined
         match event:
             case PageStarted(url, number, _):
                 self._start(number)
-                voices.tell(PageStarted(url, voices.started, max(voices.sum.total, voices.started)))
+                combined.tell(PageStarted(url, combined.started, max(combined.sum.total, combined.started)))
             case Progress():
                 self._change(event)
-                voices.tell(voices.progress)
+                combined.tell(combined.progress)
             case DiscoveryFinished(total, done):
                 self._know()
                 self._start(done)
                 self._change(_NOTHING._replace(total=total, processed=done))
-                voices.before += done
-                voices.tell(DiscoveryFinished(voices.sum.total, voices.before))
+                combined.before += done
+                combined.tell(DiscoveryFinished(combined.sum.total, combined.before))
             case Warned(message):
-                voices.tell(Warned(f"{self._url}: {message}"))
+                combined.tell(Warned(f"{self._url}: {message}"))
             case RunStarted(folder=folder):
                 self.folder = folder
-                voices.tell(event)
+                combined.tell(event)
             case RunFinished():
                 pass  # Said once, of all of them.
             case _:
-                voices.tell(event)
+                combined.tell(event)
 
     def end(self) -> None:
-        """The site says no more: it is neither fast nor slow."""
+        """Called when the site has ended: it adds to no rate and no ETA any more."""
         self._know()
         self._change(self._last._replace(rate=0.0, eta_sec=None))
-        self._voices.under_way.pop(self, None)
+        self._combined.under_way.pop(self, None)
 
     def _start(self, number: int) -> None:
         if number > self._started:
-            self._voices.started += number - self._started
+            self._combined.started += number - self._started
             self._started = number
 
     def _change(self, now: Progress) -> None:
-        self._voices.change(self._last, now)
-        self._voices.under_way[self] = now.eta_sec
+        self._combined.change(self._last, now)
+        self._combined.under_way[self] = now.eta_sec
         self._last = now
 
     def _know(self) -> None:
         if not self._is_known:
             self._is_known = True
-            self._voices.unknown -= 1
+            self._combined.unknown -= 1

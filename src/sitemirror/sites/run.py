@@ -1,4 +1,4 @@
-"""Runs many sites: begins as many as there is room for, keeps those apart that would meet, adds up how they ended."""
+"""Run many sites at once: as many as fit, never two on one host or folder, with one report of all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Settings
 from sitemirror.sites.capacity import Capacity, open_files
-from sitemirror.sites.events import Voice, Voices
+from sitemirror.sites.events import CombinedEvents, SiteEvents
 from sitemirror.store.paths import host_folder
 from sitemirror.workers.pool import Pool
 
@@ -43,7 +43,7 @@ SiteReport = MirrorReport | ErrorReport
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site and what counts for it."""
+    """A site and its settings."""
 
     url: str
     settings: Settings
@@ -54,7 +54,7 @@ class _Visit:
     """A site on its way through the run."""
 
     site: Site
-    voice: Voice
+    events: SiteEvents
     tries: int = 0
     after: set[_Visit] = field(default_factory=set)
     """Those that have to end first."""
@@ -65,7 +65,7 @@ class _Visit:
     @property
     def homes(self) -> set[Path]:
         """The folders that are its own: by its URL, and by where it was led."""
-        said = Path(self.voice.folder).absolute() if self.voice.folder else None
+        said = Path(self.events.folder).absolute() if self.events.folder else None
         return {home for home in (self._home, said, self.led_to) if home is not None}
 
     @cached_property
@@ -104,8 +104,8 @@ class SitesRun(Run[SitesReport]):
         self._room = asyncio.Semaphore(settings.max_connections)
         self._asked = LastAskedByHost()
         self._capacity = Capacity(settings.max_connections, open_files())
-        self._voices = Voices(self._emit, len(sites))
-        self._visits = [_Visit(site, Voice(self._voices, site.url)) for site in sites]
+        self._combined = CombinedEvents(self._emit, len(sites))
+        self._visits = [_Visit(site, SiteEvents(self._combined, site.url)) for site in sites]
         self._entangled: set[str] = set()  # domains whose sites have got into each other's folders: one at a time
         self._waiting = list(self._visits)
         self._going: dict[asyncio.Task[SiteReport | None], _Visit] = {}
@@ -147,7 +147,7 @@ class SitesRun(Run[SitesReport]):
     # --- one site ----------------------------------------------------------------------------------------------
 
     def _begin(self, pool: Pool, resolver: SharedResolver | None) -> bool:
-        """Begins every site that there is room for. False when none is under way, and none will be."""
+        """Start every site that fits. False if none is running."""
         if not self._stop.is_set():
             going = set(self._going.values())
             taken = {place for visit in going for place in self._places(visit)}
@@ -155,7 +155,7 @@ class SitesRun(Run[SitesReport]):
             begun = 0
             for visit in waiting:
                 apart = not taken.isdisjoint(self._places(visit)) or not going.isdisjoint(visit.after)
-                if apart or not self._capacity.take(visit.site.settings.concurrency):
+                if apart or not self._capacity.acquire(visit.site.settings.concurrency):
                     self._waiting.append(visit)
                     continue
                 going.add(visit)
@@ -166,13 +166,13 @@ class SitesRun(Run[SitesReport]):
         return bool(self._going)
 
     def _places(self, visit: _Visit) -> tuple[object, ...]:
-        """What no two sites may have at once."""
+        """The resources that no two running sites may share."""
         return *visit.homes, visit.host, *([("domain", visit.domain)] if visit.domain in self._entangled else [])
 
     async def _mirror(
         self, visit: _Visit, wait: float, pool: Pool, resolver: SharedResolver | None
     ) -> SiteReport | None:
-        """How the site ended; None when another site's run is in its way. One site's trouble is never another's."""
+        """Run one site. None if another run holds its folder. A failure never affects other sites."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), wait)
         if self._stop.is_set():
@@ -182,11 +182,11 @@ class SitesRun(Run[SitesReport]):
         try:
             trust = self._trust(site.settings.ca_file)
             parts = Parts(self._clock, resolver, pool=pool, room=self._room, asked=self._asked, trust=trust)
-            run = SiteRun(self._job, site.url, site.settings, visit.voice, parts)
+            run = SiteRun(self._job, site.url, site.settings, visit.events, parts)
             self._runs.add(run)
             return await run
         except SitemirrorError as error:
-            if isinstance(error, FolderLocked) and error.pid == os.getpid() and self._put_off(visit, error.folder):
+            if isinstance(error, FolderLocked) and error.pid == os.getpid() and self._postpone(visit, error.folder):
                 return None
             if isinstance(error.report, MirrorReport):
                 return error.report
@@ -206,11 +206,11 @@ class SitesRun(Run[SitesReport]):
             self._trusted[ca_file] = Trust(ca_file)
         return self._trusted[ca_file]
 
-    def _put_off(self, visit: _Visit, folder: Path) -> bool:
-        """Whether the site may try again when those have ended that may hold its folders."""
+    def _postpone(self, visit: _Visit, folder: Path) -> bool:
+        """Postpone a site until those have ended that may hold its folders. False if it has no tries left."""
         others = {other for other in self._going.values() if other is not visit}
         folder = folder.absolute()
-        is_home = not visit.voice.folder or folder in visit.homes  # else it has that, and lists another's pages
+        is_home = not visit.events.folder or folder in visit.homes  # else it has that, and lists another's pages
         if is_home and any(folder in other.homes for other in others):
             visit.led_to = folder  # From now on these two are kept apart, and it waits for nobody else.
             return visit.tries < TRIES
@@ -219,14 +219,14 @@ class SitesRun(Run[SitesReport]):
         return visit.tries < TRIES  # Whoever was in its way may have ended since.
 
     def _end(self, visit: _Visit, report: SiteReport | None) -> None:
-        self._capacity.give_back(visit.site.settings.concurrency)
+        self._capacity.release(visit.site.settings.concurrency)
         if report is None:
             self._waiting.append(visit)
             return
         visit.report = report
         if isinstance(report, MirrorReport):
             self._counted.setdefault(report.output_dir, []).append(report)
-        visit.voice.end()
+        visit.events.end()
         self._done += 1
         self._emit(SiteFinished(visit.site.url, report.status, self._done, len(self._visits), report.error or ""))
 

@@ -1,1 +1,1 @@
-"""Reads pages: in this process while that is enough, in processes of its own when it is not."""
+"""Parse pages, in this process or in worker processes."""

@@ -1,4 +1,4 @@
-"""What is done to pages, apart from where: functions that remember nothing, so that any process can do them.
+"""The jobs of a worker: stateless functions on pages, and their messages between processes.
 
 A job and its result cross to another process as JSON and one body of bytes: whatever a hostile page makes of a worker,
 reading its answer is safe.
@@ -39,12 +39,12 @@ _LINKS_TO_FILES: Final = "links to files"
 
 
 class JobFailed(Exception):
-    """A page that could not be read. The message says why."""
+    """A job that failed. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a run wants to know of its pages."""
+class ConvertOptions:
+    """The parts of a page that a run needs, and how much of its content is kept."""
 
     content: Content = Content.AUTO
     front_matter: bool = True
@@ -55,8 +55,8 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """An answer's body, and what reading it takes."""
+class PageSource:
+    """A response body, with what parsing it needs."""
 
     body: bytes
     url: str
@@ -64,8 +64,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a page's bytes came to."""
+class ParsedPage:
+    """A parsed page."""
 
     digest: bytes = b""  # 16 bytes that equal pages have in common; empty for what is no page
     title: str | None = None
@@ -79,13 +79,13 @@ class Reading:
 
     @property
     def is_blank(self) -> bool:
-        """Whether its Markdown has no text, front matter aside."""
+        """True if its Markdown has no text besides the front matter."""
         return self.markdown is not None and self.digest == NOTHING
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A saved file whose links are as the site wrote them."""
+    """A saved file with the links of the site."""
 
     root: str  # the output folder
     path: str  # in it
@@ -106,7 +106,7 @@ Rewritten = tuple[int, str]
 
 
 def localize(files: Sequence[Received]) -> list[Rewritten]:
-    """Makes the links of files lead to other files."""
+    """Rewrite the links of files to local ones."""
     return [_localize(file) for file in files]
 
 
@@ -150,33 +150,33 @@ def links_to_files(root: str, files: Sequence[tuple[str, str | None]]) -> list[t
 # --- across processes ----------------------------------------------------------------------------------------------
 
 
-def reading_wanted(kind: str, source: Source, wishes: Wishes) -> Message:
-    """A job that reads a page."""
-    return orjson.dumps((kind, source.url, source.charset, wishes)), source.body
+def encode_parse_job(kind: str, source: PageSource, options: ConvertOptions) -> Message:
+    """Encode a job that parses a page."""
+    return orjson.dumps((kind, source.url, source.charset, options)), source.body
 
 
-def localizing_wanted(files: Sequence[Received]) -> Message:
-    """A job that makes links local."""
+def encode_rewrite_job(files: Sequence[Received]) -> Message:
+    """Encode a job that rewrites links."""
     return orjson.dumps((_LOCALIZE, None, None, files)), b""
 
 
-def links_wanted(root: str, files: Sequence[tuple[str, str | None]]) -> Message:
-    """A job that looks for links to files."""
+def encode_links_job(root: str, files: Sequence[tuple[str, str | None]]) -> Message:
+    """Encode a job that finds links to files."""
     return orjson.dumps((_LINKS_TO_FILES, None, root, files)), b""
 
 
-def do(job: Message) -> Message:
-    """Does a job that came from another process. Whatever goes wrong is an answer, too."""
+def run_job(job: Message) -> Message:
+    """Run a job from another process. A failure is an answer, too."""
     from sitemirror.workers.readers import READERS  # Whoever has workers does without them.
 
     try:
-        kind, url, charset, options = orjson.loads(job[0])
+        kind, url, charset, parameters = orjson.loads(job[0])
         if kind == _LOCALIZE:
-            return orjson.dumps(localize([Received(**file) for file in options])), b""
+            return orjson.dumps(localize([Received(**file) for file in parameters])), b""
         if kind == _LINKS_TO_FILES:
-            return _dump(links_to_files(charset, options)), b""
-        wishes = Wishes(**options | {"content": Content(options["content"])})
-        return _pack(READERS[kind](Source(job[1], url, charset), wishes))
+            return _dump(links_to_files(charset, parameters)), b""
+        options = ConvertOptions(**parameters | {"content": Content(parameters["content"])})
+        return _pack(READERS[kind](PageSource(job[1], url, charset), options))
     except OutputError as refused:
         told = {"full": isinstance(refused, DiskFull), "message": refused.message, "hint": refused.hint}
         return _dump({"refused": told}), b""
@@ -189,7 +189,7 @@ _ROLES: Final = tuple(product(LinkKind, (False, True), ("href", "src"), (False, 
 _NUMBERS: Final = {role: number for number, role in enumerate(_ROLES)}
 
 
-def _pack(reading: Reading) -> Message:
+def _pack(reading: ParsedPage) -> Message:
     links = reading.links
     packed = None
     if links is not None:
@@ -220,8 +220,8 @@ def _dump(told: object) -> bytes:
         return json.dumps(told).encode()
 
 
-def check(answer: Message) -> None:
-    """Raises what went wrong: `JobFailed`, or the disk's refusal."""
+def raise_failure(answer: Message) -> None:
+    """Raise the failure that an answer carries: `JobFailed`, or an `OutputError` of the disk."""
     if not answer[0].startswith(b"{"):
         return
     told = json.loads(answer[0])
@@ -230,8 +230,8 @@ def check(answer: Message) -> None:
     raise JobFailed(told["error"])
 
 
-def reading_from(answer: Message) -> Reading:
-    """The reading that another process sent."""
+def decode_page(answer: Message) -> ParsedPage:
+    """Decode a parsed page."""
     told, body = answer
     try:
         fields = orjson.loads(told)
@@ -246,4 +246,4 @@ def reading_from(answer: Message) -> Reading:
             nofollow,
         )
     markdown = body if has_markdown else None
-    return Reading(bytes.fromhex(digest), title, canonical, refresh, markdown, links, meta, anchors, hidden_texts)
+    return ParsedPage(bytes.fromhex(digest), title, canonical, refresh, markdown, links, meta, anchors, hidden_texts)

@@ -1,4 +1,8 @@
-"""The jobs that wait for a worker, and whose is next: one site's large pages do not hold up the others' small ones."""
+"""Parse pages in this process at first, and in worker processes once parsing takes a share of the time.
+
+A run that mostly waits for its server never pays for processes it has no use for, and a small one is over before they
+would have started. The pool bounds nothing: callers wait for their answers, so there are never more jobs than callers.
+"""
 
 from __future__ import annotations
 
@@ -19,29 +23,32 @@ from sitemirror.errors import OutputError
 from sitemirror.memory import give_back
 from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.workers.jobs import (
+    ConvertOptions,
     JobFailed,
     Message,
-    Reading,
+    PageSource,
+    ParsedPage,
     Received,
     Rewritten,
-    Source,
-    Wishes,
-    check,
-    do,
+    decode_page,
+    encode_links_job,
+    encode_parse_job,
+    encode_rewrite_job,
     links_to_files,
-    links_wanted,
     localize,
-    localizing_wanted,
-    reading_from,
-    reading_wanted,
+    raise_failure,
+    run_job,
 )
 from sitemirror.workers.worker import Job, Worker
 
 _SITES: Final = 10_000  # that are remembered
 
 
-class Line:
-    """First come, first served within a site; among sites the one that has had the least, in bytes."""
+class JobQueue:
+    """Jobs that wait for a worker: first in, first out within a site, and the site with the fewest bytes served first.
+
+    So one site's large pages do not hold up the small ones of others.
+    """
 
     def __init__(self) -> None:
         self._jobs: dict[str, deque[Job]] = {}
@@ -76,7 +83,7 @@ class Line:
         return jobs
 
     def next(self) -> Job:
-        """Takes the next job out of the line, which must not be empty."""
+        """Remove and return the next job. The queue must not be empty."""
         site = min(self._jobs, key=self._had.__getitem__)
         jobs = self._jobs[site]
         job = jobs.popleft()
@@ -144,7 +151,7 @@ T = TypeVar("T")
 
 
 class Pool:
-    """Reads pages for one run, or for several at once. `close` ends its workers."""
+    """Parses pages for one run, or for several at once. `close` ends its workers."""
 
     def __init__(self, *, workers: int = 0, warn: Callable[[str], None]) -> None:
         """`workers` = 0 starts as many as are of use, when they are."""
@@ -152,7 +159,7 @@ class Pool:
         self.count = workers or suitable_workers()  # at most
         self._warn = warn
         self._workers: list[Worker] = []
-        self._waiting = Line()
+        self._waiting = JobQueue()
         self._starting: set[asyncio.Task[None]] = set()
         self._alone = False  # no worker can be had
         self._careful = False
@@ -170,21 +177,21 @@ class Pool:
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    async def read(self, kind: str, source: Source, wishes: Wishes, watch: Stopwatch = IDLE) -> Reading:
+    async def read(self, kind: str, source: PageSource, options: ConvertOptions, watch: Stopwatch = IDLE) -> ParsedPage:
         """What a page's bytes come to. Raises `JobFailed`."""
-        self._loads = _CONVERSION if wishes.markdown else _REWRITING
+        self._loads = _CONVERSION if options.markdown else _REWRITING
         if self._here(len(source.body)):
             import_module(self._loads)  # before the clock runs: this is no work that a worker would take over
             from sitemirror.workers.readers import READERS
 
-            return self._try(lambda: READERS[kind](source, wishes), watch)
-        return reading_from(await self._ask(reading_wanted(kind, source, wishes), source.url, watch))
+            return self._try(lambda: READERS[kind](source, options), watch)
+        return decode_page(await self._ask(encode_parse_job(kind, source, options), source.url, watch))
 
     async def localize(self, files: Sequence[Received], watch: Stopwatch = IDLE) -> list[Rewritten]:
         """Makes files' links local; gives their sizes and hashes. Raises `JobFailed`, or what the disk refuses."""
         if self._here(0):  # What is written down has been read once, in time.
             return self._try(lambda: localize(files), watch)
-        answer, _ = await self._ask(localizing_wanted(files), files[0].url, watch)
+        answer, _ = await self._ask(encode_rewrite_job(files), files[0].url, watch)
         return [(size, digest) for size, digest in orjson.loads(answer)]
 
     async def links_to_files(
@@ -193,7 +200,7 @@ class Pool:
         """For saved Markdown its size, and those of its links that lead to files. Raises `JobFailed`."""
         if self._here(0):
             return self._try(lambda: links_to_files(root, files), watch)
-        answer, _ = await self._ask(links_wanted(root, files), f"http://{files[0][0]}", watch)
+        answer, _ = await self._ask(encode_links_job(root, files), f"http://{files[0][0]}", watch)
         return [(size, found) for size, found in json.loads(answer)]
 
     def be_careful(self) -> None:
@@ -205,9 +212,9 @@ class Pool:
         if pages >= MANY:
             self._start_before(self.count)
 
-    def expect_some(self, wishes: Wishes) -> None:
+    def expect_some(self, options: ConvertOptions) -> None:
         """Pages are to come as fast as the server sends them, nobody knows how many: one worker starts at once."""
-        self._loads = _CONVERSION if wishes.markdown else _REWRITING
+        self._loads = _CONVERSION if options.markdown else _REWRITING
         self._start_before(1)
 
     def expect_rate(self, pages: float) -> None:
@@ -233,7 +240,7 @@ class Pool:
         return 1 if self._alone or not self.count else 2 * self.count + 2
 
     def _here(self, size: int) -> bool:
-        """Whether a job of so many bytes is done in this process."""
+        """Decide if a job of so many bytes is run in this process."""
         if self._alone:
             return True
         is_risky = self._careful or size >= LARGE
@@ -279,11 +286,11 @@ class Pool:
         answer = await job.result
         if isinstance(answer, str):
             raise JobFailed(answer)
-        check(answer)
+        raise_failure(answer)
         return answer
 
     def _look_around(self) -> None:
-        """Starts another worker if all have had their hands full for a while."""
+        """Start another worker if all have been busy for a while."""
         up = 0
         for worker in self._workers:
             if worker.is_up:
@@ -329,16 +336,16 @@ class Pool:
             self._not_started(str(error) or type(error).__name__)
 
     def up(self) -> None:
-        """A worker has said that it is there."""
+        """Called by a worker that is ready."""
         self._false_starts = 0
         self._feed()
 
     def answered(self) -> None:
-        """A worker has done a job, and has room for another."""
+        """Called by a worker that has room for another job."""
         self._feed()
 
     def lost(self, worker: Worker) -> None:
-        """A worker has ended. What it was doing is done by another, unless that is what it died of."""
+        """Called by a worker that has ended. Another gets its jobs, except one that killed workers repeatedly."""
         if worker not in self._workers:
             return
         self._workers.remove(worker)
@@ -366,7 +373,7 @@ class Pool:
         self._feed()
 
     def _not_started(self, reason: str) -> None:
-        """Fewer workers will do, and none as well: slower, but it works."""
+        """Go on with fewer workers, or without: slower, but it works."""
         self.count = len(self._workers)
         if self.count:
             return
@@ -374,7 +381,7 @@ class Pool:
             self._warn(f"no workers: {reason}; pages are converted in the main process")
         self._alone = True
         for job in self._waiting:
-            job.answer("the worker died of it" if job.deaths else do(job.message))
+            job.answer("the worker died of it" if job.deaths else run_job(job.message))
         self._waiting.clear()
 
     async def give_back(self) -> None:
@@ -390,7 +397,7 @@ class Pool:
         stood_still = before and self._ticked - before > _STANDSTILL
         for worker in list(self._workers):
             if stood_still:
-                worker.begin_again()
+                worker.restart_deadline()
             worker.check(LONGEST)
         self._ticking = asyncio.get_running_loop().call_later(_TICK, self._tick)
 

@@ -1,4 +1,4 @@
-"""A worker: takes jobs from its standard input, one after the other, and answers on its standard output.
+"""The program of a worker process: reads jobs from stdin, one after the other, and writes answers to stdout.
 
 Started as a program of its own and not forked: whoever uses the library may have threads, and a fork of those hangs.
 It knows no network and no state, and the one thing it writes is a saved page whose links it makes local. It ends when
@@ -17,7 +17,7 @@ from struct import Struct
 from typing import BinaryIO, Final
 
 from sitemirror.memory import give_back, return_large_blocks
-from sitemirror.workers.jobs import Message, do
+from sitemirror.workers.jobs import Message, run_job
 
 HEADER: Final = Struct("<IIf")
 """The lengths of a message's two parts, which follow, and the seconds that an answer took."""
@@ -33,7 +33,7 @@ _NOTHING: Final[Message] = (b"", b"")
 
 
 def main() -> None:
-    """Works until there is nothing more to read."""
+    """Run jobs until stdin ends."""
     import_module("sitemirror.workers.readers")  # Not by the parent, which has the rest of this module in use.
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C reaches the whole group; the parent says when to end
     with os.fdopen(os.dup(0), "rb", _BUFFER) as jobs, os.fdopen(os.dup(1), "wb", _BUFFER) as results:
@@ -48,7 +48,7 @@ def main() -> None:
         read = 0
         while (job := receive(jobs)) is not None:
             begun = time.perf_counter()
-            answer = do(job)
+            answer = run_job(job)
             send(results, answer, seconds=time.perf_counter() - begun)
             read += len(job[1])
             if len(job[1]) > _LARGE or read > _MANY:
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _bound_memory() -> None:
-    """One page must not take the machine's memory: beyond the bound it fails, or its worker ends."""
+    """Limit the memory of this process. A page beyond the limit fails, or its worker ends."""
     try:
         import resource
     except ImportError:  # Windows
@@ -71,7 +71,7 @@ def _bound_memory() -> None:
 
 
 def framed(message: Message, *, seconds: float = 0.0) -> bytes:
-    """A message as it goes over a pipe."""
+    """Encode a message for a pipe."""
     told, body = message
     return b"".join((HEADER.pack(len(told), len(body), seconds), told, body))
 
@@ -82,7 +82,7 @@ def send(file: BinaryIO, message: Message, *, seconds: float = 0.0) -> None:
 
 
 def receive(file: BinaryIO) -> Message | None:
-    """The next message; None when there is none."""
+    """Read the next message; None at the end."""
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
         return None

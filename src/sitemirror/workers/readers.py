@@ -1,4 +1,4 @@
-"""Reads pages. Loaded by whoever does so: a run that has workers is spared the time that this takes."""
+"""Parse pages. Loaded only where pages are parsed: a run with workers starts without it."""
 
 from __future__ import annotations
 
@@ -11,66 +11,68 @@ import orjson
 from sitemirror.convert.document import parse
 from sitemirror.convert.metadata.summary import describe, read_page_meta
 from sitemirror.links.html import page_links, tree_links
-from sitemirror.workers.jobs import Reading, Source, Wishes
+from sitemirror.workers.jobs import ConvertOptions, PageSource, ParsedPage
 
 
-def read_html(source: Source, wishes: Wishes) -> Reading:
-    """Everything that is wanted of an HTML page, from one parse."""
+def read_html(source: PageSource, options: ConvertOptions) -> ParsedPage:
+    """Parse an HTML page once for all that the run needs."""
     body, url, charset = source.body, source.url, source.charset
     document = parse(body, url=url, charset=charset)
-    meta = orjson.dumps(read_page_meta(document, len(body))).decode() if wishes.meta else None
+    meta = orjson.dumps(read_page_meta(document, len(body))).decode() if options.meta else None
     links = None
-    if wishes.links:
+    if options.links:
         # Converting looks into shadow roots, following links beside them: not in one tree.
         apart = b"shadowrootmode" in body
         links = page_links(body, url=url, charset=charset) if apart else tree_links(document.tree, url=url)
-    if not wishes.markdown:
+    if not options.markdown:
         says = describe(document)
-        return Reading(_digest(body), says.title, says.canonical, says.refresh, links=links, meta=meta)
+        return ParsedPage(_digest(body), says.title, says.canonical, says.refresh, links=links, meta=meta)
     # A crawl that keeps HTML does without the conversion.
     from sitemirror.convert.metadata.front_matter import front_matter
     from sitemirror.convert.page import convert_document
 
-    page = convert_document(document, body, content=wishes.content, charset=charset)
+    page = convert_document(document, body, content=options.content, charset=charset)
     markdown = page.markdown.encode("utf-8", "replace")
     digest = _digest(markdown)
-    if wishes.front_matter:
+    if options.front_matter:
         before = front_matter(page).encode("utf-8", "replace")
         markdown = b"%b\n%b" % (before, markdown) if markdown else before
     anchors = None
-    if wishes.anchors:
+    if options.anchors:
         from sitemirror.convert.anchors import pack_fragments  # Only for --links local.
 
-        anchors = pack_fragments(body, url=url, charset=charset, content=wishes.content)
-    return Reading(digest, page.title, page.canonical, page.refresh, markdown, links, meta, anchors, page.hidden_texts)
+        anchors = pack_fragments(body, url=url, charset=charset, content=options.content)
+    return ParsedPage(
+        digest, page.title, page.canonical, page.refresh, markdown, links, meta, anchors, page.hidden_texts
+    )
 
 
-def read_text(source: Source, _: Wishes) -> Reading:
-    """A page of plain text or Markdown."""
+def read_text(source: PageSource, _: ConvertOptions) -> ParsedPage:
+    """Read a page of plain text or Markdown."""
     from sitemirror.convert.page import convert_text  # Loaded with the first page.
 
     page = convert_text(source.body, url=source.url, charset=source.charset)
     markdown = page.markdown.encode("utf-8", "replace")
-    return Reading(_digest(markdown), page.title, markdown=markdown, hidden_texts=page.hidden_texts)
+    return ParsedPage(_digest(markdown), page.title, markdown=markdown, hidden_texts=page.hidden_texts)
 
 
-def read_css(source: Source, _: Wishes) -> Reading:
-    """What a style sheet needs."""
+def read_css(source: PageSource, _: ConvertOptions) -> ParsedPage:
+    """Find the URLs of a style sheet."""
     from sitemirror.links.css import css_links  # Most pages are read before the first of these.
 
-    return Reading(links=css_links(source.body, url=source.url, charset=source.charset))
+    return ParsedPage(links=css_links(source.body, url=source.url, charset=source.charset))
 
 
-def read_svg(source: Source, _: Wishes) -> Reading:
-    """What a drawing needs, and where it leads: diagrams of manuals link to their pages."""
-    return Reading(links=page_links(source.body, url=source.url, charset=source.charset))
+def read_svg(source: PageSource, _: ConvertOptions) -> ParsedPage:
+    """Find the URLs of a drawing: diagrams of manuals link to their pages."""
+    return ParsedPage(links=page_links(source.body, url=source.url, charset=source.charset))
 
 
 def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-READERS: Final[dict[str, Callable[[Source, Wishes], Reading]]] = {
+READERS: Final[dict[str, Callable[[PageSource, ConvertOptions], ParsedPage]]] = {
     "html": read_html,
     "text": read_text,
     "css": read_css,

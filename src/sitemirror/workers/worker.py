@@ -1,4 +1,4 @@
-"""One worker process, seen from the run that has it: what it was given, what it says, and when it has to go."""
+"""A worker process as the pool sees it: its jobs, its answers and its deadline."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAVING: Final = 1.0  # seconds that a worker has to end once it answers no mor
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A job on its way."""
+    """A job and the future of its answer."""
 
     message: Message
     result: asyncio.Future[Message | str]
@@ -52,7 +52,7 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Worker(asyncio.SubprocessProtocol):
-    """It does its jobs in the order they are given."""
+    """A worker process. It runs its jobs in the order they are given."""
 
     owner: Pool
     jobs: deque[Job] = field(default_factory=deque)
@@ -78,15 +78,15 @@ class Worker(asyncio.SubprocessProtocol):
 
     @property
     def has_room(self) -> bool:
-        """Whether it can be given another job."""
+        """True if it can be given another job."""
         return self.is_up and not self._is_leaving and len(self.jobs) < AHEAD and self.load < BYTES_AHEAD
 
     @property
     def pid(self) -> int:
         return 0 if self._transport is None else self._transport.get_pid() or 0
 
-    def begin_again(self) -> None:
-        """Its job has all its time again."""
+    def restart_deadline(self) -> None:
+        """Restart the deadline of its job."""
         self._began = time.monotonic()
 
     def check(self, longest: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from sitemirror.stopwatch import IDLE
-from sitemirror.workers.pool import Line
+from sitemirror.workers.pool import JobQueue
 from sitemirror.workers.worker import Job
 
 
@@ -17,13 +17,13 @@ def job(site: str, size: int) -> Job:
         loop.close()
 
 
-def order(line: Line) -> str:
+def order(line: JobQueue) -> str:
     return "".join(line.next().site for _ in range(len(line)))
 
 
 def test_a_site_is_served_in_its_own_order() -> None:
     """Those that a lost worker gives back are its first again."""
-    line, jobs = Line(), [job("a", 10) for _ in range(5)]
+    line, jobs = JobQueue(), [job("a", 10) for _ in range(5)]
     for one in jobs:
         line.add(one)
     taken = [line.next(), line.next()]
@@ -34,7 +34,7 @@ def test_a_site_is_served_in_its_own_order() -> None:
 
 def test_the_site_that_has_had_the_least_is_next() -> None:
     """By bytes: ten small pages weigh as much as one large one."""
-    line = Line()
+    line = JobQueue()
     for _ in range(3):
         line.add(job("L", 1000))
     for _ in range(20):
@@ -44,7 +44,7 @@ def test_the_site_that_has_had_the_least_is_next() -> None:
 
 def test_nobody_saves_up_by_not_asking() -> None:
     """A site that comes late has its share from then on, and not what others had before."""
-    line = Line()
+    line = JobQueue()
     for _ in range(50):
         line.add(job("a", 100))
     for _ in range(40):
