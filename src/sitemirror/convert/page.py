@@ -163,7 +163,7 @@ def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) ->
         make_links_absolute(element, urls)
         convert_elements(element, urls, names)
     text, unseen = render(elements)
-    if "<" in text and text.rfind("<table") >= 0:  # twice as fast as from the beginning
+    if "<table" in text:
         # The renderer met a table with rows of unequal length; looking at each row of each table would be slower.
         for element in elements:
             for table in element.iter_elements("table", include_self=True):
