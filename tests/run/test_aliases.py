@@ -1,4 +1,4 @@
-"""One page, many URLs: redirects at once, twins and canonicals before publishing, and nothing lost on the way."""
+"""One page with many URLs: redirects, duplicates and canonicals."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.site import Site
 from tests.site.faults import status
 
 
-async def test_a_redirect_makes_the_listed_url_an_alias_of_its_target(site: Site, run: Mirror, copy: Copy) -> None:
-    """A → B with both listed: one page, one request for B, one duplicate."""
+async def test_redirect_makes_the_listed_url_an_alias(site: Site, run: Mirror, copy: Copy) -> None:
+    """/a redirects to /b and both are listed: one page, one request for /b, one duplicate."""
     site.redirect("/a", "/b")
     site.html_page("/b", "B", "<p>body</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -25,8 +25,8 @@ async def test_a_redirect_makes_the_listed_url_an_alias_of_its_target(site: Site
     assert list(copy.files) == ["b/index.md"]
 
 
-async def test_an_unlisted_redirect_target_is_the_page(site: Site, run: Mirror, copy: Copy) -> None:
-    """A → B with only A listed: B is the page, A its alias, nothing is a duplicate."""
+async def test_unlisted_redirect_target_is_the_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """/a redirects to /b and only /a is listed: /b is the page, /a its alias, nothing is a duplicate."""
     site.redirect("/a", "/b")
     site.html_page("/b", "B", "<p>body</p>")
     site.sitemap(urls=["/a"])
@@ -36,10 +36,8 @@ async def test_an_unlisted_redirect_target_is_the_page(site: Site, run: Mirror, 
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-async def test_a_chain_of_redirects_is_fetched_once_however_many_lead_there(
-    site: Site, run: Mirror, copy: Copy, concurrency: int
-) -> None:
-    """Ten URLs lead to one page: the page is requested once and has ten aliases."""
+async def test_target_of_many_redirects_is_fetched_once(site: Site, run: Mirror, copy: Copy, concurrency: int) -> None:
+    """Ten URLs redirect to one page: it is requested once and has ten aliases."""
     for number in range(10):
         site.redirect(f"/r{number}", "/middle")
     site.redirect("/middle", "/end", 302)
@@ -52,10 +50,8 @@ async def test_a_chain_of_redirects_is_fetched_once_however_many_lead_there(
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-async def test_redirect_loops_fail_by_name_and_cost_nothing_else(
-    site: Site, run: Mirror, copy: Copy, concurrency: int
-) -> None:
-    """A loop of two, a loop of one and an endless chain are failures with a reason; the good page is saved."""
+async def test_redirect_loops_fail_with_a_reason(site: Site, run: Mirror, copy: Copy, concurrency: int) -> None:
+    """A loop of two, a loop of one and an endless chain fail; the good page is saved."""
     site.redirect("/x", "/y")
     site.redirect("/y", "/x")
     site.redirect("/self", "/self")
@@ -74,8 +70,8 @@ async def test_redirect_loops_fail_by_name_and_cost_nothing_else(
     }
 
 
-async def test_a_redirect_to_a_failing_page_fails_under_the_listed_name(site: Site, run: Mirror, copy: Copy) -> None:
-    """A → B, B is 404: A is told as failed, with where it led; every URL stands in the manifest once."""
+async def test_redirect_to_a_failing_page_fails_under_the_listed_url(site: Site, run: Mirror, copy: Copy) -> None:
+    """/a redirects to /b, a 404: /a fails with its target; the manifest has every URL once."""
     site.redirect("/a", "/missing")
     site.html_page("/good", "Good", "<p>good</p>")
     site.sitemap(urls=["/a", "/good"])
@@ -91,10 +87,10 @@ async def test_a_redirect_to_a_failing_page_fails_under_the_listed_name(site: Si
 
 @pytest.mark.parametrize("on_error", ["skip", "retry"])
 @pytest.mark.parametrize("update", [False, True])
-async def test_a_redirect_to_a_page_that_has_just_failed_does_not_ask_for_it_again(
+async def test_redirect_to_a_failed_page_does_not_request_it_again(
     site: Site, run: Mirror, copy: Copy, on_error: str, update: bool
 ) -> None:
-    """It fails under each of its names; when it is tried again, it is for all of them, and they are its names then."""
+    """It fails under each URL; a retry counts for all of them, which become its aliases."""
     site.html_page("/", "Home", "<p>home</p>")
     site.fault("/a", status(500))
     for name in ("/b", "/c"):
@@ -113,8 +109,8 @@ async def test_a_redirect_to_a_page_that_has_just_failed_does_not_ask_for_it_aga
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_an_immediate_meta_refresh_is_a_redirect(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page that is nothing but a refresh is another name of its target."""
+async def test_immediate_meta_refresh_is_a_redirect(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that is only a refresh is an alias of its target."""
     site.page("/old", '<html><head><meta http-equiv="refresh" content="0; url=/new"></head><body></body></html>')
     site.html_page("/new", "New", "<p>new</p>")
     site.sitemap(urls=["/old", "/new"])
@@ -123,8 +119,8 @@ async def test_an_immediate_meta_refresh_is_a_redirect(site: Site, run: Mirror, 
     assert copy.pages["/new"]["aliases"] == [f"{site.url}/old"]
 
 
-async def test_slash_twins_with_equal_content_are_one_page(site: Site, run: Mirror, copy: Copy) -> None:
-    """/p and /p/ with the same Markdown: the one that sorts first stays, and no second file."""
+async def test_urls_that_differ_in_a_slash_with_equal_content_are_one_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """/p and /p/ with the same Markdown: the one that sorts first stays, in one file."""
     site.html_page("/p", "P", "<p>same</p>")
     site.html_page("/p/", "P", "<p>same</p>")
     site.sitemap(urls=["/p/", "/p"])
@@ -134,8 +130,8 @@ async def test_slash_twins_with_equal_content_are_one_page(site: Site, run: Mirr
     assert list(copy.files) == ["p/index.md"]
 
 
-async def test_a_canonical_with_equal_content_names_the_page(site: Site, run: Mirror, copy: Copy) -> None:
-    """Three URLs that name one canonical and say the same: the canonical's own page stays."""
+async def test_canonical_with_equal_content_names_the_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """Three URLs with one canonical and equal content: the canonical's own page stays."""
     head = f'<link rel="canonical" href="{site.url}/z">'
     for path in ("/a", "/b?print=1", "/z"):
         site.page(path, f"<html><head><title>T</title>{head}</head><body><p>same</p></body></html>")
@@ -145,8 +141,8 @@ async def test_a_canonical_with_equal_content_names_the_page(site: Site, run: Mi
     assert copy.pages["/z"]["aliases"] == [f"{site.url}/a", f"{site.url}/b?print=1"]
 
 
-async def test_a_site_that_points_every_canonical_home_loses_nothing(site: Site, run: Mirror, copy: Copy) -> None:
-    """Different content under one canonical: all pages are kept."""
+async def test_canonical_with_other_content_is_ignored(site: Site, run: Mirror, copy: Copy) -> None:
+    """A site with one canonical for all pages keeps all of them."""
     for number in range(3):
         site.page(
             f"/{number}",
@@ -157,8 +153,8 @@ async def test_a_site_that_points_every_canonical_home_loses_nothing(site: Site,
     assert (report.successful, report.duplicates) == (3, 0)
 
 
-async def test_equal_pages_that_are_no_twins_stay_apart(site: Site, run: Mirror) -> None:
-    """Equal content alone makes no alias: two empty stubs are two pages."""
+async def test_equal_content_alone_makes_no_alias(site: Site, run: Mirror) -> None:
+    """Two empty stubs are two pages."""
     site.html_page("/a", "T", "<p>coming soon</p>")
     site.html_page("/b", "T", "<p>coming soon</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -166,7 +162,7 @@ async def test_equal_pages_that_are_no_twins_stay_apart(site: Site, run: Mirror)
     assert (report.successful, report.duplicates) == (2, 0)
 
 
-async def test_collisions_do_not_depend_on_the_order_of_arrival(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_collisions_do_not_depend_on_fetch_order(site: Site, run: Mirror, copy: Copy) -> None:
     """/p, /p/ and /p.html with different content: both orders give the same files with the same bytes."""
     for path in ("/p", "/p/", "/p.html", "/P"):
         site.html_page(path, path, f"<p>content of {path}</p>")
@@ -183,8 +179,8 @@ async def test_collisions_do_not_depend_on_the_order_of_arrival(site: Site, run:
     assert b"content of /P\n" in trees[0]["P/index.md"]  # sorts before /p
 
 
-async def test_a_published_path_never_moves(site: Site, run: Mirror, copy: Copy) -> None:
-    """A later page that sorts first does not take the path of one that a completed run published."""
+async def test_published_path_never_moves(site: Site, run: Mirror, copy: Copy) -> None:
+    """A new page that sorts first does not get the path that a completed run published."""
     site.html_page("/p/", "slash", "<p>slash</p>")
     site.sitemap(urls=["/p/"])
     await run()
@@ -197,8 +193,8 @@ async def test_a_published_path_never_moves(site: Site, run: Mirror, copy: Copy)
     assert any("collision" in warning for warning in report.warnings)
 
 
-async def test_a_page_that_redirects_to_an_unchanged_one_becomes_its_name(site: Site, run: Mirror, copy: Copy) -> None:
-    """A, saved once, redirects to B by now, which answers 304: A's file goes, and A is an alias of B."""
+async def test_saved_page_that_redirects_to_an_unchanged_one_is_its_alias(site: Site, run: Mirror, copy: Copy) -> None:
+    """/a redirects to /b, which answers 304: the file of /a is removed."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     site.html_page("/b", "B", "<p>b</p>", etag='"2"')
     site.sitemap(urls=["/a", "/b"])
@@ -210,8 +206,8 @@ async def test_a_page_that_redirects_to_an_unchanged_one_becomes_its_name(site: 
     assert copy.pages["/b"]["aliases"] == [f"{site.url}/a"]
 
 
-async def test_a_failure_that_redirects_now_leaves_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
-    """What could not be had yesterday and is another page's name today is no failure any more, in no file."""
+async def test_failure_that_redirects_now_leaves_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
+    """A failed URL that is an alias now is reported as a failure in no file."""
     site.page("/a", "broken", status=500)
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -223,10 +219,10 @@ async def test_a_failure_that_redirects_now_leaves_no_placeholder(site: Site, ru
 
 
 @pytest.mark.parametrize("order", [["/foo", "/foo/index.md/bar"], ["/foo/index.md/bar", "/foo"]])
-async def test_a_file_and_a_folder_of_one_name_are_both_kept(
+async def test_file_and_folder_of_one_name_are_both_saved(
     site: Site, run: Mirror, copy: Copy, order: list[str]
 ) -> None:
-    """`/foo` is a file where `/foo/index.md/bar` wants a folder: the same two files, whichever comes first."""
+    """`/foo` needs a file where `/foo/index.md/bar` needs a folder: same files in either order."""
     site.html_page("/foo", "Foo", "<p>the page</p>")
     site.html_page("/foo/index.md/bar", "Bar", "<p>below it</p>")
     site.sitemap(urls=order)

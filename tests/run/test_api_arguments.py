@@ -1,4 +1,4 @@
-"""What a program passes to the library by mistake: one sentence of the documented exception says what was wrong."""
+"""Wrong arguments to the library: the documented exception says what was wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ URL = "https://example.com/"
         ({"charset": 5}, "charset must be text, not int"),
     ],
 )
-def test_converting(arguments: dict[str, Any], message: str) -> None:
+def test_convert_html_names_the_wrong_argument(arguments: dict[str, Any], message: str) -> None:
     """`convert_html` names the argument."""
     given: dict[str, Any] = {"html": "<p>Hello", "url": URL, **arguments}
     with pytest.raises(UsageError) as raised:
@@ -37,8 +37,8 @@ def test_converting(arguments: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("url", [None, 5, b"https://example.com/"])
 @pytest.mark.parametrize("name", ["mirror", "crawl", "list_site", "mirror_sync", "convert_url_sync", "where"])
-def test_addresses(name: str, url: Any) -> None:
-    """A URL is text: what is none is refused before anything begins."""
+def test_url_must_be_text(name: str, url: Any) -> None:
+    """Anything else is refused before the run begins."""
     with pytest.raises(UsageError, match=rf"must be text( or a path)?, not {type(url).__name__}"):
         getattr(sitemirror, name)(url)
 
@@ -53,8 +53,8 @@ def test_addresses(name: str, url: Any) -> None:
         ([Site(URL, {})], "settings must be sitemirror.Settings, not dict"),  # type: ignore[arg-type]
     ],
 )
-def test_sites(sites: Any, message: str) -> None:
-    """A list of sites is told from what is none."""
+def test_sites_must_be_a_list(sites: Any, message: str) -> None:
+    """Other types are refused."""
     with pytest.raises(UsageError) as raised:
         sitemirror.mirror_sites(sites)
     assert raised.value.message == message
@@ -69,21 +69,21 @@ def test_sites(sites: Any, message: str) -> None:
         ({"format": "pdf"}, "format must be one of json, md, markdown, html, both, got pdf"),
     ],
 )
-def test_options(options: dict[str, Any], message: str) -> None:
-    """A misspelt option is named, with what was probably meant; so is one with a wrong value, with the right ones."""
+def test_unknown_option_is_named_with_a_suggestion(options: dict[str, Any], message: str) -> None:
+    """So is a wrong value, with the valid ones."""
     with pytest.raises(UsageError) as raised:
         sitemirror.mirror(URL, **options)
     assert raised.value.message == message
 
 
-def test_folders() -> None:
-    """What `verify` looks into has a name."""
+def test_verify_needs_a_folder() -> None:
+    """Other types are refused."""
     with pytest.raises(UsageError, match=r"^a folder must be text or a path, not NoneType$"):
         sitemirror.verify(None)  # type: ignore[arg-type]
 
 
-def test_where_takes_paths(tmp_path: Path) -> None:
-    """A file of a mirror may be named by a `Path`, as everywhere in Python."""
+def test_where_accepts_path_objects(tmp_path: Path) -> None:
+    """A file of a mirror may be a `Path`."""
     page = tmp_path / "example.com" / "a" / "index.md"
     page.parent.mkdir(parents=True)
     page.write_text('---\nurl: "https://example.com/a"\n---\n\n# A\n')

@@ -1,4 +1,4 @@
-"""What a run that ends writes in a thread is written, whoever loses patience with it."""
+"""A cancelled run finishes what it writes in a thread."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sitemirror.run.workspace import in_thread
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_being_cancelled_twice_leaves_nobody_writing(fails: bool) -> None:
-    """The folder is unlocked when the run is over, so nothing may write to it any more; an error is not heard of."""
+async def test_second_cancellation_still_waits_for_the_writing_thread(fails: bool) -> None:
+    """The folder is unlocked after the run, so nothing may write to it then; errors are swallowed."""
     may_end, ended = threading.Event(), threading.Event()
     unheard: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))

@@ -1,4 +1,4 @@
-"""Pages without text: saved as they are, and told, since an empty file counts like any other."""
+"""Pages without text: saved, with a warning."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SHELL = '<div id="root"></div><script src="/app.js"></script>'
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_pages_that_a_browser_builds_are_told(site: Site, out: Path, run_here: RunHere, workers: int) -> None:
-    """Whoever mirrors an application hears that its pages came out empty, and why, and not only that all is well."""
+def test_pages_built_by_scripts_give_a_warning(site: Site, out: Path, run_here: RunHere, workers: int) -> None:
+    """The report of an application's mirror says that its pages are empty, and why."""
     for path in ("/a", "/b"):
         site.html_page(path, "App", SHELL)
     site.html_page("/c", "C", "<h1>C</h1>")
@@ -27,8 +27,8 @@ def test_pages_that_a_browser_builds_are_told(site: Site, out: Path, run_here: R
     assert (done.json["status"], done.json["successful"]) == ("ok", 3)
 
 
-def test_pages_without_text_are_told_by_the_run_that_fetched_them(site: Site, out: Path, run_here: RunHere) -> None:
-    """A run that looks at nothing new has nothing new to say."""
+def test_empty_pages_are_reported_by_the_run_that_fetched_them(site: Site, out: Path, run_here: RunHere) -> None:
+    """A run that fetches nothing does not repeat the warning."""
     site.html_page("/a", "App", SHELL)
     site.html_page("/c", "C", "<h1>C</h1>")
     site.sitemap()
@@ -39,7 +39,7 @@ def test_pages_without_text_are_told_by_the_run_that_fetched_them(site: Site, ou
     assert second["warnings"] == []
 
 
-def test_html_is_not_judged_by_its_text(site: Site, out: Path, run_here: RunHere) -> None:
-    """In a copy of the HTML the scripts are there, and do in a browser what they do on the site."""
+def test_empty_html_gives_no_warning(site: Site, out: Path, run_here: RunHere) -> None:
+    """In an HTML copy the scripts are saved, and run in a browser."""
     site.html_page("/", "App", SHELL)
     assert run_here("crawl", site.url, "--rate-limit", 0, "--output", out).json["warnings"] == []

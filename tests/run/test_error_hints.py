@@ -1,4 +1,4 @@
-"""What an error tells to do next, where the first guess would lead the wrong way."""
+"""Hints of errors whose obvious cause is the wrong one."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from tests.site import Site, faults
         ("/page/{}", {"start": "/docs/"}, "outside the start path /docs/", "--whole-site"),
     ],
 )
-async def test_a_sitemap_out_of_scope_says_what_keeps_it_out(
+async def test_sitemap_out_of_scope_names_the_option_that_excludes_it(
     site: Site, out: Path, listed: str, options: dict[str, object], reason: str, hint: str
 ) -> None:
-    """By what refused most of its URLs, also where another restriction is set that refused none."""
+    """The one that excluded most URLs, also where another option is set that excluded none."""
     site.sitemap(urls=[listed.format(number) for number in range(5)])
     site.html_page("/docs/", "Docs", "<p>docs</p>")
     start = str(options.pop("start", "/"))
@@ -51,8 +51,8 @@ async def test_a_sitemap_out_of_scope_says_what_keeps_it_out(
     assert hint in (caught.value.hint or "")
 
 
-async def test_a_sitemap_out_of_scope_whose_pages_are_saved(site: Site, out: Path) -> None:
-    """That an earlier run has saved its pages does not make it less clear what keeps them out of this one."""
+async def test_sitemap_out_of_scope_with_saved_pages_is_an_error(site: Site, out: Path) -> None:
+    """Pages saved by an earlier run do not hide what excludes them from this one."""
     site.sitemap(urls=site.fill(3))
     site.html_page("/docs/", "Docs", "<p>docs</p>")
     await mirror(site.url, output=out, rate_limit=0)
@@ -67,8 +67,8 @@ async def _answer_in_plain_text(reader: asyncio.StreamReader, writer: asyncio.St
     writer.close()
 
 
-async def test_an_address_that_does_not_speak_https(out: Path) -> None:
-    """Nothing is wrong with a certificate that is not there."""
+async def test_http_server_at_an_https_url(out: Path) -> None:
+    """The error does not blame a certificate."""
     async with await asyncio.start_server(_answer_in_plain_text, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(Unreachable) as caught:
@@ -76,15 +76,15 @@ async def test_an_address_that_does_not_speak_https(out: Path) -> None:
     assert "http://" in (caught.value.hint or "")
 
 
-async def test_a_proxy_that_cannot_be_found(site: Site, out: Path) -> None:
-    """The host is spelled right; it is the proxy that is not."""
+async def test_unknown_proxy_host_is_named(site: Site, out: Path) -> None:
+    """The hint is about the proxy, not about the site's host."""
     with pytest.raises(Unreachable, match="proxy: no such host") as caught:
         await mirror(site.url, output=out, proxy="http://nowhere.invalid:3128", max_retries=0)
     assert "--proxy" in (caught.value.hint or "")
 
 
-def test_what_is_not_there_is_not_said_to_be_found(site: Site, out: Path, run_here: RunHere) -> None:
-    """A URL of `_processed.txt` is not asked for again, and whoever misses its file reads why."""
+def test_where_explains_a_processed_url_without_a_file(site: Site, out: Path, run_here: RunHere) -> None:
+    """A URL in `_processed.txt` is not requested again; `where` says why its file is missing."""
     site.sitemap(urls=site.fill(3))
     home = out / site.url.removeprefix("http://").replace(":", "_")
     home.mkdir(parents=True)
@@ -94,8 +94,8 @@ def test_what_is_not_there_is_not_said_to_be_found(site: Site, out: Path, run_he
     assert "found again" not in done.stderr
 
 
-def test_where_a_url_would_be_in_a_mirror_of_html(site: Site, out: Path) -> None:
-    """A page that was not mirrored goes where the others of its mirror are, and a picture stays a picture."""
+def test_where_predicts_paths_in_an_html_mirror(site: Site, out: Path) -> None:
+    """A page that was not mirrored gets an HTML path, and a picture stays a picture."""
     site.html_page("/", "Home", link("/a"))
     site.html_page("/a", "A", "<p>a</p>")
     crawl_sync(site.url, output=out, rate_limit=0)
@@ -106,8 +106,8 @@ def test_where_a_url_would_be_in_a_mirror_of_html(site: Site, out: Path) -> None
     assert where(f"{site.url}/a", settings) == str(home / "a" / "index.html")
 
 
-async def test_a_folder_with_two_slashes_is_looked_for_on_its_own_host(site: Site, out: Path) -> None:
-    """By itself it would name another host."""
+async def test_path_with_two_slashes_stays_on_its_host(site: Site, out: Path) -> None:
+    """Alone, `//name` would be another host."""
     site.html_page("//guide/a", "A", "<h1>A</h1>")
     site.sitemap("//guide/sitemap.xml", urls=[f"{site.url}//guide/a"])
     report = await mirror(f"{site.url}//guide/", output=out, rate_limit=0)
@@ -115,16 +115,16 @@ async def test_a_folder_with_two_slashes_is_looked_for_on_its_own_host(site: Sit
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
-def test_a_folder_that_cannot_be_made_is_no_fault_of_the_disk(site: Site, run_here: RunHere) -> None:
-    """Nobody has to check the disk, or to try again, because of a wrong --output."""
+def test_output_that_cannot_be_created_does_not_blame_the_disk(site: Site, run_here: RunHere) -> None:
+    """The hint is to choose another --output."""
     done = run_here("mirror", site.url, "--rate-limit", 0, "--output", "/proc/x")
     assert done.json["error"] == "/proc/x cannot be the output folder: no folder can be made there"
     assert done.json["hint"] == "choose another --output"
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl", "convert"])
-def test_http_where_https_is_spoken(tls_site: Site, run_here: RunHere, command: str) -> None:
-    """No longer timeout would help: such a server hangs up at the first word."""
+def test_https_server_at_an_http_url(tls_site: Site, run_here: RunHere, command: str) -> None:
+    """The hint is https://, not a longer timeout: such a server just hangs up."""
     done = run_here(command, tls_site.url.replace("https:", "http:"))
     assert done.returncode == 1
     assert done.stderr.endswith("hint: try again later; if it speaks https there, give the address with https://\n")
@@ -133,10 +133,8 @@ def test_http_where_https_is_spoken(tls_site: Site, run_here: RunHere, command: 
 @pytest.mark.parametrize(
     ("secure", "hint"), [(False, "if it speaks https there, give the address with https://"), (True, "no web server")]
 )
-def test_what_answers_and_is_no_web_server(
-    site: Site, tls_site: Site, run_here: RunHere, secure: bool, hint: str
-) -> None:
-    """Nor would it there."""
+def test_server_that_speaks_no_http(site: Site, tls_site: Site, run_here: RunHere, secure: bool, hint: str) -> None:
+    """The error says malformed response, and the hint fits the URL's scheme."""
     there = tls_site if secure else site
     there.fault("*", faults.garbage())
     done = run_here("mirror", there.url, *(("--ca-file", there.ca_file) if there.ca_file else ()))
@@ -147,10 +145,8 @@ def test_what_answers_and_is_no_web_server(
 
 @pytest.mark.skipif(os.name == "nt", reason="making symlinks is a privilege there")
 @pytest.mark.parametrize("output", ["link", "link/below"])
-def test_a_symlink_that_leads_nowhere_is_called_that(
-    site: Site, run_here: RunHere, tmp_path: Path, output: str
-) -> None:
-    """Who looks for a file in the way would not find one."""
+def test_dangling_symlink_is_named_as_such(site: Site, run_here: RunHere, tmp_path: Path, output: str) -> None:
+    """A file that blocks the path would not be found there."""
     (tmp_path / "link").symlink_to("nowhere")
     done = run_here("mirror", site.url, "--rate-limit", 0, "--output", output)
     message = f"{output} cannot be the output folder: it is or lies under a symlink that leads nowhere"
@@ -158,10 +154,10 @@ def test_a_symlink_that_leads_nowhere_is_called_that(
 
 
 @pytest.mark.parametrize("name", ["_processed.txt", "_checkpoint.json", "_manifest.json"])
-def test_what_is_in_the_way_is_named_as_people_find_it(
+def test_blocking_file_is_named_with_the_output_folder(
     site: Site, run_here: RunHere, tmp_path: Path, name: str
 ) -> None:
-    """With the output folder, so that it can be looked at, or moved away, from where the command was typed."""
+    """The path works from the folder where the command was typed."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap()
     there = Path("some", "where", site.url.removeprefix("http://").replace(":", "_"), name)
@@ -183,8 +179,8 @@ def test_what_is_in_the_way_is_named_as_people_find_it(
         ),
     ],
 )
-async def test_a_broken_sitemap_says_what_it_costs(site: Site, out: Path, body: str, what: str) -> None:
-    """A warning tells what is missing because of it, and what can be done."""
+async def test_broken_sitemap_warning_names_its_consequences(site: Site, out: Path, body: str, what: str) -> None:
+    """The warning says what is missing because of it, and what to do."""
     good = f"{site.url}{site.fill(1)[0]}"
     start = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{good}</loc></url>'
     site.page("/broken.xml", body.format(start=start), type="application/xml")
@@ -196,8 +192,8 @@ async def test_a_broken_sitemap_says_what_it_costs(site: Site, out: Path, body: 
     assert warning.endswith(what)
 
 
-async def test_failures_of_another_part_name_the_run_that_tries_them(site: Site, run: Mirror) -> None:
-    """They are counted, as the folder has them, but to repeat the run for a part would not help them."""
+async def test_failures_of_another_part_name_the_run_that_retries_them(site: Site, run: Mirror) -> None:
+    """They are counted, but repeating a run for a part would not retry them."""
     site.html_page("/guide/a", "A", "<p>a</p>")
     site.sitemap(urls=["/missing", "/guide/a", "/guide/missing"])
     whole = await run(f"{site.url}/")

@@ -1,4 +1,4 @@
-"""Files of somebody else's where a mirror begins."""
+"""Output folders with files of somebody else."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from tests.conftest import RunHere
 from tests.site import Site
 
 
-def test_a_folder_with_files_that_are_no_mirror_s_is_not_used_without_a_word(
-    site: Site, out: Path, run_here: RunHere
-) -> None:
-    """The first run warns that its pages may take their places, and the second has nothing to say any more."""
+def test_folder_with_foreign_files_gives_a_warning(site: Site, out: Path, run_here: RunHere) -> None:
+    """The first run warns that its pages may replace them; the second does not."""
     site.fill(2)
     site.sitemap()
     arguments = ("mirror", site.url, "--rate-limit", 0, "--output", out)
@@ -25,8 +23,8 @@ def test_a_folder_with_files_that_are_no_mirror_s_is_not_used_without_a_word(
     assert run_here(*arguments).json["warnings"] == []
 
 
-def test_a_folder_with_nothing_but_a_listing_is_no_stranger_s(site: Site, out: Path, run_here: RunHere) -> None:
-    """What `list` and git leave there is no reason to warn."""
+def test_folder_with_only_a_listing_gives_no_warning(site: Site, out: Path, run_here: RunHere) -> None:
+    """Files of `list` and git are no reason to warn."""
     site.fill(1)
     site.sitemap()
     run_here("list", site.url, "--rate-limit", 0, "--output", out)

@@ -1,4 +1,4 @@
-"""Hosts of one mirror, of which one asks to wait."""
+"""Several hosts in one mirror, one of which asks to wait."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ from tests.site.faults import ok, slow, status
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
 @pytest.mark.parametrize("concurrency", [1, 3])
-async def test_a_host_that_asks_to_wait_keeps_no_other_waiting(
-    site: Site, run: Mirror, concurrency: int, format: str
-) -> None:
-    """Its URLs come first, and are more than there are slots: the other host's pages are fetched in its pause."""
+async def test_paused_host_does_not_block_others(site: Site, run: Mirror, concurrency: int, format: str) -> None:
+    """Its URLs come first and outnumber the slots: another host's pages are fetched during its pause."""
     main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
     first = site.fill(40, "/first", host="busy.site.localhost")
     others = site.fill(40, "/other", host="site.localhost")
@@ -42,8 +40,8 @@ async def test_a_host_that_asks_to_wait_keeps_no_other_waiting(
 
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
-async def test_those_in_line_for_a_host_that_asks_to_wait_leave_it(site: Site, run: Mirror, format: str) -> None:
-    """Under a rate limit requests wait for their time with turns in hand; when a pause begins, others get those."""
+async def test_requests_waiting_for_a_paused_host_release_their_slots(site: Site, run: Mirror, format: str) -> None:
+    """Under a rate limit requests wait with slots in hand; other hosts get those when a pause begins."""
     main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
     first = site.fill(4, "/first", host="busy.site.localhost")
     others = site.fill(2, "/other", host="site.localhost")
@@ -59,8 +57,8 @@ async def test_those_in_line_for_a_host_that_asks_to_wait_leave_it(site: Site, r
 
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
-async def test_the_shorter_of_two_pauses_ends_first(site: Site, run: Mirror, format: str) -> None:
-    """As many pages as there are turns wait for the one host: the other's come once its own pause is over."""
+async def test_shorter_of_two_pauses_ends_first(site: Site, run: Mirror, format: str) -> None:
+    """All slots' pages wait for one host: the other's follow once its own pause is over."""
     main, long, short = (site.url_of(host) for host in ("site.localhost", "a.site.localhost", "b.site.localhost"))
     longs = site.fill(4, "/long", host="a.site.localhost")
     shorts = site.fill(4, "/short", host="b.site.localhost")
@@ -78,10 +76,8 @@ async def test_the_shorter_of_two_pauses_ends_first(site: Site, run: Mirror, for
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
-async def test_a_robots_txt_that_is_to_come_later_keeps_no_other_host_waiting(
-    site: Site, out: Path, concurrency: int
-) -> None:
-    """More pages than there are turns want it; those of the host that is known are fetched in the pause."""
+async def test_delayed_robots_txt_does_not_block_other_hosts(site: Site, out: Path, concurrency: int) -> None:
+    """More pages than slots wait for it; pages of another host are fetched in the pause."""
     main, busy = site.url_of("site.localhost"), site.url_of("busy.site.localhost")
     first = site.fill(10, "/first", host="busy.site.localhost")
     others = site.fill(10, "/other", host="site.localhost")
@@ -117,8 +113,8 @@ class Listed:
             db.executemany("INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 1, 1, 1)", rows)
 
 
-def test_urls_that_wait_are_looked_at_once(tmp_path: Path) -> None:
-    """However many there are, a URL behind them costs what it costs without them."""
+def test_waiting_urls_are_read_once(tmp_path: Path) -> None:
+    """A URL behind any number of waiting ones costs what it costs without them."""
     firsts = [f"https://a.example/{number}" for number in range(1000)]
     others = [f"https://b.example/{number}" for number in range(300)]
     listed, pace = Listed(tmp_path, [*firsts, *others]), Pace(Settings(), clock=(clock := JumpingClock()))
@@ -142,8 +138,8 @@ def test_urls_that_wait_are_looked_at_once(tmp_path: Path) -> None:
     assert not queue.has_to_wait
 
 
-def test_what_is_found_while_others_wait_is_not_overlooked(tmp_path: Path) -> None:
-    """The selection was read to its end, and has grown since."""
+def test_urls_found_during_a_pause_are_fetched(tmp_path: Path) -> None:
+    """The queue was read to its end, and has grown since."""
     listed = Listed(tmp_path, ["https://a.example/", "https://b.example/"])
     queue = Queue(listed.lookup, Selection.queued(), lambda url: url != "https://c.example/")
     assert queue.next() is None
@@ -154,8 +150,8 @@ def test_what_is_found_while_others_wait_is_not_overlooked(tmp_path: Path) -> No
     assert found.url == "https://c.example/"
 
 
-def test_only_so_many_urls_are_kept_waiting(tmp_path: Path) -> None:
-    """A million URLs of hosts that wait are not read into memory."""
+def test_waiting_urls_in_memory_are_bounded(tmp_path: Path) -> None:
+    """A million URLs of paused hosts are not read into memory."""
     listed = Listed(tmp_path, [f"https://{number % 2}.example/{number}" for number in range(4000)])
     queue = Queue(listed.lookup, Selection.queued(), lambda _: True)
     assert queue.next() is None
@@ -163,7 +159,7 @@ def test_only_so_many_urls_are_kept_waiting(tmp_path: Path) -> None:
     assert len(listed.queries) == 2048 // 256
 
 
-def test_one_host_that_waits_is_asked_for_in_its_order(tmp_path: Path) -> None:
+def test_single_paused_host_keeps_its_order(tmp_path: Path) -> None:
     """There is nothing to choose, and that is found out once."""
     urls = [f"https://a.example/{number}" for number in range(300)]
     listed = Listed(tmp_path, urls)
@@ -176,8 +172,8 @@ def test_one_host_that_waits_is_asked_for_in_its_order(tmp_path: Path) -> None:
     assert len(listed.queries) == 2, "these hold them all, and nothing was written since"
 
 
-def test_a_queue_at_its_end_looks_again_when_something_was_written(tmp_path: Path) -> None:
-    """Each slot asks once more at the end: that costs a query only where there may be something."""
+def test_exhausted_queue_is_read_again_after_a_write(tmp_path: Path) -> None:
+    """Each slot asks once more at the end: it costs a query only after a write."""
     listed = Listed(tmp_path, ["https://a.example/"])
     queue = Queue(listed.lookup, Selection.queued())
     assert queue.next() is not None

@@ -1,4 +1,4 @@
-"""`--links local`: pages that link to one another on disk, with anchors that exist."""
+"""`--links local`: links between files, with anchors that exist."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def sound(copy: Copy) -> bool:
     return sitemirror.verify(copy.folder).problems == ()
 
 
-async def test_links_between_saved_pages_lead_from_file_to_file(site: Site, run: Mirror, copy: Copy) -> None:
-    """Saved pages are linked by relative paths, also under another name; everything else stays absolute."""
+async def test_links_between_saved_pages_are_relative(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also to aliases; all other links stay absolute."""
     site.html_page(
         "/guide/start",
         "Start",
@@ -55,8 +55,8 @@ async def test_links_between_saved_pages_lead_from_file_to_file(site: Site, run:
     assert f'url: "{site.url}/guide/start"' in page
 
 
-async def test_the_manifest_knows_the_bytes_with_local_links(site: Site, run: Mirror, copy: Copy) -> None:
-    """Hashes are of the files as they are, and a second run changes neither."""
+async def test_manifest_hashes_files_with_local_links(site: Site, run: Mirror, copy: Copy) -> None:
+    """A second run changes neither files nor hashes."""
     site.html_page("/a", "A", '<p><a href="/b">b</a></p>', etag='"1"')
     site.html_page("/b", "B", '<p><a href="/a">a</a></p>', etag='"1"')
     site.sitemap(urls=["/a", "/b"])
@@ -69,8 +69,8 @@ async def test_the_manifest_knows_the_bytes_with_local_links(site: Site, run: Mi
     assert copy.files == before
 
 
-async def test_a_page_that_came_later_is_linked_from_the_old_ones(site: Site, run: Mirror, copy: Copy) -> None:
-    """A link that had to stay absolute becomes local when its page is saved."""
+async def test_links_to_a_page_saved_later_become_local(site: Site, run: Mirror, copy: Copy) -> None:
+    """An absolute link becomes local when its page is saved."""
     site.html_page("/a", "A", '<p><a href="/b">b</a></p>')
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a"])
@@ -90,8 +90,8 @@ async def test_absolute_links_are_the_default(site: Site, run: Mirror, copy: Cop
     assert f"[b]({site.url}/b)" in copy.text("a/index.md")
 
 
-async def test_a_run_without_the_option_leads_links_back(site: Site, run: Mirror, copy: Copy) -> None:
-    """Every file is then as if links had never been local, with nothing fetched for it; and local again when asked."""
+async def test_run_without_the_option_makes_links_absolute(site: Site, run: Mirror, copy: Copy) -> None:
+    """Every file is as if links had never been local, with nothing fetched; and local again on request."""
     site.html_page("/a", "A", '<p><a href="/b#place">b</a> <a href="#here">h</a></p><h2 id="here">There</h2>')
     site.html_page("/b", "B", '<h1>B</h1><p>b</p><h2 id="place">A place</h2>')
     site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2020-01-01")])
@@ -108,8 +108,8 @@ async def test_a_run_without_the_option_leads_links_back(site: Site, run: Mirror
     assert (site.count("/a"), site.count("/b")) == (0, 0)
 
 
-async def test_fragments_lead_to_the_heading_their_place_belongs_to(site: Site, run: Mirror, copy: Copy) -> None:
-    """An id on a section, in a text or before a heading becomes that heading's anchor, or else the file is meant."""
+async def test_fragments_become_anchors_of_their_heading(site: Site, run: Mirror, copy: Copy) -> None:
+    """An id on a section, in a text or before a heading becomes that heading's anchor, or else is dropped."""
     fragments = ["sec-17", "opt", "old", "x.y", "%25C3%25A9t%25C3%25A9", "intro", "Create-A-User", "gone", "top"]
     body = " ".join(f'<a href="/users#{name}">{name}</a>' for name in fragments)
     site.html_page(
@@ -139,8 +139,8 @@ async def test_fragments_lead_to_the_heading_their_place_belongs_to(site: Site, 
     assert sound(copy)
 
 
-async def test_links_within_a_page(site: Site, run: Mirror, copy: Copy) -> None:
-    """They become anchors of the file's own headings, or lead to the file, whichever way the page wrote them."""
+async def test_links_within_a_page_become_anchors(site: Site, run: Mirror, copy: Copy) -> None:
+    """They lead to the file's own headings, or to the file, however the page wrote them."""
     site.html_page(
         "/a",
         "A",
@@ -167,8 +167,8 @@ async def test_links_within_a_page(site: Site, run: Mirror, copy: Copy) -> None:
     assert sound(copy)
 
 
-async def test_links_follow_what_becomes_of_their_target(site: Site, run: Mirror, copy: Copy) -> None:
-    """After an update a page that is as it was leads to the new heading, the new page, or back to the site."""
+async def test_links_follow_changes_of_their_target(site: Site, run: Mirror, copy: Copy) -> None:
+    """After an update an unchanged page links to the new heading, the new page, or back to the site."""
     site.html_page(
         "/a",
         "A",
@@ -209,8 +209,8 @@ async def test_links_follow_what_becomes_of_their_target(site: Site, run: Mirror
     assert sound(copy)
 
 
-async def test_a_copy_that_was_made_with_absolute_links(site: Site, run: Mirror, copy: Copy) -> None:
-    """Where the site's own ids are not known, a fragment is kept if a heading has that name."""
+async def test_fragments_in_a_copy_made_with_absolute_links(site: Site, run: Mirror, copy: Copy) -> None:
+    """Without the site's ids, a fragment is kept if a heading has that anchor."""
     site.html_page("/a", "A", '<p><a href="/b#two-words">yes</a> <a href="/b#id">no</a> <a href="/b">b</a></p>')
     site.html_page("/b", "B", '<h1>B</h1><h2 id="id">Two words</h2><p>x</p>')
     site.sitemap(urls=["/a", "/b"])
@@ -227,8 +227,8 @@ async def test_a_copy_that_was_made_with_absolute_links(site: Site, run: Mirror,
 
 
 @pytest.mark.parametrize("format", ["markdown", "both"])
-async def test_without_the_state_the_links_stay_good(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """A state that is made anew knows no ids: links are left as they are, and less exact where that has to be."""
+async def test_links_stay_valid_after_state_loss(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A rebuilt state has no ids: links stay as they are, or lose precision where they must change."""
     site.html_page("/a", "A", '<h1 id="t">A</h1><p><a href="/b#i">b</a> <a href="#t">here</a></p>')
     site.html_page("/b", "B", '<h1>B</h1><h2 id="i">Two</h2><p>x</p>')
     site.sitemap(urls=["/a", "/b"])
@@ -247,8 +247,8 @@ async def test_without_the_state_the_links_stay_good(site: Site, run: Mirror, co
     assert sound(copy)
 
 
-async def test_a_kill_between_files_and_state(site: Site, run: Mirror, copy: Copy) -> None:
-    """Files that were linked by a run which could not note it are taken as they are."""
+async def test_kill_between_relinked_files_and_state(site: Site, run: Mirror, copy: Copy) -> None:
+    """Files that a killed run relinked are recognised."""
     site.html_page(
         "/a", "A", '<h1>T</h1><p><a href="#x">x</a> <a href="/b#i">b</a></p><h2 id="t">X</h2><h2 id="x">T</h2>'
     )
@@ -268,8 +268,8 @@ async def test_a_kill_between_files_and_state(site: Site, run: Mirror, copy: Cop
     assert sound(copy)
 
 
-async def test_awkward_names(site: Site, run: Mirror, copy: Copy) -> None:
-    """Paths and anchors that need escaping are found again by a reader, by verify and by the next run."""
+async def test_links_with_names_that_need_escaping(site: Site, run: Mirror, copy: Copy) -> None:
+    """Readers, verify and the next run resolve them."""
     name = "/a%20(b)%26c"
     site.html_page(
         name,
@@ -294,8 +294,8 @@ async def test_awkward_names(site: Site, run: Mirror, copy: Copy) -> None:
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_an_update_that_ends_early_leaves_no_dead_links(site: Site, out: Path, copy: Copy, format: str) -> None:
-    """Pages that were not looked at any more link to where a page has moved in the part of the run that there was."""
+async def test_interrupted_update_leaves_no_dead_links(site: Site, out: Path, copy: Copy, format: str) -> None:
+    """Pages that were not checked link to the new place of a page that moved in this run."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     site.html_page("/b", "B", "<p>b</p>", etag='"1"')
     site.html_page("/z", "Z", '<p><a href="/a">to a</a> <a href="/b">to b</a></p>', etag='"1"')

@@ -1,4 +1,4 @@
-"""A mirror whose state is lost, as in a fresh `git clone`: what its files and its manifest still know."""
+"""A mirror without its state, as in a fresh `git clone`: files and manifest have the rest."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.site import Site
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_what_pages_need_is_not_gone(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """No sitemap lists pictures and style sheets: the saved pages tell that they are needed, and by whom."""
+async def test_page_requisites_are_not_gone(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """No sitemap lists pictures and style sheets; the links of saved pages restore them."""
     site.html_page("/a", "A", '<link rel="stylesheet" href="/s.css"><img src="/i.png">', etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
     site.page("/i.png", b"\x89PNG", type="image/png", etag="1")
@@ -37,10 +37,8 @@ async def test_what_pages_need_is_not_gone(site: Site, run: Mirror, copy: Copy, 
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_links_that_were_not_followed_stay_accounted_for(
-    site: Site, run: Mirror, copy: Copy, format: str
-) -> None:
-    """No sitemap tells of them again; the manifest does, and the saved pages still link to them."""
+async def test_unfollowed_links_stay_in_the_manifest(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """The manifest restores them, and the saved pages still link to them."""
     elsewhere = site.url_of("elsewhere.localhost")
     body = f'<a href="/b">b</a> <a href="mailto:a@example.com">m</a> <img src="{elsewhere}/i.png">'
     site.html_page("/a", "A", body, etag="1")
@@ -57,8 +55,8 @@ async def test_links_that_were_not_followed_stay_accounted_for(
     assert (report.successful, report.skipped) == (2, 2)  # What a page needs is fetched where it may be.
 
 
-async def test_links_of_saved_files_are_led_on(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page whose state was lost links to another one, which is a file of another name by now."""
+async def test_links_of_saved_files_are_updated(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page links to another one whose path has changed since."""
     site.html_page("/a", "A", '<a href="/b">b</a> <a href="/c?x=1">c</a>', etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
     site.html_page("/c?x=1", "C", "<p>c</p>", etag="1")
@@ -73,8 +71,8 @@ async def test_links_of_saved_files_are_led_on(site: Site, run: Mirror, copy: Co
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_a_page_that_becomes_a_file_gets_a_files_name(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """A PDF takes no page's name, and text that becomes a page no file's."""
+async def test_page_that_becomes_a_file_gets_a_file_path(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A PDF gets no page's path, and text that becomes a page no file's."""
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     site.page("/b.txt", "b", type="text/plain", etag="1")
     site.sitemap(urls=["/a", "/b.txt"])
@@ -88,8 +86,8 @@ async def test_a_page_that_becomes_a_file_gets_a_files_name(site: Site, run: Mir
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_files_that_nothing_is_known_of_are_asked_for_by_an_update(site: Site, run: Mirror, copy: Copy) -> None:
-    """Without state and manifest a file is as good as fetched, but not if everything is wanted anew, or is newer."""
+async def test_update_requests_files_without_metadata(site: Site, run: Mirror, copy: Copy) -> None:
+    """Without state and manifest a file counts as fetched, unless everything is re-downloaded or is newer."""
     site.html_page("/a", "A", "<p>old</p>", etag="1")
     site.html_page("/b", "B", "<p>old</p>", etag="1")
     site.sitemap(urls=["/a", "/b"])
@@ -104,10 +102,8 @@ async def test_files_that_nothing_is_known_of_are_asked_for_by_an_update(site: S
 
 
 @pytest.mark.parametrize("lost", [("_state.sqlite3",), ("_state.sqlite3", "_manifest.json")])
-async def test_an_index_can_be_made_of_a_mirror_of_both(
-    site: Site, run: Mirror, copy: Copy, lost: tuple[str, ...]
-) -> None:
-    """Neither the manifest nor `_processed.txt` tells how large the HTML beside a page's Markdown is."""
+async def test_index_of_both_formats_can_be_made(site: Site, run: Mirror, copy: Copy, lost: tuple[str, ...]) -> None:
+    """Neither the manifest nor `_processed.txt` has the size of the HTML beside a page's Markdown."""
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     site.sitemap(urls=["/a"])
     await run(format="both")
@@ -118,8 +114,8 @@ async def test_an_index_can_be_made_of_a_mirror_of_both(
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_another_format_is_refused_as_before(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """Its pages would be written into files of the other format, and links made between them."""
+async def test_other_format_is_refused(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """Its pages would be written into files of the other format."""
     site.html_page("/a", "A", '<p>a</p><img src="/i.png">', etag="1")
     site.page("/i.png", b"picture", type="image/png")
     site.page("/text", "text", type="text/plain")
@@ -136,10 +132,8 @@ async def test_another_format_is_refused_as_before(site: Site, run: Mirror, copy
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_a_page_without_local_links_that_is_sent_again_has_not_changed(
-    site: Site, run: Mirror, copy: Copy, format: str
-) -> None:
-    """Its files are as they were received, and so tell by themselves that it is the same."""
+async def test_page_with_absolute_links_is_unchanged(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """Its files are as received, so equal content is recognised."""
     site.html_page("/a", "A", "<p>a</p>")
     site.sitemap(urls=[("/a", "2999-01-01")])
     await run(format=format)
@@ -150,8 +144,8 @@ async def test_a_page_without_local_links_that_is_sent_again_has_not_changed(
 
 
 @pytest.mark.parametrize("format", ["markdown", "both"])
-async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """Which page a link between files meant is known by the file, also when that page is only a name by now."""
+async def test_local_markdown_links_are_updated(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A local link's page is found by its file, also when that page is an alias now."""
     site.html_page("/a", "A", '<p>See <a href="/b#two">b</a>.</p>', etag="1")
     site.html_page("/b", "B", '<h1>B</h1><h2 id="two">Two</h2><p>b</p>', etag="1")
     site.html_page("/c", "C", '<h1>C</h1><h2 id="two">Two</h2><p>c</p>', etag="1")
@@ -164,8 +158,8 @@ async def test_local_links_of_markdown_are_led_on(site: Site, run: Mirror, copy:
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_local_links_of_markdown_are_led_on_by_a_later_run(site: Site, run: Mirror, copy: Copy) -> None:
-    """The first run after the loss did without --links local: the links of files are recalled by the next with it."""
+async def test_local_markdown_links_are_updated_by_a_later_run(site: Site, run: Mirror, copy: Copy) -> None:
+    """The first run after the loss had no --links local; the next one with it restores the links of files."""
     site.html_page("/a", "A", '<p>See <a href="/b">b</a>.</p>', etag="1")
     site.html_page("/b", "B", "<h1>B</h1><p>b</p>", etag="1")
     site.html_page("/c", "C", "<h1>C</h1><p>c</p>", etag="1")
@@ -180,10 +174,10 @@ async def test_local_links_of_markdown_are_led_on_by_a_later_run(site: Site, run
 
 
 @pytest.mark.parametrize("format", ["markdown", "both"])
-async def test_links_to_a_gone_page_whose_file_was_deleted_lead_to_the_site(
+async def test_links_to_a_gone_page_with_deleted_file_lead_to_the_site(
     site: Site, run: Mirror, copy: Copy, format: str
 ) -> None:
-    """The manifest alone knows which page that was; what is left of it is no stranger."""
+    """Only the manifest knows which page that was."""
     site.html_page("/a", "A", '<p>See <a href="/b">b</a>.</p>', etag="1")
     site.html_page("/b", "B", "<h1>B</h1><p>b</p>", etag="1")
     site.sitemap(urls=["/a", "/b"])
@@ -197,8 +191,8 @@ async def test_links_to_a_gone_page_whose_file_was_deleted_lead_to_the_site(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mirror, copy: Copy) -> None:
-    """A file without an ending may have the name of a page's HTML but for that."""
+async def test_gone_file_is_not_taken_for_a_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """A file without an extension may have the name of a page's HTML."""
     site.html_page("/x", "X", "<p>x</p>", etag="1")
     site.page("/x/", "text", type="text/plain", etag="1")
     site.sitemap(urls=["/x", "/x/"])
@@ -214,8 +208,8 @@ async def test_a_gone_file_is_not_taken_for_a_page_beside_it(site: Site, run: Mi
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
 @pytest.mark.parametrize("lastmod", [None, "2020-01-01"])
-async def test_twins_stay_one_page(site: Site, run: Mirror, copy: Copy, format: str, lastmod: str | None) -> None:
-    """The manifest has one name for what redirects and for what says the same; an update finds out which it is."""
+async def test_duplicates_stay_one_page(site: Site, run: Mirror, copy: Copy, format: str, lastmod: str | None) -> None:
+    """The manifest does not tell redirects from duplicates; an update finds out which it is."""
     for path in ("/a", "/a/"):
         site.html_page(path, "A", "<p>the same</p>", etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
@@ -233,8 +227,8 @@ async def test_twins_stay_one_page(site: Site, run: Mirror, copy: Copy, format: 
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, run: Mirror, copy: Copy) -> None:
-    """`_processed.txt` alone knows a URL whose path is another page's: that file is not its own."""
+async def test_processed_url_without_a_file_gets_no_other_pages_file(site: Site, run: Mirror, copy: Copy) -> None:
+    """A URL that only `_processed.txt` has may map to another page's path."""
     site.html_page("/d", "D", "<p>d</p>", etag="1")
     site.sitemap(urls=["/d"])
     await run(index=True)
@@ -248,10 +242,10 @@ async def test_a_processed_url_without_a_file_takes_no_other_pages(site: Site, r
 
 @pytest.mark.parametrize("by", [mirror, crawl])
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_the_manifest_is_newer_than_a_line_of_processed(
+async def test_manifest_overrides_processed_txt(
     site: Site, out: Path, copy: Copy, by: Callable[..., Awaitable[MirrorReport]], format: str
 ) -> None:
-    """What was done once, and has failed, been left out or been gone since, is no page without a file."""
+    """A processed URL that has failed, been skipped or gone since is no page without a file."""
 
     async def run(**options: Any) -> MirrorReport:
         return await by(f"{site.url}/", output=out, rate_limit=0, max_retries=0, format=format, **options)
@@ -283,8 +277,8 @@ async def test_the_manifest_is_newer_than_a_line_of_processed(
 
 
 @pytest.mark.parametrize("table", ["page", "edge", "sitemap"])
-async def test_a_state_that_lacks_a_part_is_made_anew(site: Site, run: Mirror, copy: Copy, table: str) -> None:
-    """It is put aside as a damaged one is, and nothing is fetched twice."""
+async def test_incomplete_state_is_rebuilt(site: Site, run: Mirror, copy: Copy, table: str) -> None:
+    """It is set aside like a damaged one, and nothing is fetched twice."""
     site.html_page("/a", "A", "<p>a</p>")
     site.sitemap(urls=["/a"])
     await run()

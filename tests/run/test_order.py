@@ -1,4 +1,4 @@
-"""What becomes of a site's URLs depends on its answers, not on their order, nor on interruptions."""
+"""The outcome of a run does not depend on the order of answers, nor on interruptions."""
 
 from __future__ import annotations
 

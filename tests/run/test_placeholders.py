@@ -1,4 +1,4 @@
-"""A URL that gave no page has one name everywhere: the one that was listed."""
+"""Placeholder files for URLs without a page, under the listed URL everywhere."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def names_in(folder: Path) -> set[str]:
     return {file.name for file in folder.glob("*.md")}
 
 
-def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: Path, run_here: RunHere) -> None:
-    """Manifest, log, placeholders, stderr and report name the same URLs, and as many; where they lead stands beside."""
+def test_failure_behind_redirects_is_reported_under_the_listed_url(site: Site, out: Path, run_here: RunHere) -> None:
+    """Manifest, log, placeholders, stderr and report name the same URLs, with their redirect targets."""
     site.html_page("/a", "A", "<h1>A</h1>")
     for path in ("/one", "/two"):
         site.redirect(path, "/hop")
@@ -72,11 +72,10 @@ def test_a_failure_behind_redirects_is_named_as_it_was_listed(site: Site, out: P
     ],
 )
 @pytest.mark.parametrize("concurrency", ["1", "3"])
-def test_a_redirect_loop_is_named_as_it_was_listed(
+def test_redirect_loop_is_reported_under_the_listed_url(
     site: Site, out: Path, run_here: RunHere, ways: dict[str, str], told: dict[str, str | None], concurrency: str
 ) -> None:
-    """Nobody has asked for the other steps of the circle, so they are no failures; a second run says the same, and
-    what is deleted of it is missed."""
+    """The other hops of the loop are no failures; a second run reports the same and restores a deleted placeholder."""
     site.html_page("/a", "A", "<h1>A</h1>")
     for here, there in ways.items():
         site.redirect(here, there)
@@ -101,8 +100,8 @@ def test_a_redirect_loop_is_named_as_it_was_listed(
     assert verify(out).problems[0].kind is ProblemKind.MISSING
 
 
-def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_here: RunHere) -> None:
-    """The next run asks for what failed, and nothing says any more that the listed URL has no page."""
+def test_placeholder_is_removed_when_the_redirect_leads_to_a_page(site: Site, out: Path, run_here: RunHere) -> None:
+    """The next run retries the failure, and no file reports it any more."""
     site.html_page("/end", "End", "<h1>End</h1>")
     for path in ("/one", "/two"):
         site.redirect(path, "/end")
@@ -119,8 +118,8 @@ def test_the_placeholder_goes_when_the_redirect_leads_to_a_page(site: Site, out:
     assert names_in(folder / "_failed") == set()
 
 
-def test_the_placeholder_goes_when_the_redirect_leads_elsewhere(site: Site, out: Path, run_here: RunHere) -> None:
-    """What a listed URL led to once is no failure of it any more."""
+def test_placeholder_is_removed_when_the_redirect_changes(site: Site, out: Path, run_here: RunHere) -> None:
+    """The failure of a former redirect target is no failure of the listed URL."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.redirect("/one", "/nowhere")
     site.sitemap(urls=["/a", "/one"])
@@ -135,8 +134,8 @@ def test_the_placeholder_goes_when_the_redirect_leads_elsewhere(site: Site, out:
     assert placeholder(site.url + "/one") not in names_in(folder / "_failed")
 
 
-def test_a_run_that_ends_with_the_first_failure_names_what_was_listed(site: Site, out: Path, run_here: RunHere) -> None:
-    """The error of `--on-error abort` is about a URL that the manifest knows."""
+def test_on_error_abort_names_the_listed_url(site: Site, out: Path, run_here: RunHere) -> None:
+    """The error of `--on-error abort` names a URL that the manifest has."""
     site.redirect("/one", "/nowhere")
     site.sitemap(urls=["/one"])
     done, _, _ = mirrored(site, out, run_here, "--on-error", "abort")
@@ -144,8 +143,8 @@ def test_a_run_that_ends_with_the_first_failure_names_what_was_listed(site: Site
     assert done.returncode == 1
 
 
-def test_what_robots_txt_keeps_behind_a_redirect_has_a_placeholder(site: Site, out: Path, run_here: RunHere) -> None:
-    """The listed URL was asked for and gave no page, so the reason stands where it is looked for."""
+def test_redirect_to_a_disallowed_url_has_a_placeholder(site: Site, out: Path, run_here: RunHere) -> None:
+    """The listed URL was requested and gave no page, so its placeholder has the reason."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.html_page("/private/x", "X", "<h1>X</h1>")
     site.redirect("/one", "/private/x")
@@ -157,10 +156,8 @@ def test_what_robots_txt_keeps_behind_a_redirect_has_a_placeholder(site: Site, o
     assert f"skipped: {site.url}/one (" in done.stderr
 
 
-def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(
-    site: Site, out: Path, run_here: RunHere
-) -> None:
-    """A page that failed behind a redirect, and that is linked on a page read after that, says why under both names."""
+def test_failure_found_by_redirect_and_link_has_two_placeholders(site: Site, out: Path, run_here: RunHere) -> None:
+    """A page that failed behind a redirect and is linked later has a placeholder under both URLs."""
     site.html_page("/", "Home", '<a href="/moved">m</a><a href="/file">f</a><a href="/b">b</a>')
     site.html_page("/b", "B", '<a href="/missing">m</a><a href="/x.zip">z</a>')
     site.redirect("/moved", "/missing")
@@ -175,10 +172,8 @@ def test_what_a_redirect_found_first_and_a_link_later_has_a_placeholder(
     assert verify(folder).problems == ()
 
 
-def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
-    site: Site, out: Path, run_here: RunHere
-) -> None:
-    """What was skipped without a word of its size, and is a page now, is said to be nothing else."""
+def test_skipped_file_that_becomes_a_page_loses_its_placeholder(site: Site, out: Path, run_here: RunHere) -> None:
+    """Also where the skipped response had no size."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.page("/b", b"PK" * 9000, type="application/zip")
     site.fault("/b", faults.chunked())
@@ -191,8 +186,8 @@ def test_a_file_of_unknown_size_that_becomes_a_page_loses_its_placeholder(
     assert (len(manifest["pages"]), len(names_in(folder / "_skipped"))) == (2, 0)
 
 
-def test_the_placeholder_of_what_led_to_a_page_once_stays(site: Site, out: Path, run_here: RunHere) -> None:
-    """/a redirected to /b, and neither was a page. Now /b is one, but /a does not lead there any more."""
+def test_placeholder_stays_when_only_the_former_target_is_a_page(site: Site, out: Path, run_here: RunHere) -> None:
+    """/a redirected to /b, and both failed. Now /b is a page, but /a no longer redirects there."""
     site.html_page("/ok", "Ok", "<h1>Ok</h1>")
     site.redirect("/a", "/b")
     site.page("/b", b"PK", type="application/zip")
@@ -221,10 +216,10 @@ def _no_page(site: Site) -> None:
 @pytest.mark.parametrize("then", ["page", "failure", "redirect", "not listed", "out of scope"])
 @pytest.mark.parametrize("state", ["kept", "lost"])
 @pytest.mark.parametrize("first", [_redirected_to_nothing, _failed, _no_page])
-async def test_no_placeholder_outlives_its_reason(
+async def test_placeholder_is_removed_with_its_reason(
     site: Site, run: Mirror, copy: Copy, first: Callable[[Site], None], state: str, then: str
 ) -> None:
-    """Whatever becomes of a URL that gave no page, and whether or not the state still knows it."""
+    """Whatever the URL becomes, and whether or not the state still has it."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.html_page("/b", "B", "<h1>B</h1>")
     site.sitemap(urls=["/a", "/b"])

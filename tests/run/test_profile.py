@@ -1,4 +1,4 @@
-"""`profile=True`: the run says what held it up, on sites where that is known."""
+"""`profile=True`: what limited the run, on sites where that is known."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def stage(profile: Profile, name: Stage) -> Any:
     return next(one for one in profile.stages if one.stage is name)
 
 
-async def test_without_it_nothing_is_reported(site: Site, run: Mirror) -> None:
-    """The report has no such key when nobody asked."""
+async def test_report_has_no_profile_by_default(site: Site, run: Mirror) -> None:
+    """The report has no such key without the option."""
     site.fill(1)
     site.sitemap()
     assert "profile" not in (await run()).to_json()
 
 
-async def test_a_slow_server_is_the_limit(site: Site, run: Mirror) -> None:
-    """Time until the answer begins is the site's."""
+async def test_slow_server_is_the_limit(site: Site, run: Mirror) -> None:
+    """Time until the response begins is the site's."""
     for path in site.fill(6):
         site.fault(path, faults.slow(0.15))
     site.sitemap()
@@ -58,8 +58,8 @@ async def test_a_slow_server_is_the_limit(site: Site, run: Mirror) -> None:
     assert "--concurrency 1 asks for 1 page at a time" in profile.explanation
 
 
-async def test_a_slow_body_is_the_networks(site: Site, run: Mirror) -> None:
-    """Time between the head of an answer and its end is the network's."""
+async def test_slow_body_is_the_networks(site: Site, run: Mirror) -> None:
+    """Time between the head of a response and its end is the network's."""
     for path in site.fill(3):
         site.page(path, f"<p>{path} " + "word " * 100)
         site.fault(path, faults.drip(1500))
@@ -69,7 +69,7 @@ async def test_a_slow_body_is_the_networks(site: Site, run: Mirror) -> None:
     assert stage(profile, Stage.BODY).seconds > stage(profile, Stage.ANSWER).seconds
 
 
-async def test_the_rate_limit_is_the_limit_and_its_option_is_named(site: Site, run: Mirror) -> None:
+async def test_rate_limit_is_the_limit_and_is_named(site: Site, run: Mirror) -> None:
     """Waiting for our own pace is neither the site's fault nor the network's."""
     site.fill(8)
     site.sitemap()
@@ -80,8 +80,8 @@ async def test_the_rate_limit_is_the_limit_and_its_option_is_named(site: Site, r
     assert 0.7 <= stage(profile, Stage.RATE_LIMIT).seconds <= profile.elapsed_sec, "slots wait one at a time"
 
 
-async def test_a_site_that_asks_to_wait_is_told_from_our_own_limit(site: Site, run: Mirror) -> None:
-    """Retry-After is the site's wish, even where no rate limit is set."""
+async def test_retry_after_is_told_from_our_own_rate_limit(site: Site, run: Mirror) -> None:
+    """Retry-After is the site's limit, even without a rate limit."""
     (path,) = site.fill(1)
     site.fault(path, faults.status(429, headers={"Retry-After": "1"}), faults.ok())
     site.sitemap()
@@ -92,7 +92,7 @@ async def test_a_site_that_asks_to_wait_is_told_from_our_own_limit(site: Site, r
 
 @pytest.mark.parametrize("workers", [0, 1])
 async def test_heavy_pages_make_the_converter_the_limit(site: Site, run: Mirror, workers: int) -> None:
-    """Large pages from a fast server: converting decides, in this process or in a worker."""
+    """Large pages from a fast server: conversion is the limit, in this process or in a worker."""
     for n in range(12):
         site.html_page(f"/heavy/{n}", f"Heavy {n}", f"<p>{n}</p>{PARTS}")
     site.sitemap()
@@ -102,8 +102,8 @@ async def test_heavy_pages_make_the_converter_the_limit(site: Site, run: Mirror,
     assert stage(profile, Stage.CONVERSION).seconds >= stage(profile, Stage.CONVERTING).seconds * 0.9
 
 
-async def test_a_crawl_reports_links_and_all_time_is_accounted_for(site: Site, out: Path) -> None:
-    """The shares add up to the run, and rewriting links is a stage of its own."""
+async def test_shares_of_a_crawl_add_up_to_its_time(site: Site, out: Path) -> None:
+    """Rewriting links is a stage of its own."""
     links = "".join(f"<a href='/p/{n}'>{n}</a> " for n in range(20))
     site.html_page("/", "Start", links)
     for n in range(20):
@@ -119,8 +119,8 @@ async def test_a_crawl_reports_links_and_all_time_is_accounted_for(site: Site, o
     assert profile.cpu_sec > 0
 
 
-async def test_an_interrupted_run_says_it_too(site: Site, out: Path) -> None:
-    """Up to where it came."""
+async def test_interrupted_run_has_a_profile(site: Site, out: Path) -> None:
+    """It covers the time until the interruption."""
     for path in site.fill(9):
         site.fault(path, faults.slow(0.05))
     site.sitemap()
@@ -132,8 +132,8 @@ async def test_an_interrupted_run_says_it_too(site: Site, out: Path) -> None:
     assert stage(profile_of(started.result), Stage.SAVING).count >= 1
 
 
-async def test_a_failed_run_says_it_too(site: Site, run: Mirror) -> None:
-    """The report that comes with the error has it."""
+async def test_failed_run_has_a_profile(site: Site, run: Mirror) -> None:
+    """The report of the error has it."""
     paths = site.fill(2)
     for path in paths:
         site.fault(path, faults.status(404))
@@ -165,8 +165,8 @@ class Hands:
         return {limit: round(seconds, 9) for limit, seconds in self.watch.limits.items() if seconds}
 
 
-def test_work_that_does_not_use_the_processor_waits_for_the_disk() -> None:
-    """Of a second of saving with 0.1 s of processor, 0.2 s were others' and 0.7 s the disk's."""
+def test_work_without_cpu_time_is_the_disks() -> None:
+    """Of a second of saving with 0.1 s of CPU, 0.2 s were others' and 0.7 s the disk's."""
     hands = Hands()
     with hands.watch.working(Stage.STATE):
         with hands.watch.working(Stage.SAVING):
@@ -175,8 +175,8 @@ def test_work_that_does_not_use_the_processor_waits_for_the_disk() -> None:
     assert hands.spent() == {Limit.SITEMIRROR: 0.6, Limit.MACHINE: 0.2, Limit.DISK: 0.7}
 
 
-def test_time_in_the_network_is_shared_by_what_the_requests_are_at() -> None:
-    """One waits for its answer, one for its body: half each."""
+def test_network_time_is_shared_by_stage() -> None:
+    """One request waits for its head, one for its body: half each."""
     hands = Hands()
     with hands.watch.waiting(Stage.ANSWER), hands.watch.waiting(Stage.BODY):
         hands.pass_(2.0)
@@ -184,8 +184,8 @@ def test_time_in_the_network_is_shared_by_what_the_requests_are_at() -> None:
     assert hands.watch.most_requests == 2
 
 
-def test_pages_in_conversion_are_the_limit_only_while_more_could_be_asked_for() -> None:
-    """With all turns taken the site decides; with one free it is the conversion that holds up."""
+def test_conversion_is_the_limit_only_with_a_free_slot() -> None:
+    """With all slots in use the site is the limit."""
     hands = Hands(concurrency=2)
     with hands.watch.waiting(Stage.CONVERSION), hands.watch.waiting(Stage.ANSWER):
         hands.pass_(1.0)
@@ -194,8 +194,8 @@ def test_pages_in_conversion_are_the_limit_only_while_more_could_be_asked_for() 
     assert hands.spent() == {Limit.CONVERTER: 1.0, Limit.SITE: 5.0}
 
 
-def test_a_request_held_back_counts_before_all_others() -> None:
-    """Whatever else is under way, a request that could go out and may not is the limit."""
+def test_delayed_request_counts_before_all_others() -> None:
+    """A request that could be sent and has to wait is the limit, whatever else is under way."""
     hands = Hands()
     with (
         hands.watch.waiting(Stage.ANSWER),
@@ -206,7 +206,7 @@ def test_a_request_held_back_counts_before_all_others() -> None:
     assert hands.spent() == {Limit.RATE_LIMIT: 0.75, Limit.SITEMIRROR: 0.25}
 
 
-async def test_a_cancelled_wait_is_over() -> None:
+async def test_cancelled_wait_is_not_counted() -> None:
     """A stop in the middle of a wait leaves nothing counted as under way."""
     hands = Hands()
 

@@ -1,4 +1,4 @@
-"""A run goes on where it was: after a stop, a kill, and with any of its files lost."""
+"""A run resumes after a stop, a kill, and the loss of any of its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _pages(site: Site) -> list[str]:
     return [path for path in site.paths() if path.startswith("/page")]
 
 
-async def test_a_second_run_fetches_only_what_the_first_did_not_save(site: Site, run: Mirror) -> None:
+async def test_second_run_fetches_only_unsaved_pages(site: Site, run: Mirror) -> None:
     """Saved pages are not requested again; new ones are."""
     paths = site.fill(6)
     site.sitemap(urls=paths[:4])
@@ -36,8 +36,8 @@ async def test_a_second_run_fetches_only_what_the_first_did_not_save(site: Site,
     assert sorted(_pages(site)) == paths[4:]
 
 
-async def test_max_pages_stops_exactly_and_the_next_run_goes_on(site: Site, run: Mirror, copy: Copy) -> None:
-    """With five slots and some failures, exactly N pages are new; the rest is not reached, then fetched."""
+async def test_max_pages_is_exact_and_the_next_run_continues(site: Site, run: Mirror, copy: Copy) -> None:
+    """With five slots and some failures exactly N pages are new; the next run fetches the rest."""
     paths = site.fill(20)
     site.fault(paths[0], status(404))
     site.sitemap(urls=paths)
@@ -52,10 +52,10 @@ async def test_max_pages_stops_exactly_and_the_next_run_goes_on(site: Site, run:
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_killed_at_any_moment_and_resumed_the_tree_is_the_same(
+def test_killed_and_resumed_run_gives_the_same_tree(
     site: Site, start_cli: StartCli, run_here: RunHere, tmp_path: Path, concurrency: int
 ) -> None:
-    """kill -9 five times at growing numbers of requests: same files, same manifest but for times, little refetched."""
+    """Five kills at growing numbers of requests: same files, same manifest but for times, little refetched."""
     paths = [*site.fill(120), "/p", "/p/"]
     site.html_page("/p", "P", "<p>bare</p>")
     site.html_page("/p/", "P", "<p>slash</p>")
@@ -93,8 +93,8 @@ def _timeless(manifest: dict[str, object]) -> object:
     )
 
 
-async def test_a_lost_state_is_rebuilt_from_the_mirror(site: Site, run: Mirror, copy: Copy) -> None:
-    """Without `_state.sqlite3` nothing is fetched again, and aliases, failures and gone pages are still known."""
+async def test_lost_state_is_rebuilt_from_the_mirror(site: Site, run: Mirror, copy: Copy) -> None:
+    """Without `_state.sqlite3` nothing is refetched; aliases, failures and gone pages are still known."""
     paths = site.fill(5)
     site.redirect("/old", paths[0])
     site.sitemap(urls=[*paths, "/old", "/missing"])
@@ -114,7 +114,7 @@ async def test_a_lost_state_is_rebuilt_from_the_mirror(site: Site, run: Mirror, 
     assert copy.accounted() == sorted([*paths, "/old", "/missing"])
 
 
-async def test_a_damaged_state_is_set_aside_and_rebuilt(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_damaged_state_is_set_aside_and_rebuilt(site: Site, run: Mirror, copy: Copy) -> None:
     """A state that SQLite cannot read is kept as `.corrupt`; no page is fetched again."""
     site.sitemap(urls=site.fill(3))
     await run()
@@ -139,7 +139,7 @@ async def test_processed_urls_count_as_done_without_state_or_manifest(site: Site
     assert (copy.folder / "_processed.txt").read_text("utf-8").splitlines() == lines
 
 
-async def test_a_kill_between_state_and_log_leaves_no_line_out(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_kill_between_state_and_log_loses_no_line(site: Site, run: Mirror, copy: Copy) -> None:
     """A log that lacks its last lines, one of them torn, is completed from the state."""
     paths = site.fill(5)
     site.sitemap(urls=paths)
@@ -160,7 +160,7 @@ async def test_a_kill_between_state_and_log_leaves_no_line_out(site: Site, run: 
 
 
 async def test_pages_lost_in_a_power_cut_are_fetched_again(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page that was recorded but whose bytes never reached the disk is not counted: it is fetched again."""
+    """A recorded page whose bytes never reached the disk is fetched again."""
     paths = site.fill(4)
     site.sitemap(urls=paths)
     await run(max_pages=3)
@@ -177,8 +177,8 @@ async def test_pages_lost_in_a_power_cut_are_fetched_again(site: Site, run: Mirr
     assert all(data for data in copy.files.values())
 
 
-def test_two_runs_on_one_folder_do_not_mix(site: Site, start_cli: StartCli, run_here: RunHere, out: Path) -> None:
-    """The second run ends with a clear error while the first goes on; after a kill the lock is free."""
+def test_second_run_in_one_folder_is_refused(site: Site, start_cli: StartCli, run_here: RunHere, out: Path) -> None:
+    """It ends with an error while the first continues; after a kill the lock is free."""
     paths, gate = site.fill(30), threading.Event()
     site.sitemap(urls=paths)
     site.fault(paths[3], held(gate), ok())
@@ -194,7 +194,7 @@ def test_two_runs_on_one_folder_do_not_mix(site: Site, start_cli: StartCli, run_
     assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 30
 
 
-async def test_the_lock_is_an_error_of_its_own_in_the_library(site: Site, out: Path) -> None:
+async def test_locked_folder_raises_its_own_error(site: Site, out: Path) -> None:
     """A library user can tell a locked folder from other failures."""
     site.latency = 0.1
     site.sitemap(urls=site.fill(20))
@@ -207,8 +207,8 @@ async def test_the_lock_is_an_error_of_its_own_in_the_library(site: Site, out: P
     assert (await run).status == "interrupted"
 
 
-async def test_pages_of_a_subdomain_stand_in_their_own_folder(site: Site, out: Path) -> None:
-    """A page of another subdomain goes to its host's folder; the manifest's path leads there."""
+async def test_pages_of_a_subdomain_have_their_own_folder(site: Site, out: Path) -> None:
+    """The manifest's path leads to the folder of the other host."""
     main, docs = site.url_of("site.localhost"), site.url_of("docs.site.localhost")
     site.html_page("/a", "A", "<p>a</p>", host="site.localhost")
     site.html_page("/b", "B", "<p>b</p>", host="docs.site.localhost")
@@ -222,8 +222,8 @@ async def test_pages_of_a_subdomain_stand_in_their_own_folder(site: Site, out: P
     assert not list(out.rglob("_lock*"))
 
 
-async def test_a_site_of_which_nothing_can_be_saved_is_an_error(site: Site, run: Mirror) -> None:
-    """Not one page saved is no success, whether they failed or are no pages."""
+async def test_site_without_a_saved_page_is_an_error(site: Site, run: Mirror) -> None:
+    """Whether its pages failed or are no pages."""
     site.page("/a.pdf", b"%PDF-1.4", type="application/pdf")
     site.sitemap(urls=["/a.pdf"])
     report = await run()
@@ -231,7 +231,7 @@ async def test_a_site_of_which_nothing_can_be_saved_is_an_error(site: Site, run:
     assert (report.error or "").startswith("not one page could be saved: ")
 
 
-async def test_a_larger_limit_fetches_what_was_too_large(site: Site, run: Mirror) -> None:
+async def test_larger_max_file_size_fetches_skipped_pages(site: Site, run: Mirror) -> None:
     """A page skipped for its size is fetched when --max-file-size allows it, and only then."""
     site.html_page("/small", "S", "<p>small</p>")
     site.html_page("/large", "L", "<p>" + "large " * 60_000 + "</p>")
@@ -245,8 +245,8 @@ async def test_a_larger_limit_fetches_what_was_too_large(site: Site, run: Mirror
     assert (report.successful, report.skipped) == (2, 0)
 
 
-async def test_a_scope_that_matches_nothing_is_an_error_on_an_existing_mirror_too(site: Site, run: Mirror) -> None:
-    """Pages of an earlier run do not hide that this command's scope is empty."""
+async def test_empty_scope_is_an_error_on_an_existing_mirror(site: Site, run: Mirror) -> None:
+    """Pages of an earlier run do not hide that this scope is empty."""
     site.sitemap(urls=site.fill(3))
     await run()
     with pytest.raises(EmptySitemap):
@@ -254,8 +254,8 @@ async def test_a_scope_that_matches_nothing_is_an_error_on_an_existing_mirror_to
 
 
 @pytest.mark.parametrize("where", ["/page/0003", "/sitemap.xml"])
-def test_a_wish_to_be_left_alone_survives_a_kill(site: Site, start_cli: StartCli, out: Path, where: str) -> None:
-    """The host asked for ten minutes, and the run was killed: the next one does not even ask for the start page."""
+def test_retry_after_survives_a_kill(site: Site, start_cli: StartCli, out: Path, where: str) -> None:
+    """The host asked for ten minutes and the run was killed: the next one does not even request the start page."""
     site.sitemap(urls=site.fill(5))
     site.html_page("/", "Home", "<p>home</p>")
     site.fault(where, status(429, retry_after="600"))
@@ -276,8 +276,8 @@ def test_a_wish_to_be_left_alone_survives_a_kill(site: Site, start_cli: StartCli
     assert site.requests == []
 
 
-async def test_looking_at_a_finished_state_leaves_nothing_beside_it(site: Site, run: Mirror, copy: Copy) -> None:
-    """A run that comes to nothing, because its site is away, has read who asked it to wait, and no more."""
+async def test_reading_a_finished_state_leaves_no_files(site: Site, run: Mirror, copy: Copy) -> None:
+    """A run that cannot reach its site has only read the pauses of hosts."""
     site.sitemap(urls=site.fill(2))
     await run()
     site.stop()
@@ -286,10 +286,8 @@ async def test_looking_at_a_finished_state_leaves_nothing_beside_it(site: Site, 
     assert [path.name for path in copy.folder.glob("_state*")] == ["_state.sqlite3"]
 
 
-async def test_a_state_that_cannot_be_written_while_pauses_are_noted_ends_the_run(
-    site: Site, run: Mirror, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was listed in the same transaction is lost with it, so going on would pass over it in silence."""
+async def test_failed_write_of_pauses_ends_the_run(site: Site, run: Mirror, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Listed URLs in the same transaction are lost with it, so continuing would skip them silently."""
     site.sitemap(urls=site.fill(5))
     site.latency = 0.4
     real = State.put

@@ -1,4 +1,4 @@
-"""What is not known is not claimed: cut sitemaps, failed refreshes, damaged state, scopes of other commands."""
+"""Incomplete information is not treated as complete: sitemaps, refreshes, state, scopes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.site import Site
 from tests.site.faults import ok, partial, redirect_to, status
 
 
-async def test_a_sitemap_cut_off_in_transit_is_read_again(site: Site, run: Mirror) -> None:
-    """The first answer breaks off; the second is whole: nothing is lost and nothing counted twice."""
+async def test_sitemap_truncated_in_transit_is_read_again(site: Site, run: Mirror) -> None:
+    """The second response is complete: nothing is lost and nothing counted twice."""
     paths = site.fill(40)
     site.sitemap(urls=paths)
     site.fault("/sitemap.xml", partial(), ok())
@@ -25,8 +25,8 @@ async def test_a_sitemap_cut_off_in_transit_is_read_again(site: Site, run: Mirro
     assert site.count("/sitemap.xml") == 2
 
 
-async def test_a_sitemap_that_always_breaks_off_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
-    """What it still lists is taken, the run says partial, and pages it listed before are not called gone."""
+async def test_truncated_sitemap_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
+    """Its entries are used, the run is partial, and pages it listed before are not gone."""
     paths = site.fill(30)
     site.sitemap(urls=paths)
     await run()
@@ -37,7 +37,7 @@ async def test_a_sitemap_that_always_breaks_off_makes_nothing_gone(site: Site, r
     assert any("sitemap" in warning for warning in report.warnings)
 
 
-async def test_a_sitemap_broken_in_the_middle_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_sitemap_with_broken_xml_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
     """XML that breaks off may have listed more."""
     paths = site.fill(4)
     site.sitemap(urls=paths)
@@ -49,22 +49,22 @@ async def test_a_sitemap_broken_in_the_middle_makes_nothing_gone(site: Site, run
     assert report.successful == 4
 
 
-async def test_a_guessed_sitemap_is_tried_as_patiently_as_a_named_one(site: Site, run: Mirror) -> None:
+async def test_guessed_sitemap_is_retried(site: Site, run: Mirror) -> None:
     """One HTTP 500 for /sitemap.xml is not the end."""
     site.sitemap(urls=site.fill(2))
     site.fault("/sitemap.xml", status(500), ok())
     assert (await run()).successful == 2
 
 
-async def test_a_site_that_only_fails_has_no_sitemap_and_the_error_says_why(site: Site, run: Mirror) -> None:
+async def test_error_says_why_no_sitemap_was_found(site: Site, run: Mirror) -> None:
     """When every try fails, the reason is named."""
     site.fault("/sitemap.xml", status(500))
     with pytest.raises(NoSitemap, match="HTTP 500"):
         await run(max_retries=0)
 
 
-async def test_a_redirect_to_a_page_that_was_gone_brings_it_back(site: Site, run: Mirror, copy: Copy) -> None:
-    """/a/ was listed, now /a is and redirects to /a/: the page is there, not gone."""
+async def test_redirect_to_a_gone_page_restores_it(site: Site, run: Mirror, copy: Copy) -> None:
+    """/a/ was listed, now /a is and redirects to /a/: the page is not gone."""
     site.html_page("/a/", "A", "<p>a</p>")
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a/", "/b"])
@@ -77,8 +77,8 @@ async def test_a_redirect_to_a_page_that_was_gone_brings_it_back(site: Site, run
     assert copy.manifest["gone"] == []
 
 
-async def test_twins_that_part_while_a_redirect_leads_there_end(site: Site, run: Mirror) -> None:
-    """A changes, its twin B answers 304 to a redirect's question: the run ends, with two pages."""
+async def test_diverging_duplicates_behind_a_redirect_end_as_two_pages(site: Site, run: Mirror) -> None:
+    """/a changes; its duplicate /b answers 304 to a request from a redirect."""
     for path in ("/p", "/p/"):
         site.html_page(path, "P", "<p>same</p>", etag='"1"')
     site.redirect("/r", "/p/")
@@ -90,8 +90,8 @@ async def test_twins_that_part_while_a_redirect_leads_there_end(site: Site, run:
     assert report.successful == 2
 
 
-async def test_another_commands_queue_is_not_this_commands_scope(site: Site, run: Mirror) -> None:
-    """What a run of the whole site left over is not fetched by a run for a part of it."""
+async def test_queue_of_a_wider_run_is_not_fetched_by_a_narrower_one(site: Site, run: Mirror) -> None:
+    """Pages left over by a run of the whole site are out of scope in a run for a part."""
     paths = site.fill(5)
     site.sitemap(urls=paths)
     await run(max_pages=2)
@@ -106,10 +106,10 @@ async def test_another_commands_queue_is_not_this_commands_scope(site: Site, run
 
 
 @pytest.mark.parametrize("lists_all", [True, False])
-async def test_a_failure_elsewhere_is_none_the_less_for_a_run_over_a_part(
+async def test_partial_run_keeps_failures_out_of_its_scope(
     site: Site, run: Mirror, copy: Copy, lists_all: bool
 ) -> None:
-    """What the whole site's run could not have is not called unwanted by a run for a part of the site."""
+    """They are not reported as out of scope."""
     site.html_page("/a", "A", "<p>a</p>")
     site.html_page("/part/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a", "/bad", "/part/b", "/part/bad"])
@@ -136,10 +136,10 @@ _PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
 
 @pytest.mark.parametrize(("body", "kind"), [(_PNG, "image/png"), (_PDF, "application/pdf")])
 @pytest.mark.parametrize("sent_as", ["text/html", "text/plain"])
-async def test_a_file_that_is_sent_as_a_page_is_none(
+async def test_binary_file_sent_as_html_is_skipped(
     site: Site, run: Mirror, copy: Copy, body: bytes, kind: str, sent_as: str
 ) -> None:
-    """The first bytes tell what it is, and it is skipped with that reason; what only begins with such letters stays."""
+    """Its first bytes identify it; text that only begins like one stays a page."""
     site.page("/file", body, type=sent_as)
     site.html_page("/ok", "Ok", "<p>ok</p>")
     site.page("/gif", "GIF89a is an old format, and ftyp a box.", type="text/html")
@@ -150,8 +150,8 @@ async def test_a_file_that_is_sent_as_a_page_is_none(
     assert copy.pages.keys() == {"/gif", "/ok"}
 
 
-async def test_a_file_that_is_sent_as_a_page_is_copied_as_it_is(site: Site, run: Mirror, copy: Copy) -> None:
-    """In a copy with its assets it is one of them, and nobody looks for links in it."""
+async def test_binary_file_sent_as_html_is_copied_as_an_asset(site: Site, run: Mirror, copy: Copy) -> None:
+    """A copy with assets has its bytes, and reads no links from it."""
     site.html_page("/", "Home", '<img src="/picture">')
     site.page("/picture", _PNG, type="text/html")
     site.sitemap(urls=["/"])
@@ -161,7 +161,7 @@ async def test_a_file_that_is_sent_as_a_page_is_copied_as_it_is(site: Site, run:
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_retries_reach_what_a_redirect_leads_to(site: Site, run: Mirror) -> None:
+async def test_on_error_retry_covers_redirect_targets(site: Site, run: Mirror) -> None:
     """--on-error retry tries a redirect's target again, like any other page."""
     site.redirect("/a", "/target")
     site.html_page("/target", "T", "<p>t</p>")
@@ -173,8 +173,8 @@ async def test_retries_reach_what_a_redirect_leads_to(site: Site, run: Mirror) -
     assert site.count("/target") == 2
 
 
-async def test_retries_reach_refreshes_of_saved_pages(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page that could not be refreshed at first is tried again in the same run."""
+async def test_on_error_retry_covers_refreshes(site: Site, run: Mirror, copy: Copy) -> None:
+    """A failed refresh is retried in the same run."""
     site.html_page("/a", "A", "<p>old</p>")
     site.sitemap(urls=[("/a", "2999-01-01")])
     await run()
@@ -186,8 +186,8 @@ async def test_retries_reach_refreshes_of_saved_pages(site: Site, run: Mirror, c
     assert "refresh_error" not in copy.pages["/a"]
 
 
-async def test_failures_put_off_are_logged_when_they_are_given_up(site: Site, run: Mirror, copy: Copy) -> None:
-    """What still fails after the last try is in `_failed.log`, once."""
+async def test_retried_failures_are_logged_once(site: Site, run: Mirror, copy: Copy) -> None:
+    """A URL that fails the last try is in `_failed.log`, once."""
     site.fault("/a", status(500))
     site.html_page("/good", "G", "<p>g</p>")
     site.sitemap(urls=["/a", "/good"])
@@ -200,10 +200,10 @@ async def test_failures_put_off_are_logged_when_they_are_given_up(site: Site, ru
 @pytest.mark.parametrize("listed", [("/a",), ("/a", "/b"), ("/b", "/a"), ("/a", "/hop", "/b", "/c")])
 @pytest.mark.parametrize("hop", ["/b", "/hop"])
 @pytest.mark.parametrize("then", ["", "/c"])
-async def test_what_redirects_to_a_page_that_comes_at_the_second_try_is_a_name_of_it(
+async def test_redirect_to_a_page_that_succeeds_on_retry_is_its_alias(
     site: Site, run: Mirror, copy: Copy, listed: tuple[str, ...], hop: str, then: str
 ) -> None:
-    """--on-error retry: the old copy of what redirects goes when the page is there, in the same run."""
+    """--on-error retry: the old copy of the redirecting URL is removed in the same run."""
     site.html_page("/a", "A", "<p>old</p>")
     site.html_page("/c", "C", "<p>c</p>")
     site.sitemap(urls=["/a"])
@@ -221,8 +221,8 @@ async def test_what_redirects_to_a_page_that_comes_at_the_second_try_is_a_name_o
     assert "refresh_error" not in copy.pages[end]
 
 
-async def test_a_state_damaged_inside_is_set_aside_and_rebuilt(site: Site, run: Mirror, copy: Copy) -> None:
-    """Damage that shows only when rows are read ends one run with a clear error; the next one is well."""
+async def test_state_with_damaged_rows_is_set_aside_and_rebuilt(site: Site, run: Mirror, copy: Copy) -> None:
+    """Damage found while reading rows ends one run with an error; the next one rebuilds."""
     paths = site.fill(300)
     site.sitemap(urls=paths)
     await run(concurrency=8)
@@ -238,16 +238,16 @@ async def test_a_state_damaged_inside_is_set_aside_and_rebuilt(site: Site, run: 
     assert not [path for path in site.paths() if path.startswith("/page")]
 
 
-async def test_a_run_without_its_manifest_is_no_success(site: Site, run: Mirror, copy: Copy) -> None:
-    """A folder that stands where the manifest goes is an error, not a detail."""
+async def test_unwritable_manifest_is_an_error(site: Site, run: Mirror, copy: Copy) -> None:
+    """A folder in the manifest's place ends the run with an error."""
     site.sitemap(urls=site.fill(2))
     (copy.folder / "_manifest.json").mkdir(parents=True)
     report = await run()
     assert (report.status, report.manifest) == ("error", None)
 
 
-async def test_a_page_that_became_something_else_keeps_its_copy(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page that is a PDF now, or redirects to an error, stays on disk and in the manifest with the reason."""
+async def test_page_that_became_a_file_or_failure_keeps_its_copy(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that is a PDF now, or redirects to an error, stays in the manifest with the reason."""
     for name in "ab":
         site.html_page(f"/{name}", name, f"<p>{name}</p>")
     site.sitemap(urls=[("/a", "2999-01-01"), ("/b", "2999-01-01")])
@@ -261,10 +261,8 @@ async def test_a_page_that_became_something_else_keeps_its_copy(site: Site, run:
     assert "HTTP 500" in copy.pages["/b"]["refresh_error"]
 
 
-async def test_every_processed_page_has_its_line_also_at_the_edge_of_a_batch(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
-    """Pages that fill a batch exactly are in `_processed.txt` like all others."""
+async def test_pages_that_fill_a_batch_are_in_processed_txt(site: Site, run: Mirror, copy: Copy) -> None:
+    """A batch that is exactly full loses no line."""
     paths = site.fill(64)
     site.sitemap(urls=paths)
     await run(concurrency=16)
@@ -272,8 +270,8 @@ async def test_every_processed_page_has_its_line_also_at_the_edge_of_a_batch(
     assert sorted(lines) == sorted(f"{site.url}{path}" for path in paths)
 
 
-async def test_a_redirect_to_a_gone_page_that_redirects_leaves_no_file(site: Site, run: Mirror, copy: Copy) -> None:
-    """/a has left the sitemap; /b redirects there, and /a on to /c: its old file goes when it is a name of /c."""
+async def test_gone_page_that_becomes_an_alias_leaves_no_file(site: Site, run: Mirror, copy: Copy) -> None:
+    """/b redirects to /a, which left the sitemap and redirects to /c: the file of /a is removed."""
     for path in ("/a", "/b", "/c"):
         site.html_page(path, path, f"<p>{path}</p>")
     site.sitemap(urls=["/a", "/b", "/c"])
@@ -286,8 +284,8 @@ async def test_a_redirect_to_a_gone_page_that_redirects_leaves_no_file(site: Sit
     assert verify(copy.folder).problems == ()
 
 
-async def test_a_redirect_to_a_page_whose_file_was_deleted_fetches_it(site: Site, run: Mirror, copy: Copy) -> None:
-    """What is not there is not asked for conditionally: a 304 would be no help, and must not end the run."""
+async def test_redirect_to_a_page_with_deleted_file_fetches_it(site: Site, run: Mirror, copy: Copy) -> None:
+    """The request is unconditional: a 304 would not restore the file."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     site.redirect("/r", "/a")
     site.sitemap(urls=["/r"])

@@ -13,8 +13,8 @@ from sitemirror import convert_url_sync, crawl_sync, list_site_sync, mirror_sync
 
 
 @pytest.mark.parametrize("run", [mirror_sync, crawl_sync, list_site_sync, convert_url_sync])
-async def test_inside_a_loop_they_say_so_and_no_more(run: Callable[[str], Any]) -> None:
-    """The error is the one that Python has for it, and nothing is left behind that Python warns of."""
+async def test_sync_functions_in_a_loop_raise_one_error(run: Callable[[str], Any]) -> None:
+    """The error is Python's own, and no coroutine is left un-awaited."""
     gc.collect()  # what others have left
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""A sitemap that ends before its root element does was not read whole, however sound the answer that brought it."""
+"""Sitemaps that end before their root element does are incomplete."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def _serve(site: Site, body: bytes, place: str) -> None:
 
 @pytest.mark.parametrize("place", ["/sitemap.xml", "/child.xml"])
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_cut_sitemap_is_not_whole(
+def test_truncated_sitemap_makes_a_run_partial(
     site: Site, out: Path, run_here: RunHere, cut: Callable[[bytes], bytes], place: str
 ) -> None:
-    """A listing and a mirror of it are partial and say that they are incomplete, and no page is gone for it."""
+    """Listing and mirror are partial and report it as incomplete; no page is gone because of it."""
     for number in range(PAGES):
         site.html_page(f"/p{number}", f"P{number}", f"<h1>P{number}</h1>")
     body = _listing(site)
@@ -72,8 +72,10 @@ def test_a_cut_sitemap_is_not_whole(
 
 
 @pytest.mark.parametrize(("step", "read"), [("lines-appended:1", 1), ("file-renamed:2", 1), ("file-renamed:3", 2)])
-def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_here: RunHere, step: str, read: int) -> None:
-    """The run that read the sitemap was killed; the one that goes on is partial for the same reason, and tells it."""
+def test_resumed_run_reports_a_truncated_sitemap_again(
+    site: Site, out: Path, run_here: RunHere, step: str, read: int
+) -> None:
+    """The run that read it was killed; the resumed one is partial for the same reason."""
     for number in range(PAGES):
         site.html_page(f"/p{number}", f"P{number}", f"<h1>P{number}</h1>")
     body = _listing(site)
@@ -89,8 +91,8 @@ def test_a_run_that_goes_on_says_it_again(site: Site, out: Path, run_here: RunHe
     assert f"{site.url}/cut.xml" in warning
 
 
-def test_a_broken_but_whole_sitemap(site: Site, out: Path, run_here: RunHere) -> None:
-    """An ampersand that is not escaped costs nothing: all entries were read."""
+def test_malformed_but_complete_sitemap_is_complete(site: Site, out: Path, run_here: RunHere) -> None:
+    """With an unescaped ampersand all entries are still read."""
     site.html_page("/p0?a&b", "P0", "<h1>P0</h1>")
     entry = f"<url><loc>{site.url}/p0?a&b</loc></url>"
     site.page("/sitemap.xml", f"<urlset>{entry}</urlset>".encode(), type="application/xml")

@@ -1,4 +1,4 @@
-"""`changed_at` in the manifest: since when a page has said what it says, for whoever reads only what changed."""
+"""`changed_at` in the manifest: when the content of a page last changed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def outdate(copy: Copy) -> None:
 
 @pytest.mark.parametrize("by", [mirror, crawl])
 @pytest.mark.parametrize("format", FORMATS)
-async def test_only_other_content_makes_a_page_changed(site: Site, out: Path, copy: Copy, by: By, format: str) -> None:
-    """304 and the same content again renew when a page was fetched, and not since when it has said what it says."""
+async def test_changed_at_moves_only_with_content(site: Site, out: Path, copy: Copy, by: By, format: str) -> None:
+    """A 304 or the same content renews `fetched_at`, not `changed_at`."""
     site.html_page("/", "Home", '<a href="/asked">asked</a><img src="/same.png"><img src="/other.png">')
     put(site, "/asked", "asked", etag="1")
     put(site, "/sent", "sent")
@@ -72,8 +72,8 @@ async def test_only_other_content_makes_a_page_changed(site: Site, out: Path, co
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_page_that_was_not_asked_for_keeps_its_line(site: Site, run: Mirror, copy: Copy) -> None:
-    """A manifest that is kept in git shows the pages that were fetched, and no others."""
+async def test_page_that_was_not_requested_keeps_its_line(site: Site, run: Mirror, copy: Copy) -> None:
+    """The diff of a manifest in git shows only pages that were fetched."""
     for path in ("/a", "/b"):
         put(site, path, "old")
     site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2020-01-01")])
@@ -85,8 +85,8 @@ async def test_a_page_that_was_not_asked_for_keeps_its_line(site: Site, run: Mir
     assert before in copy.text("_manifest.json").splitlines()
 
 
-async def test_either_file_of_a_page_counts(site: Site, run: Mirror, copy: Copy) -> None:
-    """With both formats, a page has changed when its HTML has, whatever its Markdown leaves out of it."""
+async def test_change_in_either_format_counts(site: Site, run: Mirror, copy: Copy) -> None:
+    """With both formats, a page has changed when its HTML has, whatever its Markdown says."""
     site.html_page("/a", "A", "<nav>old</nav><main><h1>A</h1><p>text</p></main>")
     site.html_page("/b", "B", "<nav>old</nav><main><h1>B</h1><p>text</p></main>")
     site.sitemap(urls=[("/a", "2999-01-01"), ("/b", "2999-01-01")])
@@ -100,8 +100,8 @@ async def test_either_file_of_a_page_counts(site: Site, run: Mirror, copy: Copy)
 
 
 @pytest.mark.parametrize("format", FORMATS)
-async def test_links_that_are_led_on_are_no_change(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """A file whose links lead to another one now says what its page said before; so does one with its own links."""
+async def test_rewritten_links_are_no_change(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A file whose local links are updated has not changed; nor has one whose links became local."""
     options = {"format": format, "links": "local"} if format != "html" else {"format": format}
     site.html_page("/a", "A", '<p>See <a href="/b">b</a>.</p>', etag="1")
     site.html_page("/c", "C", "<p>c</p>", etag="1")
@@ -123,10 +123,8 @@ async def test_links_that_are_led_on_are_no_change(site: Site, run: Mirror, copy
 
 
 @pytest.mark.parametrize("names", [("/p", "/p/"), ("/one", "/two")])
-async def test_a_twin_that_parts_is_a_page_from_then_on(
-    site: Site, run: Mirror, copy: Copy, names: tuple[str, str]
-) -> None:
-    """What a page said while it had no file of its own is new to whoever reads files."""
+async def test_diverging_duplicate_is_changed(site: Site, run: Mirror, copy: Copy, names: tuple[str, str]) -> None:
+    """A page that had no file of its own is new to readers of files."""
     for name in names:
         site.page(name, f'<title>T</title><link rel="canonical" href="{names[0]}"><p>same</p>')
     site.sitemap(urls=names)
@@ -139,8 +137,8 @@ async def test_a_twin_that_parts_is_a_page_from_then_on(
     assert all(at > first for at in since(copy).values())
 
 
-async def test_the_same_under_another_name_is_new(site: Site, run: Mirror, copy: Copy) -> None:
-    """Text that is sent as a page from now on gets a page's name: whoever knows the old file has to read this one."""
+async def test_page_under_another_path_is_changed(site: Site, run: Mirror, copy: Copy) -> None:
+    """A text file served as a page gets a page's path: its readers have to read it again."""
     site.page("/a.txt", "<p>a</p>", type="text/plain")
     site.sitemap(urls=[("/a.txt", "2999-01-01")])
     await run(format="html")
@@ -153,10 +151,10 @@ async def test_the_same_under_another_name_is_new(site: Site, run: Mirror, copy:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("update", [False, True])
-async def test_what_was_deleted_and_comes_as_it_was_has_not_changed(
+async def test_restored_file_with_same_content_is_unchanged(
     site: Site, run: Mirror, copy: Copy, format: str, update: bool
 ) -> None:
-    """Of files that are fetched again because somebody deleted them, those count that say something else now."""
+    """Of deleted files that are fetched again, only those with other content have changed."""
     for name in "ab":
         site.html_page(f"/{name}", name, f'<p>old {name}</p><a href="/a">a</a>')
     site.sitemap(urls=["/a", "/b"])
@@ -172,10 +170,10 @@ async def test_what_was_deleted_and_comes_as_it_was_has_not_changed(
 
 @pytest.mark.skipif(os.name == "nt", reason="kills with signals")
 @pytest.mark.parametrize("step", ["file-renamed:4", "rows-written:3", "rows-committed:3", "settled"])
-async def test_a_kill_makes_no_difference(
+async def test_kill_keeps_changed_at(
     site: Site, run: Mirror, run_here: RunHere, copy: Copy, out: Path, step: str
 ) -> None:
-    """An update that is killed and gone on with tells of all that it changed, and each since its own fetch."""
+    """A killed and resumed update reports all its changes, each with the date of its own fetch."""
     paths = site.fill(40)
     site.sitemap(urls=[(path, "2999-01-01") for path in paths])
     await run(clock=Later(-1))
@@ -199,10 +197,8 @@ async def test_a_kill_makes_no_difference(
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("damage", ["lost", "corrupt"])
-async def test_a_lost_state_does_not_make_pages_changed(
-    site: Site, run: Mirror, copy: Copy, format: str, damage: str
-) -> None:
-    """The manifest tells since when; what is sent whole and is the Markdown that is there has not changed either."""
+async def test_lost_state_keeps_changed_at(site: Site, run: Mirror, copy: Copy, format: str, damage: str) -> None:
+    """The manifest has the dates; a page that is sent again with the same Markdown is unchanged."""
     put(site, "/asked", "asked", etag="1")
     put(site, "/other", "old", etag="1")
     put(site, "/sent", "sent", etag=None if format == "markdown" else "1")
@@ -220,8 +216,8 @@ async def test_a_lost_state_does_not_make_pages_changed(
 
 
 @pytest.mark.parametrize("lost", ["what the manifest says", "the manifest"])
-async def test_what_is_not_known_is_since_the_last_fetch(site: Site, run: Mirror, copy: Copy, lost: str) -> None:
-    """A manifest of an earlier version, or none: the time of the fetch counts, and stays when pages are asked for."""
+async def test_unknown_changed_at_is_the_last_fetch(site: Site, run: Mirror, copy: Copy, lost: str) -> None:
+    """A manifest without it, or none: the date of the fetch counts, and a 304 keeps it."""
     site.sitemap(urls=[(path, "2999-01-01") for path in site.fill(2, etag="1")])
     await run()
     manifest = copy.manifest
@@ -241,8 +237,8 @@ async def test_what_is_not_known_is_since_the_last_fetch(site: Site, run: Mirror
 
 
 @pytest.mark.parametrize("format", FORMATS)
-async def test_a_state_of_the_version_before_is_gone_on_with(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """Its pages count as they are since their last fetch; nothing is rebuilt, and what changes from now on is told."""
+async def test_state_of_the_previous_version_is_used(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """Its pages count as unchanged since their last fetch; nothing is rebuilt, and later changes are reported."""
     put(site, "/sent", "sent")
     put(site, "/other", "old")
     site.sitemap(urls=[(path, "2999-01-01") for path in ("/sent", "/other")])

@@ -1,4 +1,4 @@
-"""A run that is repeated fetches what somebody deleted: no page counts that is not there."""
+"""Files that somebody deleted: the next run fetches them, and counts no missing page."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.site import Site
 from tests.site.faults import status
 
 
-async def test_a_repeated_run_fetches_what_was_deleted(site: Site, run: Mirror, copy: Copy) -> None:
-    """Only that is asked for; it is not new, so --max-pages does not keep it away."""
+async def test_deleted_pages_are_fetched_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """Only they are requested; they are not new, so --max-pages does not limit them."""
     paths = site.fill(6, etag="1")
     site.sitemap(urls=paths)
     await run()
@@ -34,10 +34,10 @@ async def test_a_repeated_run_fetches_what_was_deleted(site: Site, run: Mirror, 
 
 @pytest.mark.parametrize("links", ["absolute", "local"])
 @pytest.mark.parametrize("deleted", ["md", "html"])
-async def test_a_repeated_run_fetches_one_of_two_files(
+async def test_deleted_file_of_two_is_fetched_again(
     site: Site, run: Mirror, copy: Copy, deleted: str, links: str
 ) -> None:
-    """Where each page has two, none may be missing; only that page is asked for."""
+    """With two formats neither file may be missing; only that page is requested."""
     body = '<p><a href="/page/0001">one</a> <a href="/page/0002">two</a></p>'
     paths = ["/page/0001", "/page/0002"]
     for path in paths:
@@ -56,8 +56,8 @@ async def test_a_repeated_run_fetches_one_of_two_files(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_an_update_that_goes_on_counts_half_a_page_once(site: Site, run: Mirror, copy: Copy, out: Path) -> None:
-    """It is due in any case, and progress comes to its end."""
+async def test_resumed_update_counts_a_page_with_one_file_once(site: Site, run: Mirror, copy: Copy, out: Path) -> None:
+    """The page is due in any case, and progress reaches its total."""
     site.sitemap(urls=site.fill(6))
     await run(format="both")
     told: list[Progress] = []
@@ -77,8 +77,8 @@ async def test_an_update_that_goes_on_counts_half_a_page_once(site: Site, run: M
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_a_repeated_run_fetches_what_is_empty(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """A file without a byte is no page, unless the site's own has none; nor does it stay where none is to be had."""
+async def test_empty_file_is_fetched_again(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """An empty file is no page unless the site's own is empty; it is removed where the page fails."""
     paths = site.fill(3, etag="1")
     site.page("/nothing.css", b"", type="text/css")
     site.html_page("/page/0001", "One", '<link rel="stylesheet" href="/nothing.css"><p>one</p>')
@@ -100,8 +100,8 @@ async def test_a_repeated_run_fetches_what_is_empty(site: Site, run: Mirror, cop
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_what_cannot_be_had_again_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
-    """A deleted page does not count as saved when the server has it no more."""
+async def test_deleted_page_that_fails_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
+    """A deleted page does not count as saved when the server no longer has it."""
     paths = site.fill(2)
     site.sitemap(urls=paths)
     await run()
@@ -113,8 +113,8 @@ async def test_what_cannot_be_had_again_is_a_failure(site: Site, run: Mirror, co
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_page_that_is_gone_is_not_fetched_for_it(site: Site, run: Mirror, copy: Copy) -> None:
-    """Its file may be deleted: nobody lists it any more."""
+async def test_deleted_file_of_a_gone_page_is_not_fetched(site: Site, run: Mirror, copy: Copy) -> None:
+    """A gone page is not listed, so its file may be deleted."""
     paths = site.fill(2)
     site.sitemap(urls=paths)
     await run()
@@ -127,8 +127,8 @@ async def test_a_page_that_is_gone_is_not_fetched_for_it(site: Site, run: Mirror
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_repeated_crawl_fetches_deleted_pages_and_assets(site: Site, copy: Copy) -> None:
-    """With the links that it made local, as before."""
+async def test_crawl_fetches_deleted_pages_and_assets(site: Site, copy: Copy) -> None:
+    """Their links are local, as before."""
     site.html_page("/", "Home", '<a href="/a">a</a><img src="/i.png">')
     site.html_page("/a", "A", '<a href="/b">b</a>')
     site.html_page("/b", "B", '<a href="/a">a</a>')
@@ -149,10 +149,10 @@ async def test_a_repeated_crawl_fetches_deleted_pages_and_assets(site: Site, cop
 
 @pytest.mark.parametrize("update", [False, True])
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_what_comes_back_as_it_was_has_not_changed(
+async def test_restored_file_with_same_content_is_unchanged(
     site: Site, run: Mirror, copy: Copy, format: str, update: bool
 ) -> None:
-    """Of files that were deleted only those count as changed that come with other content."""
+    """Of deleted files, only those with other content count as changed."""
     for name in "abc":
         site.html_page(f"/{name}", name, f'<p>{name}</p><img src="/{name}.png"><a href="/a">a</a>')
         site.page(f"/{name}.png", name, type="image/png")

@@ -1,4 +1,4 @@
-"""Files of a mirror that somebody edited: a run never takes them for its own, whatever it does to links."""
+"""Files that somebody edited: rewriting links leaves them alone, and `verify` reports them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def edit(file: Path) -> str:
 
 @pytest.mark.parametrize("update", [False, True])
 @pytest.mark.parametrize("format", ["markdown", "both"])
-async def test_markdown_that_was_edited_is_told_by_verify_after_another_run(
+async def test_edited_markdown_is_reported_by_verify(
     site: Site, run: Mirror, copy: Copy, format: str, update: bool
 ) -> None:
-    """Links are led on in the files that are as they were saved; the edited one stays as its editor left it."""
+    """A run rewrites links only in unedited files; the edited one stays as it is."""
     site.html_page("/a", "A", '<p>Hello <a href="/b">b</a> <a href="/c">c</a></p>')
     site.html_page("/b", "B", '<p>b <a href="/c">c</a></p>')
     site.html_page("/c", "C", "<p>c</p>")
@@ -48,7 +48,7 @@ async def test_markdown_that_was_edited_is_told_by_verify_after_another_run(
     assert told(copy) == set()
 
 
-async def test_edited_markdown_is_not_led_back_to_the_site(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_edited_markdown_keeps_its_local_links(site: Site, run: Mirror, copy: Copy) -> None:
     """A run without --links local leaves it alone as well."""
     site.html_page("/a", "A", '<p>Hello <a href="/b">b</a></p>')
     site.html_page("/b", "B", '<p>b <a href="/a">a</a></p>')
@@ -61,8 +61,8 @@ async def test_edited_markdown_is_not_led_back_to_the_site(site: Site, run: Mirr
     assert told(copy) == {"a/index.md"}
 
 
-async def test_html_that_was_edited_is_told_by_verify_after_another_run(site: Site, run: Mirror, copy: Copy) -> None:
-    """Also where a page has come that it links to."""
+async def test_edited_html_is_reported_by_verify(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also where a page was added that it links to."""
     site.html_page("/a", "A", '<p>Hello <a href="/b">b</a></p>')
     site.html_page("/b", "B", "<p>b</p>")
     site.html_page("/c", "C", '<p>c <a href="/b">b</a></p>')
@@ -78,10 +78,10 @@ async def test_html_that_was_edited_is_told_by_verify_after_another_run(site: Si
 
 @pytest.mark.parametrize("discover", ["sitemap", "links"])
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_pages_with_local_links_that_are_as_they_were_have_not_changed(
+async def test_local_links_do_not_make_a_page_changed(
     site: Site, run: Mirror, copy: Copy, format: str, discover: str
 ) -> None:
-    """What was received is compared with what was received before, and not with the file that has other links."""
+    """Received bytes are compared with received bytes, not with the file whose links were rewritten."""
     site.html_page("/", "Home", '<p>Hello <a href="/b">b</a></p>')
     site.html_page("/b", "B", '<p>b <a href="/">home</a></p>')
     site.sitemap(urls=["/", "/b"])

@@ -1,4 +1,4 @@
-"""What is still there: what is listed or linked, and where that leads. What stands behind a redirect goes with it."""
+"""URLs that are neither listed nor linked any more, and what their redirects led to."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def found() -> tuple[list[int], Callable[[Event], None]]:
 
 
 @pytest.mark.parametrize("code", [301, 302])
-async def test_where_a_copy_leads_is_no_failure_of_its_own(site: Site, run: Mirror, copy: Copy, code: int) -> None:
-    """Nobody has listed it: the page says why its copy is old, and is the one that is told."""
+async def test_failed_target_of_a_copys_redirect_is_not_a_failure(
+    site: Site, run: Mirror, copy: Copy, code: int
+) -> None:
+    """The target is not listed: only the page with the old copy reports the failure."""
     paths = site.fill(2, etag='"1"')
     site.sitemap(urls=paths)
     await run()
@@ -63,8 +65,8 @@ async def test_where_a_copy_leads_is_no_failure_of_its_own(site: Site, run: Mirr
     assert (told(copy, "failures"), told(copy, "gone"), site.count("/nowhere")) == ([], [], 0)
 
 
-async def test_where_a_copy_leads_is_asked_for_by_no_later_crawl(site: Site, copy: Copy) -> None:
-    """Once the page is back, in no run of any kind."""
+async def test_target_of_a_copys_redirect_is_not_requested_later(site: Site, copy: Copy) -> None:
+    """Once the page answers again, no run requests the former target."""
     site.html_page("/", "Start", "<a href=/a>a</a>", etag="1")
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     await crawl_site(site, copy)
@@ -80,8 +82,8 @@ async def test_where_a_copy_leads_is_asked_for_by_no_later_crawl(site: Site, cop
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_listed_name_of_where_a_copy_leads_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
-    """The copy's own way there changes nothing for the other."""
+async def test_listed_alias_of_a_failed_target_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
+    """A copy that redirects to the same target changes nothing."""
     paths = site.fill(2, etag='"1"')
     site.redirect("/r", "/nowhere")
     site.sitemap(urls=[*paths, "/r"])
@@ -94,8 +96,8 @@ async def test_a_listed_name_of_where_a_copy_leads_is_a_failure(site: Site, run:
 
 @pytest.mark.parametrize("steps", [1, 2])
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_a_failure_behind_a_redirect_goes_with_the_link(site: Site, copy: Copy, steps: int, format: str) -> None:
-    """Like a failure that was linked itself: it is gone, and nobody asks for it again, until it is linked again."""
+async def test_failure_behind_a_redirect_is_gone_with_the_link(site: Site, copy: Copy, steps: int, format: str) -> None:
+    """It is not requested again until it is linked again."""
     site.html_page("/", "Start", "<a href=/a>a</a><a href=/r>r</a><a href=/missing>m</a>", etag="1")
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     site.redirect("/r", "/nowhere" if steps == 1 else "/step")
@@ -116,8 +118,8 @@ async def test_a_failure_behind_a_redirect_goes_with_the_link(site: Site, copy: 
 
 
 @pytest.mark.parametrize("update", [{"update": True}, {"re_download_all": True}])
-async def test_a_skip_behind_a_redirect_goes_with_the_link(site: Site, copy: Copy, update: dict[str, bool]) -> None:
-    """Whether robots.txt forbids where it leads, or that is no page."""
+async def test_skip_behind_a_redirect_is_gone_with_the_link(site: Site, copy: Copy, update: dict[str, bool]) -> None:
+    """Whether robots.txt disallows the target or it is not a page."""
     site.robots("User-agent: *\nDisallow: /secret\n")
     site.html_page("/", "Start", "<a href=/s>s</a><a href=/p>p</a><a href=/a>a</a>", etag="1")
     site.html_page("/a", "A", "<p>a</p>", etag="1")
@@ -134,8 +136,10 @@ async def test_a_skip_behind_a_redirect_goes_with_the_link(site: Site, copy: Cop
 
 
 @pytest.mark.parametrize("then", ["missing", "page"])
-async def test_where_a_page_had_moved_is_gone_when_it_is_back(site: Site, run: Mirror, copy: Copy, then: str) -> None:
-    """In the very run that finds it back: nobody leads to the other any more."""
+async def test_former_redirect_target_is_gone_when_the_page_returns(
+    site: Site, run: Mirror, copy: Copy, then: str
+) -> None:
+    """In the same run that finds the page again."""
     for name in ("/", "/m"):
         site.html_page(name, name, f"<p>{name}</p>", etag="1")
     site.sitemap(urls=["/", "/m"])
@@ -155,8 +159,8 @@ async def test_where_a_page_had_moved_is_gone_when_it_is_back(site: Site, run: M
         assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_where_a_page_had_moved_is_gone_from_a_crawl_too(site: Site, copy: Copy) -> None:
-    """In the very run that finds it back."""
+async def test_former_redirect_target_is_gone_in_a_crawl(site: Site, copy: Copy) -> None:
+    """In the same run that finds the page again."""
     site.html_page("/", "Start", "<a href=/m>m</a>", etag="1")
     site.html_page("/moved", "Moved", "<p>moved</p>", etag="1")
     site.redirect("/m", "/moved")
@@ -171,10 +175,10 @@ async def test_where_a_page_had_moved_is_gone_from_a_crawl_too(site: Site, copy:
 
 @pytest.mark.parametrize("left", ["/b", "/t"])
 @pytest.mark.parametrize("format", ["markdown", "html"])
-async def test_one_of_two_names_that_leaves_the_sitemap_counts_no_more(
+async def test_alias_that_leaves_the_sitemap_is_not_counted(
     site: Site, run: Mirror, copy: Copy, left: str, format: str, found: tuple[list[int], Callable[[Event], None]]
 ) -> None:
-    """The page stays for the sake of the other; the numbers are those of a mirror made anew."""
+    """The page stays because of its other URL; the counts are those of a new mirror."""
     totals, hear = found
     for name in ("/", "/b"):
         site.html_page(name, name, f"<p>{name}</p>", etag="1")
@@ -191,10 +195,8 @@ async def test_one_of_two_names_that_leaves_the_sitemap_counts_no_more(
     assert (await run(format=format, update=True)).duplicates == 1
 
 
-async def test_a_page_that_left_the_sitemap_is_brought_up_to_date_for_its_other_name(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
-    """Nobody gives a date for it any more: the one of long ago does not call it fresh."""
+async def test_unlisted_page_with_a_listed_alias_is_updated(site: Site, run: Mirror, copy: Copy) -> None:
+    """Its old lastmod does not make it fresh."""
     site.html_page("/b", "B", "<p>first</p>", etag="1")
     site.redirect("/t", "/b")
     site.sitemap(urls=[("/b", "2001-01-01"), "/t"])
@@ -206,10 +208,10 @@ async def test_a_page_that_left_the_sitemap_is_brought_up_to_date_for_its_other_
 
 
 @pytest.mark.parametrize("end", ["missing", "page"])
-async def test_a_redirect_that_leaves_the_sitemap_is_not_found(
+async def test_redirect_that_leaves_the_sitemap_is_not_in_the_manifest(
     site: Site, run: Mirror, copy: Copy, end: str, found: tuple[list[int], Callable[[Event], None]]
 ) -> None:
-    """Whether it led to a page or to nothing; it comes back with the sitemap."""
+    """Whether it led to a page or to a failure; it returns with the sitemap."""
     totals, hear = found
     site.html_page("/", "Start", "<p>start</p>", etag="1")
     if end == "page":
@@ -229,8 +231,8 @@ async def test_a_redirect_that_leaves_the_sitemap_is_not_found(
     assert copy.manifest["gone"] == []
 
 
-async def test_a_failure_that_leaves_the_sitemap_is_told_by_its_other_name(site: Site, run: Mirror, copy: Copy) -> None:
-    """As in a mirror made anew: by that alone; and it is gone with that, since it was listed once."""
+async def test_unlisted_failure_is_reported_under_its_listed_alias(site: Site, run: Mirror, copy: Copy) -> None:
+    """As in a new mirror; it is gone together with that alias."""
     site.html_page("/", "Start", "<p>start</p>", etag="1")
     site.redirect("/r", "/missing")
     site.sitemap(urls=["/", "/r", "/missing"])
@@ -245,8 +247,8 @@ async def test_a_failure_that_leaves_the_sitemap_is_told_by_its_other_name(site:
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_skip_that_is_listed_itself_by_now_has_a_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
-    """Also in a run that does not ask for it, and where nothing leads to it any more."""
+async def test_skipped_url_gets_a_placeholder_once_listed(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also in a run that does not request it, and where no redirect leads to it any more."""
     site.html_page("/", "Start", "<p>start</p>", etag="1")
     site.page("/archive", b"\x00\x01", type="application/octet-stream")
     site.redirect("/r", "/archive")
@@ -258,10 +260,8 @@ async def test_a_skip_that_is_listed_itself_by_now_has_a_placeholder(site: Site,
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_what_redirects_led_to_is_not_gone_for_another_part_of_the_site(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
-    """A run for one folder has no say in what the other's redirects lead to."""
+async def test_partial_run_keeps_redirect_targets_of_other_parts(site: Site, run: Mirror, copy: Copy) -> None:
+    """A run for one folder does not decide about redirects of another folder."""
     for name in ("/a/", "/a/end", "/b/"):
         site.html_page(name, name, f"<p>{name}</p>", etag="1")
     site.redirect("/a/r", "/a/end")
@@ -273,8 +273,10 @@ async def test_what_redirects_led_to_is_not_gone_for_another_part_of_the_site(
     assert ({*copy.pages}, told(copy, "gone")) == ({"/a/", "/a/end", "/b/"}, [])
 
 
-async def test_where_a_copy_leads_for_now_is_a_page_as_long_as_it_does(site: Site, run: Mirror, copy: Copy) -> None:
-    """With what its own copy leads to for now in turn; when the page is back, nobody leads there."""
+async def test_temporary_redirect_target_is_a_page_while_the_redirect_lasts(
+    site: Site, run: Mirror, copy: Copy
+) -> None:
+    """So is the target's own temporary target; when the page returns, both are gone."""
     for name in ("/", "/p", "/notice", "/further"):
         site.html_page(name, name, f"<p>{name}</p>", etag="1")
     site.sitemap(urls=["/", "/p"])
@@ -293,8 +295,8 @@ async def test_where_a_copy_leads_for_now_is_a_page_as_long_as_it_does(site: Sit
     assert ({*copy.pages}, told(copy, "gone")) == ({"/", "/p"}, ["/further", "/notice"])
 
 
-async def test_a_placeholder_of_one_kind_gives_way_to_the_other(site: Site, run: Mirror, copy: Copy) -> None:
-    """What was no page, and cannot be had now, is told once; and not at all when it is one."""
+async def test_placeholder_is_replaced_by_one_of_another_kind(site: Site, run: Mirror, copy: Copy) -> None:
+    """A skipped URL that fails now is reported once, and not at all once it is a page."""
     site.html_page("/", "Start", "<p>start</p>", etag="1")
     site.page("/x", b"\x00\x01", type="application/octet-stream")
     site.sitemap(urls=["/", "/x"])
@@ -307,10 +309,8 @@ async def test_a_placeholder_of_one_kind_gives_way_to_the_other(site: Site, run:
     assert (told(copy, "skips"), placeholders(copy)) == (["/x"], 1)
 
 
-async def test_a_name_told_as_a_failure_earlier_in_the_run_has_no_placeholder_as_a_page(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
-    """It led to something that cannot be had any more, and is asked for itself only then."""
+async def test_placeholder_of_a_redirect_is_removed_when_it_is_a_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """A URL that redirected to a failure is requested itself later in the same run."""
     for name in ("/", "/a"):
         site.html_page(name, name, f"<p>{name}</p>", etag="1")
     site.redirect("/b", "/a")

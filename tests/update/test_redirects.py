@@ -1,4 +1,4 @@
-"""Pages that redirect when they are asked for again: for now, for good, in chains, to what cannot be had."""
+"""Saved pages that redirect now: temporarily, permanently, in chains, to failures."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.site.faults import ok, redirect_to, slow, status
 
 
 @pytest.mark.parametrize("code", [302, 303, 307])
-async def test_pages_that_redirect_for_now_keep_their_copies(site: Site, run: Mirror, copy: Copy, code: int) -> None:
-    """A site under repair, or a login that ran out: copies stay, are told as old, and are asked for next time."""
+async def test_temporary_redirect_keeps_old_copy(site: Site, run: Mirror, copy: Copy, code: int) -> None:
+    """A site under maintenance, or an expired login: copies stay, are reported as old, and are requested next time."""
     paths = site.fill(3, etag='"1"')
     site.sitemap(urls=paths)
     site.html_page("/login", "Login", "<p>Who are you?</p>")
@@ -37,8 +37,8 @@ async def test_pages_that_redirect_for_now_keep_their_copies(site: Site, run: Mi
     assert not any("refresh_error" in page for page in copy.pages.values())
 
 
-async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror, copy: Copy) -> None:
-    """For a week updates are `partial`, then the copy that stays is only a warning, wherever it leads by then."""
+async def test_lasting_temporary_redirect_becomes_a_warning(site: Site, run: Mirror, copy: Copy) -> None:
+    """For a week updates are `partial`; then the old copy is only a warning, wherever the redirect leads."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     for name in "bc":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
@@ -60,8 +60,8 @@ async def test_a_redirect_for_now_that_lasts_is_no_news(site: Site, run: Mirror,
     assert (report.status, report.warnings) == ("ok", ())
 
 
-async def test_a_redirect_for_now_to_another_address_each_time_lasts(site: Site, run: Mirror, copy: Copy) -> None:
-    """A login that gives every visitor a number of their own: the page redirects for now, and that is what lasts."""
+async def test_temporary_redirect_to_changing_locations_is_one_redirect(site: Site, run: Mirror, copy: Copy) -> None:
+    """A login with a session in its URL: the reason stays the same although the location changes."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     site.sitemap(urls=["/a"])
     await run()
@@ -79,10 +79,10 @@ async def test_a_redirect_for_now_to_another_address_each_time_lasts(site: Site,
 
 
 @pytest.mark.parametrize("order", ["abc", "bac"])
-async def test_what_moves_to_a_redirect_for_now_is_told_as_that(
+async def test_permanent_redirect_to_a_temporary_one_counts_as_temporary(
     site: Site, run: Mirror, copy: Copy, order: str
 ) -> None:
-    """So it is no news after a week, either; whichever of them is asked for first."""
+    """It becomes a warning after a week as well, whichever of them is requested first."""
     for name in order:
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
     site.sitemap(urls=[f"/{name}" for name in order])
@@ -97,8 +97,8 @@ async def test_what_moves_to_a_redirect_for_now_is_told_as_that(
             assert copy.pages[f"/{name}"]["refresh_error"] == f"redirects for now to {site.url}/c"
 
 
-async def test_half_a_page_that_redirects_for_now_stays_news(site: Site, run: Mirror, copy: Copy) -> None:
-    """That one of its files is missing is not over after a week."""
+async def test_missing_file_of_a_redirecting_page_stays_partial(site: Site, run: Mirror, copy: Copy) -> None:
+    """A missing file is still reported after a week."""
     for name in "ab":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
     site.sitemap(urls=["/a", "/b"])
@@ -112,7 +112,7 @@ async def test_half_a_page_that_redirects_for_now_stays_news(site: Site, run: Mi
 
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize("order", ["bac", "bca", "abc", "cba"])
-async def test_what_moved_to_a_failure_is_its_name_when_that_comes_at_the_second_try(
+async def test_redirect_to_a_page_that_succeeds_on_retry_is_its_alias(
     site: Site, run: Mirror, copy: Copy, order: str, concurrency: int
 ) -> None:
     """Also where the redirect, or one that leads to it, is answered after the failure."""
@@ -129,8 +129,8 @@ async def test_what_moved_to_a_failure_is_its_name_when_that_comes_at_the_second
     assert set(copy.files) == {"b/index.md"}
 
 
-async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror, copy: Copy) -> None:
-    """A permanent redirect, or any when everything is taken anew, makes a page another's name."""
+async def test_permanent_redirect_makes_a_page_an_alias(site: Site, run: Mirror, copy: Copy) -> None:
+    """With --re-download-all any redirect does."""
     for name in "abc":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag='"1"')
     site.sitemap(urls=["/a", "/b", "/c"])
@@ -146,10 +146,10 @@ async def test_pages_that_have_moved_for_good_are_names(site: Site, run: Mirror,
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])
-async def test_pages_that_have_moved_to_what_cannot_be_had_all_say_so(
+async def test_every_page_that_redirects_to_a_failure_reports_it(
     site: Site, run: Mirror, copy: Copy, concurrency: int
 ) -> None:
-    """Not only the first of them, for whose sake it was asked for."""
+    """Not only the page whose redirect was followed first."""
     for name in "ab":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
     site.sitemap(urls=["/a", "/b"])
@@ -162,8 +162,8 @@ async def test_pages_that_have_moved_to_what_cannot_be_had_all_say_so(
     assert errors == [f"redirects to {site.url}/new: HTTP 404"] * 2
 
 
-async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mirror, copy: Copy) -> None:
-    """Also those that ask while another one is fetching it, over more than one redirect."""
+async def test_pages_redirecting_to_one_page_at_once_are_its_aliases(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also pages that redirect there while another one is fetching it, over more than one hop."""
     for name in "abc":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
     site.sitemap(urls=["/a", "/b", "/c"])
@@ -180,10 +180,10 @@ async def test_pages_that_move_to_one_at_once_are_its_names(site: Site, run: Mir
 
 
 @pytest.mark.parametrize("update", [False, True])
-async def test_what_redirected_to_a_failure_is_asked_for_by_its_own_name(
+async def test_pages_that_redirected_to_a_failure_are_requested_again(
     site: Site, run: Mirror, copy: Copy, update: bool
 ) -> None:
-    """A site whose pages all lead to its notice of repair, which is an error, has pages again the next day."""
+    """A site redirects all pages to a maintenance notice that is an error: the next day it has pages again."""
     pages = site.fill(3)
     for path in pages:
         site.redirect(path, "/hop", 302)
@@ -203,8 +203,8 @@ async def test_what_redirected_to_a_failure_is_asked_for_by_its_own_name(
     assert (copy.folder / "_processed.txt").read_text("utf-8").count("/page/0001\n") == 1
 
 
-async def test_a_redirect_that_nobody_lists_is_asked_where_it_leads_by_now(site: Site, run: Mirror, copy: Copy) -> None:
-    """A listed page moves to a URL that led to a failure when it was listed itself."""
+async def test_unlisted_redirect_is_requested_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A listed page redirects to a URL that redirected to a failure when it was listed itself."""
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     site.html_page("/c", "C", "<p>c</p>", etag="1")
     site.redirect("/b", "/nowhere")
@@ -221,10 +221,10 @@ async def test_a_redirect_that_nobody_lists_is_asked_where_it_leads_by_now(site:
 
 
 @pytest.mark.parametrize("code", [302, 303, 307])
-async def test_what_redirected_for_now_from_the_first_is_asked_for_again(
+async def test_temporary_redirect_of_a_new_url_is_requested_again(
     site: Site, run: Mirror, copy: Copy, code: int
 ) -> None:
-    """A mirror that began without a login has pages after it, whatever dates the sitemap gives for them."""
+    """A mirror made without a login gets its pages after a login, whatever lastmod says."""
     pages = site.fill(2)
     for path in pages:
         site.redirect(path, "/login", code)
@@ -241,8 +241,8 @@ async def test_what_redirected_for_now_from_the_first_is_asked_for_again(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_pages_that_have_moved_over_two_hops_are_names(site: Site, run: Mirror, copy: Copy) -> None:
-    """Also where the page that they lead to had its turn before them."""
+async def test_pages_that_redirect_over_two_hops_are_aliases(site: Site, run: Mirror, copy: Copy) -> None:
+    """Also where the target was requested before them."""
     for name in "am":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
     site.sitemap(urls=["/m", "/a"])
@@ -254,10 +254,8 @@ async def test_pages_that_have_moved_over_two_hops_are_names(site: Site, run: Mi
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_page_that_moves_into_a_request_under_way_waits_for_its_end(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
-    """What that URL led to before says nothing: it may fail, and the copy is all there is."""
+async def test_redirect_to_a_url_in_flight_waits_for_its_outcome(site: Site, run: Mirror, copy: Copy) -> None:
+    """The target's earlier outcome says nothing: it may fail, and then the copy stays."""
     for name in "bp":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
     site.redirect("/t", "/p", 301)
@@ -272,10 +270,8 @@ async def test_a_page_that_moves_into_a_request_under_way_waits_for_its_end(
 
 
 @pytest.mark.parametrize("forbidden", [False, True])
-async def test_a_page_that_moves_to_what_is_not_wanted_keeps_its_copy(
-    site: Site, run: Mirror, copy: Copy, forbidden: bool
-) -> None:
-    """Where that led when it was a redirect says nothing any more."""
+async def test_redirect_to_a_skipped_url_keeps_old_copy(site: Site, run: Mirror, copy: Copy, forbidden: bool) -> None:
+    """An earlier redirect of the target no longer counts."""
     for name in "bp":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
     site.redirect("/t", "/p", 301)
@@ -292,8 +288,8 @@ async def test_a_page_that_moves_to_what_is_not_wanted_keeps_its_copy(
     assert copy.pages["/b"]["refresh_error"].startswith(f"redirects to {site.url}/t: ")
 
 
-async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: Mirror, copy: Copy) -> None:
-    """The page that it leads to could not be had in this run."""
+async def test_redirect_to_a_page_that_failed_to_refresh_keeps_old_copy(site: Site, run: Mirror, copy: Copy) -> None:
+    """The target's own copy is old as well."""
     for name in "tb":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
     site.sitemap(urls=["/t", "/b"])
@@ -307,10 +303,10 @@ async def test_a_page_that_moves_to_an_old_copy_keeps_its_own(site: Site, run: M
 
 @pytest.mark.parametrize("order", ["/c /a /a/", "/a /c /a/", "/a /a/ /c"])
 @pytest.mark.parametrize("then", ["differs", "fails", "stays"])
-async def test_what_moves_to_a_twin_shares_the_fate_of_the_twin(
+async def test_redirect_to_a_duplicate_follows_the_duplicate(
     site: Site, run: Mirror, copy: Copy, order: str, then: str
 ) -> None:
-    """A twin is another page's name by what it said last time; what it says now may be asked for after the redirect."""
+    """The target may change in the same run and become a page of its own, after the redirect was answered."""
     paths = order.split()
     for path in paths:
         site.html_page(path, "A", f"<p>{'c' if path == '/c' else 'the same'}</p>", etag="1")
@@ -335,8 +331,10 @@ async def test_what_moves_to_a_twin_shares_the_fate_of_the_twin(
 
 
 @pytest.mark.parametrize("on_error", ["skip", "retry"])
-async def test_the_log_names_the_page_that_was_asked_for(site: Site, run: Mirror, copy: Copy, on_error: str) -> None:
-    """A copy whose page has moved to what cannot be had is told under its own name, not under that of the other."""
+async def test_log_names_the_requested_url_of_a_failed_redirect(
+    site: Site, run: Mirror, copy: Copy, on_error: str
+) -> None:
+    """A copy whose page redirects to a failure is logged under its own URL."""
     site.sitemap(urls=site.fill(2, etag="1"))
     await run()
     site.redirect("/page/0001", "/new")
@@ -350,10 +348,10 @@ async def test_the_log_names_the_page_that_was_asked_for(site: Site, run: Mirror
 
 @pytest.mark.parametrize("hops", [["/login"], ["/login", "/sso"]])
 @pytest.mark.parametrize("on_error", ["skip", "retry"])
-async def test_the_log_names_the_page_that_redirects_for_now_to_a_failure(
+async def test_log_names_the_url_that_redirects_temporarily_to_a_failure(
     site: Site, run: Mirror, copy: Copy, on_error: str, hops: list[str]
 ) -> None:
-    """Nobody has heard of the login, nor does the manifest name it."""
+    """The target is neither logged nor in the manifest."""
     site.sitemap(urls=site.fill(2, etag="1"))
     await run()
     for path, hop in zip(["/page/0001", *hops], hops, strict=False):

@@ -1,4 +1,4 @@
-"""What was away for a while comes back: pages under repair, sitemaps that were empty, files that were damaged."""
+"""URLs that a later run requests again: failures, redirects, damaged files, empty sitemaps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.site import Site
 from tests.site.faults import redirect_to, status
 
 
-async def test_what_redirected_or_was_no_page_may_be_one_now(site: Site, run: Mirror, copy: Copy) -> None:
-    """An update asks again for undated URLs that led elsewhere, or were of another type: it has no copy of them."""
+async def test_undated_redirects_and_skips_are_requested_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """An update has no copy of a URL that redirected or was no page, so it requests it again."""
     site.html_page("/a", "A", "<p>a</p>")
     site.page("/b", b"%PDF-1.4", type="application/pdf")
     site.html_page("/c", "C", "<p>c</p>")
@@ -29,8 +29,8 @@ async def test_what_redirected_or_was_no_page_may_be_one_now(site: Site, run: Mi
     assert set(copy.files) == {"a/index.md", "b/index.md", "c/index.md"}
 
 
-async def test_an_empty_sitemap_is_read_again(site: Site, run: Mirror, copy: Copy) -> None:
-    """A sitemap without a URL, or without one in scope, ends a run with an error; the next one reads it anew."""
+async def test_empty_sitemap_is_read_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A sitemap without a URL in scope ends a run with an error; the next run reads it again."""
     site.sitemap(urls=[])
     with pytest.raises(SitemirrorError, match="lists no URL"):
         await run()
@@ -47,8 +47,8 @@ async def test_an_empty_sitemap_is_read_again(site: Site, run: Mirror, copy: Cop
     assert (report.status, report.successful, len(copy.manifest["gone"])) == ("ok", 2, 1)
 
 
-async def test_where_listed_urls_lead_comes_back_with_them(site: Site, run: Mirror, copy: Copy) -> None:
-    """Redirects that a sitemap leaves out once, or a scope, take what they lead to with them, and bring it back."""
+async def test_redirect_targets_return_with_their_listed_urls(site: Site, run: Mirror, copy: Copy) -> None:
+    """Redirects that a sitemap or a scope leaves out once take their targets with them, and bring them back."""
     site.html_page("/", "Home", "<p>home</p>")
     site.html_page("/target", "T", "<p>t</p>")
     site.page("/file", b"%PDF-1.4", type="application/pdf")
@@ -71,8 +71,8 @@ async def test_where_listed_urls_lead_comes_back_with_them(site: Site, run: Mirr
 
 
 @pytest.mark.parametrize("damage", [b"", b"xxxx"], ids=["emptied", "cut"])
-async def test_a_file_that_was_cut_short_is_fetched_again(site: Site, run: Mirror, copy: Copy, damage: bytes) -> None:
-    """A file of another size is as good as missing, whatever the dates say."""
+async def test_truncated_file_is_fetched_again(site: Site, run: Mirror, copy: Copy, damage: bytes) -> None:
+    """A file of another size counts as missing, whatever lastmod says."""
     site.html_page("/a", "A", "<p>text</p>", etag='"1"')
     site.sitemap(urls=[("/a", "2020-01-01")])
     await run()
@@ -82,8 +82,8 @@ async def test_a_file_that_was_cut_short_is_fetched_again(site: Site, run: Mirro
     assert copy.files == whole
 
 
-async def test_taking_everything_anew_repairs_what_was_edited(site: Site, run: Mirror, copy: Copy) -> None:
-    """The server's bytes are as before, the file's are not: the file is written."""
+async def test_re_download_all_restores_edited_files(site: Site, run: Mirror, copy: Copy) -> None:
+    """The server's bytes are unchanged, the file's are not: the file is written."""
     site.html_page("/a", "A", "<p>text</p>")
     site.sitemap(urls=["/a"])
     await run()
@@ -94,8 +94,8 @@ async def test_taking_everything_anew_repairs_what_was_edited(site: Site, run: M
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_a_crawl_repairs_its_files_too(site: Site, out: Path, format: str) -> None:
-    """HTML with local links, cut short or edited, is there again with local links, beside Markdown as well."""
+async def test_crawl_restores_damaged_files(site: Site, out: Path, format: str) -> None:
+    """Truncated or edited HTML is restored with local links, beside Markdown as well."""
     site.html_page("/", "Home", "<p><a href='/a'>a</a></p>")
     site.html_page("/a", "A", "<p><a href='/'>home</a></p>")
     await crawl(site.url, output=out, rate_limit=0, format=format)
@@ -107,8 +107,8 @@ async def test_a_crawl_repairs_its_files_too(site: Site, out: Path, format: str)
         assert file.read_bytes() == whole
 
 
-async def test_an_update_that_ended_early_tries_failed_pages_again(site: Site, run: Mirror, copy: Copy) -> None:
-    """The same command goes on with the rest and with what had failed; another one that wants everything gets it."""
+async def test_resumed_update_retries_failed_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """The same command continues with the rest and the failures; --re-download-all fetches everything."""
     paths = site.fill(5)
     site.sitemap(urls=[(path, "2999-01-01") for path in paths])
     await run()
@@ -132,8 +132,8 @@ async def test_an_update_that_ended_early_tries_failed_pages_again(site: Site, r
     assert "brand-new/index.md" in copy.files
 
 
-async def test_attempts_are_requests(site: Site, run: Mirror, copy: Copy) -> None:
-    """What failed after waits has as many attempts as the server saw requests, over all runs."""
+async def test_attempts_count_requests(site: Site, run: Mirror, copy: Copy) -> None:
+    """A failure has as many attempts as the server saw requests, over all runs."""
     site.html_page("/a", "A", "<p>a</p>")
     site.fault("/b", status(429, retry_after="0"))
     site.sitemap(urls=["/a", "/b"])
@@ -145,8 +145,8 @@ async def test_attempts_are_requests(site: Site, run: Mirror, copy: Copy) -> Non
         assert f"- Attempts: {3 * runs}\n" in placeholder.read_text("utf-8")
 
 
-async def test_found_links_obey_robots_whoever_follows_them(site: Site, run: Mirror, copy: Copy) -> None:
-    """A sitemap is an invitation; a link is not, in a mirror as little as in a crawl."""
+async def test_links_obey_robots_in_mirror_and_crawl(site: Site, run: Mirror, copy: Copy) -> None:
+    """robots.txt does not apply to listed URLs; it applies to links in both commands."""
     site.robots("User-agent: *\nDisallow: /secret")
     site.html_page("/", "Home", "<p><a href='/secret/x'>x</a> <a href='/open'>o</a></p>")
     site.html_page("/open", "O", "<p>o</p>")
@@ -158,8 +158,8 @@ async def test_found_links_obey_robots_whoever_follows_them(site: Site, run: Mir
     assert site.count("/secret/x") == 1
 
 
-async def test_a_deleted_page_that_cannot_be_had_again_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
-    """Nothing is left of it, so it does not count as saved with an old copy; any later run tries it again."""
+async def test_deleted_page_that_fails_is_a_failure(site: Site, run: Mirror, copy: Copy) -> None:
+    """It has no old copy to count; any later run tries it again."""
     for name in "ab":
         site.html_page(f"/{name}", name, f"<p>{name}</p>", etag="1")
     site.sitemap(urls=["/a", "/b"])
@@ -177,10 +177,10 @@ async def test_a_deleted_page_that_cannot_be_had_again_is_a_failure(site: Site, 
 
 @pytest.mark.parametrize("update", [False, True])
 @pytest.mark.parametrize("deleted", ["md", "html"])
-async def test_half_a_page_that_cannot_be_had_again_is_told(
+async def test_page_with_one_deleted_file_that_fails_is_reported(
     site: Site, run: Mirror, copy: Copy, deleted: str, update: bool
 ) -> None:
-    """Of Markdown and HTML one was deleted: the other stays, and the run and the manifest say what is missing."""
+    """Of Markdown and HTML one was deleted: the other stays; run and manifest report the missing one."""
     site.html_page("/a", "A", "<p>a</p>")
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -200,8 +200,8 @@ async def test_half_a_page_that_cannot_be_had_again_is_told(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_half_a_page_stays_when_its_links_were_led_on(site: Site, run: Mirror, copy: Copy) -> None:
-    """The HTML was written anew, and its Markdown is not there to be forced onto the disk: that is no power cut."""
+async def test_page_with_one_deleted_file_survives_relinking(site: Site, run: Mirror, copy: Copy) -> None:
+    """The HTML was rewritten and its Markdown cannot be synced: that is not a power cut."""
     site.html_page("/a", "A", '<p><a href="/b">b</a></p>', etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
     site.sitemap(urls=["/a"])
@@ -218,10 +218,10 @@ async def test_half_a_page_stays_when_its_links_were_led_on(site: Site, run: Mir
 
 @pytest.mark.parametrize("index", [False, True])
 @pytest.mark.parametrize("deleted", ["md", "html"])
-async def test_half_of_a_page_that_is_gone_is_still_its_own(
+async def test_gone_page_keeps_the_path_of_its_deleted_file(
     site: Site, run: Mirror, copy: Copy, deleted: str, index: bool
 ) -> None:
-    """Its other file was deleted: this one is nobody else's, and if the page comes back, so does what is missing."""
+    """No other page takes its path, and a page that returns gets the missing file."""
     for name in "ab":
         site.html_page(f"/{name}", name, f"<p>{name}</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -240,10 +240,10 @@ async def test_half_of_a_page_that_is_gone_is_still_its_own(
 
 
 @pytest.mark.parametrize("loses_state", [False, True])
-async def test_pages_link_to_the_site_where_the_html_of_a_gone_page_was_deleted(
+async def test_html_links_to_the_site_where_a_gone_pages_html_was_deleted(
     site: Site, run: Mirror, copy: Copy, loses_state: bool
 ) -> None:
-    """Its Markdown is still there, and still linked from Markdown; if the page comes back, its HTML does as well."""
+    """Its Markdown is still linked from Markdown; a page that returns gets its HTML."""
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     site.html_page("/b", "B", '<p><a href="/a">a</a></p>', etag="1")
     site.sitemap(urls=["/a", "/b"])
@@ -266,8 +266,8 @@ async def test_pages_link_to_the_site_where_the_html_of_a_gone_page_was_deleted(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page that says something else when it is fetched anew has no other names by what its lost file said."""
+async def test_duplicates_of_a_deleted_page_are_compared_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that changed when it is fetched again loses the duplicates of its lost file."""
     for path in ("/a", "/a/"):
         site.html_page(path, "A", "<p>the same</p>", etag="1")
     site.sitemap(urls=["/a", "/a/"])
@@ -280,10 +280,8 @@ async def test_twins_of_a_deleted_page_are_looked_at_again(site: Site, run: Mirr
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_an_undated_page_is_asked_for_whatever_the_dates_of_its_other_names(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
-    """That an old name of a page is unchanged says nothing of the page, which is listed without a date."""
+async def test_undated_page_is_requested_whatever_its_aliases_lastmod(site: Site, run: Mirror, copy: Copy) -> None:
+    """The lastmod of an alias says nothing about a page that is listed without one."""
     for path in ("/a", "/a/"):
         site.html_page(path, "A", "<p>the same</p>", etag="1")
     site.sitemap(urls=["/a", ("/a/", "2020-01-01")])
@@ -293,8 +291,8 @@ async def test_an_undated_page_is_asked_for_whatever_the_dates_of_its_other_name
     assert "something else" in copy.text("a/index.md")
 
 
-async def test_a_link_does_not_bring_back_what_has_left_the_sitemap(site: Site, run: Mirror, copy: Copy) -> None:
-    """In an HTML mirror by sitemaps links are not followed: a page that is gone stays so, whoever links to it."""
+async def test_link_does_not_restore_a_gone_page_in_a_sitemap_mirror(site: Site, run: Mirror, copy: Copy) -> None:
+    """An HTML mirror by sitemaps follows no links: a gone page stays gone, whoever links to it."""
     site.html_page("/a", "A", '<a href="/b">old</a>', etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
     site.sitemap(urls=["/a", "/b"])
@@ -308,8 +306,8 @@ async def test_a_link_does_not_bring_back_what_has_left_the_sitemap(site: Site, 
 
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
-async def test_an_answer_without_content_replaces_no_page(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """204 says that there is nothing to show: a new URL is skipped for it, a page keeps its copy."""
+async def test_no_content_response_replaces_no_page(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """204 skips a new URL, and a saved page keeps its copy."""
     site.html_page("/a", "A", "<p>text</p>", etag="1")
     site.page("/b", "", status=204)
     site.sitemap(urls=["/a", "/b"])
@@ -328,8 +326,8 @@ async def test_an_answer_without_content_replaces_no_page(site: Site, run: Mirro
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_page_is_asked_for_once_in_an_update(site: Site, run: Mirror, copy: Copy) -> None:
-    """Not again for the sake of its other names, whether those come after it or before."""
+async def test_page_is_requested_once_in_an_update(site: Site, run: Mirror, copy: Copy) -> None:
+    """Not again for its aliases, whether they come before or after it."""
     for page, name in (("/a", "/b"), ("/d", "/c")):
         site.html_page(page, page, f"<p>{page}</p>", etag="1")
         site.redirect(name, page)
@@ -341,8 +339,8 @@ async def test_a_page_is_asked_for_once_in_an_update(site: Site, run: Mirror, co
     assert [page["aliases"] for page in copy.pages.values()] == [[f"{site.url}/b"], [f"{site.url}/c"]]
 
 
-async def test_deleted_pages_that_come_back_are_not_new(site: Site, run: Mirror, copy: Copy) -> None:
-    """So --max-pages does not keep them away, and nothing counts that is not there."""
+async def test_restored_pages_are_not_new(site: Site, run: Mirror, copy: Copy) -> None:
+    """--max-pages does not limit them, and a missing page is not counted."""
     site.sitemap(urls=site.fill(6, etag="1"))
     await run()
     for file in copy.folder.rglob("index.md"):
@@ -352,8 +350,8 @@ async def test_deleted_pages_that_come_back_are_not_new(site: Site, run: Mirror,
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_mirror_forgets_no_links_that_a_crawl_has_read(site: Site, run: Mirror, copy: Copy) -> None:
-    """What a changed page links to is not gone because nobody looked."""
+async def test_mirror_keeps_the_links_that_a_crawl_found(site: Site, run: Mirror, copy: Copy) -> None:
+    """What a changed page links to is not gone because a mirror reads no links."""
     site.html_page("/", "Start", "<a href=/a>a</a>", etag="1")
     site.html_page("/a", "A", "<p>a</p><a href=/b>b</a>", etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
@@ -366,10 +364,8 @@ async def test_a_mirror_forgets_no_links_that_a_crawl_has_read(site: Site, run: 
 
 
 @pytest.mark.parametrize("lastmod", [None, "2020-01-01"])
-async def test_an_update_asks_again_for_what_could_not_be_renewed(
-    site: Site, run: Mirror, copy: Copy, lastmod: str | None
-) -> None:
-    """However old its date in the sitemap, and also if nothing but fetching it whole could tell what it is now."""
+async def test_update_retries_failed_refreshes(site: Site, run: Mirror, copy: Copy, lastmod: str | None) -> None:
+    """Whatever its lastmod, and also if only an unconditional request can tell its state."""
     paths = site.fill(3)
     site.sitemap(urls=[(path, lastmod) if lastmod else path for path in paths])
     await run()

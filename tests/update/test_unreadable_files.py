@@ -1,4 +1,4 @@
-"""Copies that are there but cannot be read: by a disk that has begun to fail, or for want of permission."""
+"""Copies that cannot be read: a failing disk, or missing permissions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sitemirror import mirror_sync
 from tests.site import Site
 
 
-def test_a_copy_that_cannot_be_read_is_written_anew(site: Site, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends no run: what it said does not matter any more."""
+def test_unreadable_copy_is_rewritten(site: Site, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not end the run."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.html_page("/b", "B", "<h1>B</h1>")
     site.sitemap()

@@ -1,4 +1,4 @@
-"""`--update`: what changed, what is new, what is gone, and what must not be touched."""
+"""`--update`: new, changed, gone and unchanged pages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.site import Site
 from tests.site.faults import status
 
 
-async def test_fresh_pages_are_not_asked_for(site: Site, run: Mirror) -> None:
-    """Pages older on the site than on disk cost no request."""
+async def test_pages_older_than_their_copy_are_not_requested(site: Site, run: Mirror) -> None:
+    """A page whose lastmod is older than its copy costs no request."""
     site.sitemap(urls=[(path, "2020-01-01") for path in site.fill(5)])
     await run()
     site.clear_log()
@@ -27,8 +27,8 @@ async def test_fresh_pages_are_not_asked_for(site: Site, run: Mirror) -> None:
     assert not [path for path in site.paths() if path.startswith("/page")]
 
 
-async def test_undated_pages_are_asked_for_with_their_validators(site: Site, run: Mirror, copy: Copy) -> None:
-    """Without lastmod, a page with an ETag is asked for conditionally; a 304 keeps the file and renews its date."""
+async def test_undated_page_is_requested_conditionally(site: Site, run: Mirror, copy: Copy) -> None:
+    """Without lastmod, a page with an ETag is requested conditionally; a 304 keeps the file and renews its date."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -46,7 +46,7 @@ async def test_undated_pages_are_asked_for_with_their_validators(site: Site, run
     assert file.stat().st_mtime > 1_000_000
 
 
-async def test_a_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, copy: Copy) -> None:
     """One of three pages is newer: it alone is requested and rewritten."""
     for name in "abc":
         site.html_page(f"/{name}", name, "<p>old</p>")
@@ -65,8 +65,8 @@ async def test_a_newer_lastmod_fetches_only_that_page(site: Site, run: Mirror, c
     assert (again.successful, again.new, again.changed) == (4, 0, 0)
 
 
-async def test_a_change_within_the_second_of_the_last_fetch_is_not_missed(site: Site, run: Mirror, copy: Copy) -> None:
-    """The date of a fetch is that of its second, and a sitemap's date that is a part of a second later is newer."""
+async def test_lastmod_in_the_second_of_the_fetch_is_newer(site: Site, run: Mirror, copy: Copy) -> None:
+    """Fetch dates have whole seconds; a lastmod a fraction of a second later still counts as newer."""
     site.html_page("/a", "a", "<p>old</p>")
     site.sitemap(urls=[("/a", "2020-01-01")])
     await run()
@@ -78,10 +78,8 @@ async def test_a_change_within_the_second_of_the_last_fetch_is_not_missed(site: 
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_a_twin_whose_page_has_changed_is_asked_for_once(
-    site: Site, run: Mirror, copy: Copy, format: str
-) -> None:
-    """There is no file of its own that a 304 could keep, and whose content it had is known before its turn comes."""
+async def test_duplicate_of_a_changed_page_is_requested_once(site: Site, run: Mirror, copy: Copy, format: str) -> None:
+    """A duplicate has no file that a 304 could keep, so it is fetched without a condition."""
     for path in ("/a", "/a/", "/b"):
         site.html_page(path, path.strip("/"), f"<p>{path.strip('/')}</p>", etag="old")
     site.sitemap(urls=["/a", "/a/", "/b"])
@@ -94,8 +92,8 @@ async def test_a_twin_whose_page_has_changed_is_asked_for_once(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(site: Site, run: Mirror, copy: Copy) -> None:
-    """The older of mtime and recorded fetch counts."""
+async def test_renewed_mtimes_do_not_hide_a_stale_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """The older of mtime and recorded fetch date counts."""
     site.html_page("/a", "a", "<p>old</p>")
     site.sitemap(urls=[("/a", "2020-01-01")])
     await run()
@@ -106,8 +104,8 @@ async def test_a_checkout_that_renewed_mtimes_does_not_hide_a_stale_page(site: S
     assert "new" in copy.text("a/index.md")
 
 
-async def test_a_deleted_file_is_fetched_again(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page whose file is missing is fetched whole, validators or not."""
+async def test_deleted_file_is_fetched_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page whose file is missing is fetched unconditionally."""
     site.html_page("/a", "a", "<p>text</p>", etag='"1"')
     site.sitemap(urls=[("/a", "2020-01-01")])
     await run()
@@ -116,9 +114,8 @@ async def test_a_deleted_file_is_fetched_again(site: Site, run: Mirror, copy: Co
     assert "text" in copy.text("a/index.md")
 
 
-async def test_a_url_is_logged_once_however_often_its_page_changes(site: Site, run: Mirror, copy: Copy) -> None:
-    """`_processed.txt` does not grow with every update: neither by pages, nor by their other names, nor by files that
-    were deleted meanwhile."""
+async def test_url_is_logged_once(site: Site, run: Mirror, copy: Copy) -> None:
+    """`_processed.txt` does not grow with updates: neither by pages, nor by aliases, nor by deleted files."""
     site.redirect("/old", "/b")
     for turn in range(3):
         for path in ("/a", "/b", "/c"):
@@ -133,8 +130,8 @@ async def test_a_url_is_logged_once_however_often_its_page_changes(site: Site, r
     assert sorted(map(path_of, lines)) == ["/a", "/b", "/c", "/d", "/old"]
 
 
-async def test_unlisted_pages_are_gone_but_stay_on_disk(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page that no sitemap lists any more is named as gone, its file stays, and it comes back when listed again."""
+async def test_unlisted_page_is_gone_and_stays_on_disk(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that leaves the sitemap is reported as gone, keeps its file, and returns when it is listed again."""
     paths = site.fill(3)
     site.sitemap(urls=paths)
     await run()
@@ -149,8 +146,8 @@ async def test_unlisted_pages_are_gone_but_stay_on_disk(site: Site, run: Mirror,
     assert (report.successful, report.gone, copy.manifest["gone"]) == (3, None, [])
 
 
-async def test_the_file_of_a_gone_page_is_another_pages(site: Site, run: Mirror, copy: Copy) -> None:
-    """A site drops `.html` from its URLs and goes back: each time the file is that of the URL which is listed."""
+async def test_listed_page_takes_over_the_path_of_a_gone_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """A site drops `.html` from its URLs and restores it: the file belongs to the listed URL each time."""
     for path in ("/a.html", "/a"):
         site.html_page(path, path, f"<p>This is {path}.</p>")
     for listed, before in (("/a.html", None), ("/a", "/a.html"), ("/a.html", "/a"), ("/a", "/a.html")):
@@ -164,10 +161,8 @@ async def test_the_file_of_a_gone_page_is_another_pages(site: Site, run: Mirror,
         assert verify(copy.folder).problems == ()
 
 
-async def test_a_gone_page_whose_file_was_deleted_is_fetched_when_it_is_back(
-    site: Site, run: Mirror, copy: Copy
-) -> None:
-    """People may delete what is gone: the index does not name it, and a page that is listed again is not missing."""
+async def test_gone_page_with_deleted_file_is_fetched_when_listed_again(site: Site, run: Mirror, copy: Copy) -> None:
+    """The index does not name a deleted file of a gone page; a page listed again is fetched."""
     paths = site.fill(2)
     site.sitemap(urls=paths)
     await run(index=True)
@@ -181,7 +176,7 @@ async def test_a_gone_page_whose_file_was_deleted_is_fetched_when_it_is_back(
     assert verify(copy.folder).problems == ()
 
 
-async def test_a_sitemap_that_cannot_be_read_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_unreadable_sitemap_makes_nothing_gone(site: Site, run: Mirror, copy: Copy) -> None:
     """An update that meets a broken child sitemap keeps what that child listed."""
     paths = site.fill(4)
     site.sitemap("/one.xml", urls=paths[:2])
@@ -194,7 +189,7 @@ async def test_a_sitemap_that_cannot_be_read_makes_nothing_gone(site: Site, run:
     assert copy.manifest["gone"] == []
 
 
-async def test_a_failed_refresh_keeps_the_old_copy(site: Site, run: Mirror, copy: Copy) -> None:
+async def test_failed_refresh_keeps_old_copy(site: Site, run: Mirror, copy: Copy) -> None:
     """A stale page that answers 500 stays on disk and in the manifest, with the error beside it."""
     site.html_page("/a", "a", "<p>old</p>")
     site.html_page("/b", "b", "<p>b</p>")
@@ -211,8 +206,8 @@ async def test_a_failed_refresh_keeps_the_old_copy(site: Site, run: Mirror, copy
     assert "old" in copy.text("a/index.md")
 
 
-async def test_equal_content_keeps_its_bytes(site: Site, run: Mirror, copy: Copy) -> None:
-    """A page that is sent again unchanged is not rewritten, but its dates are renewed."""
+async def test_unchanged_content_is_not_rewritten(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that is sent again unchanged keeps its file; its dates are renewed."""
     site.html_page("/a", "a", "<p>same</p>")
     site.sitemap(urls=[("/a", "2999-01-01")])
     await run()
@@ -225,8 +220,8 @@ async def test_equal_content_keeps_its_bytes(site: Site, run: Mirror, copy: Copy
     assert copy.pages["/a"]["fetched_at"] >= fetched
 
 
-async def test_new_and_changed_are_of_the_pages_that_there_are(site: Site, run: Mirror, copy: Copy) -> None:
-    """Twins that part are new pages; pages that become one have changed once, if they have."""
+async def test_new_and_changed_count_pages_not_urls(site: Site, run: Mirror, copy: Copy) -> None:
+    """Duplicates that diverge are new pages; pages that become duplicates count as changed once at most."""
 
     def put(*texts: str) -> None:
         for path, text in zip(("/t", "/t/", "/b", "/c"), texts, strict=True):
@@ -244,8 +239,8 @@ async def test_new_and_changed_are_of_the_pages_that_there_are(site: Site, run: 
     assert (merged.successful, merged.new, merged.changed) == (3, 0, 2)
 
 
-async def test_twins_that_part_become_two_pages(site: Site, run: Mirror, copy: Copy) -> None:
-    """When one of two twins changes, both are pages again."""
+async def test_diverging_duplicates_become_two_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """When one of two duplicates changes, both are pages again."""
     for path in ("/p", "/p/"):
         site.html_page(path, "P", "<p>same</p>")
     site.sitemap(urls=["/p", "/p/"])
@@ -258,10 +253,8 @@ async def test_twins_that_part_become_two_pages(site: Site, run: Mirror, copy: C
     assert contents == ["changed", "same"]
 
 
-async def test_other_sites_in_one_folder_do_not_make_each_other_gone(
-    site: Site, run: Mirror, copy: Copy, out: Path
-) -> None:
-    """Two sitemaps of one host mirrored one after the other: each keeps its pages."""
+async def test_two_sitemaps_of_one_host_keep_each_others_pages(site: Site, run: Mirror, copy: Copy, out: Path) -> None:
+    """Mirroring one sitemap does not mark the pages of another one as gone."""
     paths = site.fill(4)
     site.sitemap("/one.xml", urls=paths[:2])
     site.sitemap("/two.xml", urls=paths[2:])
@@ -271,8 +264,8 @@ async def test_other_sites_in_one_folder_do_not_make_each_other_gone(
     assert copy.manifest["gone"] == []
 
 
-async def test_a_run_over_a_part_does_not_hide_that_a_page_is_gone(site: Site, run: Mirror, copy: Copy) -> None:
-    """The whole site, then a part of it, then the whole again: what has left the sitemap meanwhile is gone."""
+async def test_partial_run_does_not_hide_a_gone_page(site: Site, run: Mirror, copy: Copy) -> None:
+    """The whole site, a part of it, the whole again: a page that left the sitemap meanwhile is gone."""
     for path in ("/a", "/part/b"):
         site.html_page(path, path, f"<p>{path}</p>")
     site.sitemap(urls=["/a", "/part/b"])
@@ -283,8 +276,8 @@ async def test_a_run_over_a_part_does_not_hide_that_a_page_is_gone(site: Site, r
     assert [path_of(row["url"]) for row in copy.manifest["gone"]] == ["/a"]
 
 
-async def test_what_is_gone_has_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
-    """Nobody tries it again, and nothing says so: neither of a URL that left the sitemap nor of one left out since."""
+async def test_gone_url_has_no_placeholder(site: Site, run: Mirror, copy: Copy) -> None:
+    """Neither a URL that left the sitemap nor one that was excluded since has a placeholder."""
     site.fill(1)
     site.page("/file.zip", b"PK", type="application/zip")
     site.sitemap(urls=["/page/0001", "/bad", "/worse", "/file.zip"])
@@ -301,8 +294,8 @@ async def test_what_is_gone_has_no_placeholder(site: Site, run: Mirror, copy: Co
     assert len([*copy.folder.glob("_failed/*.md")]) == 1
 
 
-async def test_dates_that_cannot_be_read_are_told_once(site: Site, run: Mirror) -> None:
-    """Their pages are asked for, and one warning says how many and gives an example."""
+async def test_invalid_lastmod_dates_give_one_warning(site: Site, run: Mirror) -> None:
+    """Their pages are requested, and one warning gives their number and an example."""
     paths = site.fill(3)
     site.sitemap(urls=[(paths[0], "yesterday"), (paths[1], "2026-13-45"), (paths[2], "2020-01-01")])
     assert (await run()).warnings == ()
@@ -313,8 +306,8 @@ async def test_dates_that_cannot_be_read_are_told_once(site: Site, run: Mirror) 
     assert report.warnings == (said,)
 
 
-async def test_an_update_that_ends_early_says_how_much_is_left(site: Site, run: Mirror, copy: Copy) -> None:
-    """All pages are saved, so nothing else tells how many were not looked at."""
+async def test_interrupted_update_reports_unchecked_pages(site: Site, run: Mirror, copy: Copy) -> None:
+    """All pages are saved, so the report says how many were not checked."""
     paths = site.fill(12)
     site.sitemap(urls=paths)
     await run()

@@ -1,4 +1,4 @@
-"""A copy of a site that changes: pages that become files or names, that go and come back."""
+"""Crawls of a changing site: pages that become files or aliases, disappear and return."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def _gone(copy: Copy) -> list[str]:
     ],
     ids=["file", "name"],
 )
-async def test_what_is_no_page_any_more_links_to_nothing(
+async def test_links_of_a_former_page_do_not_count(
     site: Site, run: Crawl, copy: Copy, change: Callable[[Site], object]
 ) -> None:
-    """What only a page linked to that is a file or another page's name by now is gone, and stays so."""
+    """What only a page linked to that is a file or an alias now is gone, and stays gone."""
     site.html_page("/", "Home", link("/a", "/c"), etag="1")
     site.html_page("/a", "A", link("/b"), etag="1")
     for name in "bc":
@@ -43,8 +43,8 @@ async def test_what_is_no_page_any_more_links_to_nothing(
         assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_a_page_that_comes_back_links_to_what_is_there(site: Site, run: Crawl, copy: Copy) -> None:
-    """The server says that it is as it was; what it linked to has moved while it was gone."""
+async def test_returning_page_links_to_current_targets(site: Site, run: Crawl, copy: Copy) -> None:
+    """A 304 brings the page back; its link targets moved while it was gone."""
     site.html_page("/", "Home", link("/a", "/b"), etag="1")
     site.html_page("/a", "A", link("/b"), etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
@@ -59,8 +59,8 @@ async def test_a_page_that_comes_back_links_to_what_is_there(site: Site, run: Cr
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_the_index_knows_files_of_gone_pages_without_the_state(site: Site, run: Crawl, copy: Copy) -> None:
-    """The manifest has no more of them than their paths; the files have the rest."""
+async def test_index_lists_files_of_gone_pages_after_state_loss(site: Site, run: Crawl, copy: Copy) -> None:
+    """The manifest has only their paths; the files have the rest."""
     site.html_page("/", "Home", link("/a"), etag="1")
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     await run()
@@ -73,8 +73,8 @@ async def test_the_index_knows_files_of_gone_pages_without_the_state(site: Site,
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_what_only_a_redirect_led_to_goes_with_it(site: Site, run: Crawl, copy: Copy) -> None:
-    """Nothing links to the URL any more that redirected to a page: the page is gone, too."""
+async def test_page_reachable_only_by_a_gone_redirect_is_gone(site: Site, run: Crawl, copy: Copy) -> None:
+    """Nothing links to the redirecting URL any more, so its target is gone too."""
     site.html_page("/", "Home", link("/a", "/c"), etag="1")
     site.redirect("/a", "/b")
     site.redirect("/b", "/b2")
@@ -92,8 +92,8 @@ async def test_what_only_a_redirect_led_to_goes_with_it(site: Site, run: Crawl, 
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_what_comes_nearer_brings_its_links_along(site: Site, run: Crawl, copy: Copy) -> None:
-    """A page that is linked from nearer the start is as it was; what it links to is no longer too deep."""
+async def test_links_of_a_page_that_comes_nearer_are_followed(site: Site, run: Crawl, copy: Copy) -> None:
+    """A page is linked from nearer the start: what it links to is no longer too deep."""
     site.html_page("/", "Home", link("/a"), etag="1")
     for name, following in ("ab", "bc", "cd", "de"):
         site.html_page(f"/{name}", name, link(f"/{following}"), etag="1")
@@ -106,8 +106,8 @@ async def test_what_comes_nearer_brings_its_links_along(site: Site, run: Crawl, 
     assert site.count("/c") == 1
 
 
-async def test_what_a_failure_leads_to_by_now_is_not_there_for_its_links(site: Site, run: Crawl, copy: Copy) -> None:
-    """It is tried again before anybody knows that nothing links to it any more."""
+async def test_redirect_of_an_unlinked_failure_is_gone(site: Site, run: Crawl, copy: Copy) -> None:
+    """The failure is retried before the run knows that nothing links to it any more."""
     site.html_page("/", "Home", link("/failed", "/a"))
     site.html_page("/a", "A", "<p>a</p>")
     await run()
@@ -122,8 +122,8 @@ async def test_what_a_failure_leads_to_by_now_is_not_there_for_its_links(site: S
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_what_a_copy_leads_to_for_now_keeps_its_links(site: Site, run: Crawl, copy: Copy) -> None:
-    """The copy stays, and so does the page that its site shows instead, with all that hangs on it."""
+async def test_temporary_redirect_target_keeps_its_links(site: Site, run: Crawl, copy: Copy) -> None:
+    """The copy stays, and so does the redirect target with all it links to."""
     site.html_page("/", "Home", link("/a"))
     site.html_page("/a", "A", "<p>a</p>")
     await run()
@@ -135,10 +135,8 @@ async def test_what_a_copy_leads_to_for_now_keeps_its_links(site: Site, run: Cra
         assert [path_of(row["url"]) for row in copy.manifest["pages"]] == ["/", "/a", "/more", "/notice"]
 
 
-async def test_what_led_to_a_page_that_is_gone_is_asked_when_it_is_linked_again(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """Also by a run that looks at nothing it has."""
+async def test_redirect_to_a_gone_page_is_requested_when_linked_again(site: Site, run: Crawl, copy: Copy) -> None:
+    """Also by a run that is no update."""
     site.html_page("/", "Home", link("/old", "/later"))
     site.redirect("/old", "/new")
     site.html_page("/new", "New", "<p>new</p>")
@@ -153,10 +151,8 @@ async def test_what_led_to_a_page_that_is_gone_is_asked_when_it_is_linked_again(
 
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
-async def test_what_a_page_leads_to_whose_links_are_lost_is_not_gone(
-    site: Site, run: Crawl, copy: Copy, format: str
-) -> None:
-    """State and index were deleted, and the page fails: nobody can tell what it links to, until it is back."""
+async def test_targets_of_unknown_links_are_not_gone(site: Site, run: Crawl, copy: Copy, format: str) -> None:
+    """State and index were deleted, and the page fails: its links are unknown until it answers again."""
     site.html_page("/", "Home", link("/a"))
     site.html_page("/a", "A", link("/b"))
     site.html_page("/b", "B", "<p>b</p>")
@@ -174,10 +170,8 @@ async def test_what_a_page_leads_to_whose_links_are_lost_is_not_gone(
 
 
 @pytest.mark.parametrize("discover", ["links", "sitemap"])
-async def test_what_a_page_needs_and_links_to_whose_file_was_deleted_stays_through_an_outage(
-    site: Site, run: Crawl, copy: Copy, discover: str
-) -> None:
-    """The site has not given up the page: what only it leads to is not gone, as long as it cannot be had."""
+async def test_links_of_a_failing_deleted_page_are_not_gone(site: Site, run: Crawl, copy: Copy, discover: str) -> None:
+    """The page is not gone while it fails, so nothing that only it links to is gone."""
     site.html_page("/", "Home", link("/a"))
     site.html_page("/a", "A", link("/b") + '<img src="/i.png">')
     site.html_page("/b", "B", "<p>b</p>")

@@ -1,4 +1,4 @@
-"""Redirects that go round, or out, or where robots.txt forbids: each run ends, and says the same as the one before."""
+"""Redirect loops, redirects out of scope or disallowed: each run ends with the same account."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.site import Site, faults
 
 
 @pytest.mark.parametrize("way_round", [["/b", "/a"], ["/b", "/b"]])
-async def test_an_update_ends_where_a_saved_page_redirects_in_a_circle(
+async def test_redirect_loop_of_a_saved_page_keeps_its_copy(
     site: Site, run: Crawl, copy: Copy, way_round: list[str]
 ) -> None:
-    """The copy stays, with the reason, and the circle is asked for once."""
+    """The copy stays, with the reason, and the loop is requested once."""
     site.html_page("/", "Home", '<a href="/a">a</a>')
     site.html_page("/a", "A", "<p>a</p>")
     await run()
@@ -33,8 +33,8 @@ async def test_an_update_ends_where_a_saved_page_redirects_in_a_circle(
     assert site.count("/a") == 1
 
 
-async def test_a_page_that_redirects_for_now_to_itself_is_a_circle(site: Site, run: Crawl, copy: Copy) -> None:
-    """As many do that want a cookie first: nothing says that it is elsewhere."""
+async def test_temporary_redirect_to_itself_is_a_loop(site: Site, run: Crawl, copy: Copy) -> None:
+    """Sites that want a cookie first do so: it does not mean that the page is elsewhere."""
     site.html_page("/", "Home", '<a href="/a">a</a>')
     site.html_page("/a", "A", "<p>a</p>")
     await run()
@@ -46,10 +46,10 @@ async def test_a_page_that_redirects_for_now_to_itself_is_a_circle(site: Site, r
 
 @pytest.mark.parametrize("later", [*itertools.permutations((0.0, 0.1, 0.2))])
 @pytest.mark.parametrize("way_round", [("/b", "/c", "/a"), ("/b", "/c", "/b")])
-async def test_an_update_that_asks_a_whole_circle_at_once_keeps_its_copy(
+async def test_concurrent_requests_of_a_loop_keep_the_copy(
     site: Site, run: Crawl, copy: Copy, way_round: tuple[str, ...], later: tuple[float, ...]
 ) -> None:
-    """Whichever answers first, and whether or not the circle goes through the page that is saved."""
+    """Whichever answers first, and whether or not the loop contains the saved page."""
     site.html_page("/", "Home", '<a href="/a">a</a>')
     site.html_page("/a", "A", "<p>a</p>")
     await run()
@@ -72,10 +72,10 @@ async def test_an_update_that_asks_a_whole_circle_at_once_keeps_its_copy(
 
 @pytest.mark.parametrize("later", [*itertools.permutations((0.0, 0.1, 0.2))])
 @pytest.mark.parametrize("ways", [("/b", "/c", "/a"), ("/b", "/c", "/b"), ("/b", "/c", None)])
-async def test_an_update_keeps_every_copy_of_what_leads_to_nothing(
+async def test_redirects_to_loops_and_failures_keep_every_copy(
     site: Site, run: Crawl, copy: Copy, ways: tuple[str | None, ...], later: tuple[float, ...]
 ) -> None:
-    """A circle, a way into one, and a chain to a page that is gone, all of them saved, whichever answers first."""
+    """A loop, a way into it, and a chain to a gone page, all saved, whichever answers first."""
     site.html_page("/", "Home", '<a href="/a">a</a><a href="/b">b</a><a href="/c">c</a>')
     for name in "abc":
         site.html_page(f"/{name}", name, f"<p>{name}</p>")
@@ -95,10 +95,8 @@ async def test_an_update_keeps_every_copy_of_what_leads_to_nothing(
     assert [site.count(path) for path in ("/a", "/b", "/c")] == [1, 1, 1]
 
 
-async def test_a_page_that_moves_to_one_on_its_way_to_another_waits_for_that(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """/b was led to by /a, and has answered, but its own end is yet to come, and is none."""
+async def test_redirect_to_an_unresolved_redirect_waits_for_its_end(site: Site, run: Crawl, copy: Copy) -> None:
+    """/a redirects to /b, which has answered; where /b leads is still open, and fails."""
     site.html_page("/", "Home", '<a href="/a">a</a><a href="/x">x</a>')
     for name in "abx":
         site.html_page(f"/{name}", name, f'<p>{name}</p><a href="/b">b</a>')
@@ -114,10 +112,8 @@ async def test_a_page_that_moves_to_one_on_its_way_to_another_waits_for_that(
     assert errors == {"/": None} | dict.fromkeys(("/a", "/b", "/x"), f"redirects to {site.url}/new: HTTP 404")
 
 
-async def test_an_update_keeps_what_redirects_out_of_the_site_at_the_second_hop(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """/a leads to /b and on to another host: /a's copy stays and says so; /b, met for the first time, is not gone."""
+async def test_redirect_out_of_scope_at_the_second_hop_keeps_the_copy(site: Site, run: Crawl, copy: Copy) -> None:
+    """/a leads to /b and on to another host: /a keeps its copy with the reason; the new /b is not gone."""
     site.html_page("/", "Home", '<a href="/a">a</a>')
     site.html_page("/a", "A", "<p>a</p>")
     await run()
@@ -130,8 +126,8 @@ async def test_an_update_keeps_what_redirects_out_of_the_site_at_the_second_hop(
     assert copy.manifest.get("gone", []) == []
 
 
-async def test_a_circle_counts_the_same_in_every_run(site: Site, run: Crawl, copy: Copy) -> None:
-    """Both URLs of a circle are failures at once, wherever a later run begins to go round."""
+async def test_loop_counts_the_same_in_every_run(site: Site, run: Crawl, copy: Copy) -> None:
+    """Both URLs of a loop are failures at once, wherever a later run enters it."""
     site.html_page("/", "Home", '<a href="/x">x</a><a href="/y">y</a>')
     site.redirect("/x", "/y")
     site.redirect("/y", "/x")
@@ -143,8 +139,8 @@ async def test_a_circle_counts_the_same_in_every_run(site: Site, run: Crawl, cop
     assert set(failures.values()) == {"redirect loop"}
 
 
-async def test_robots_of_where_the_start_leads_are_obeyed(site: Site, run: Crawl) -> None:
-    """The start redirects to another port of its host: that port's robots.txt is read and counts."""
+async def test_robots_of_the_starts_redirect_target_are_obeyed(site: Site, run: Crawl) -> None:
+    """The start redirects to another port of its host: that port's robots.txt applies."""
     with Site() as other:
         other.robots("User-agent: *\nDisallow: /no\n")
         other.html_page("/", "Home", '<a href="/no/x">no</a><a href="/yes">yes</a>')
@@ -157,10 +153,8 @@ async def test_robots_of_where_the_start_leads_are_obeyed(site: Site, run: Crawl
         assert other.count("/no/x") == 0
 
 
-def test_a_start_that_leads_where_robots_forbid_asks_for_nothing_there(
-    site: Site, run_here: RunHere, out: Path
-) -> None:
-    """The redirect is judged before it is followed."""
+def test_start_redirecting_to_a_disallowed_url_requests_nothing_there(site: Site, run_here: RunHere, out: Path) -> None:
+    """The redirect is checked before it is followed."""
     site.robots("User-agent: *\nDisallow: /no\n")
     site.redirect("/", "/no/x")
     finished = run_here("crawl", site.url, "--output", out, "--rate-limit", 0)
@@ -168,15 +162,15 @@ def test_a_start_that_leads_where_robots_forbid_asks_for_nothing_there(
     assert site.count("/no/x") == 0
 
 
-def test_a_start_that_leads_to_another_site_does_not_talk_to_it(site: Site, run_here: RunHere, out: Path) -> None:
-    """Also where that site does not exist: what is said is where the redirect leads."""
+def test_start_redirecting_to_another_site_does_not_contact_it(site: Site, run_here: RunHere, out: Path) -> None:
+    """Also where that site does not exist: the error names the redirect target."""
     site.redirect("/", "http://nowhere.invalid/")
     finished = run_here("crawl", site.url, "--output", out, "--rate-limit", 0)
     assert "redirects to another site: http://nowhere.invalid/" in finished.json["error"]
 
 
-async def test_a_body_sent_with_head_costs_nothing(site: Site, run: Crawl) -> None:
-    """Some servers answer HEAD with the page itself; the rest of it is not taken for the next answer."""
+async def test_body_sent_with_head_is_discarded(site: Site, run: Crawl) -> None:
+    """Some servers answer HEAD with the page itself; it is not taken for the next response."""
     body = b"<title>Home</title><p>home</p>" * 3000
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(body)
     site.html_page("/", "Home", "<p>home</p>")
@@ -185,7 +179,7 @@ async def test_a_body_sent_with_head_costs_nothing(site: Site, run: Crawl) -> No
         assert (await run(re_download_all=True)).status == "ok"
 
 
-async def test_blanks_around_a_link_are_no_part_of_it(site: Site, run: Crawl, copy: Copy) -> None:
+async def test_spaces_around_a_link_are_ignored(site: Site, run: Crawl, copy: Copy) -> None:
     """`href=" /trim "` leads to /trim in the Markdown as well, from file to file."""
     site.html_page("/", "Home", '<h1>Home</h1><p>Go to <a href=" /trim ">trim</a> for more words.</p>')
     site.html_page("/trim", "Trim", "<h1>Trim</h1><p>Words.</p>")
