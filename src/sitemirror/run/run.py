@@ -1,4 +1,4 @@
-"""The report of a run that was stopped before its site had answered: what there is on disk is what there was before."""
+"""Run one command over one site, phase by phase: start, open, discover, visit, settle, publish."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.file_names import CHECKPOINT, CONTENTS, FAILED_LOG, MANIFEST, MIRROR_INDEX, STATE
-from sitemirror.publish.manifest import ManifestHeader
 from sitemirror.publish.report import MirrorReport, RunStatus
 from sitemirror.run.crawl_loop import TICK, Rounds
 from sitemirror.run.follow_links import Follow
@@ -40,11 +39,12 @@ from sitemirror.store.url_table import Ledger, reopen_names
 from sitemirror.text import counted
 
 if TYPE_CHECKING:
+    from sitemirror.publish.manifest import ManifestHeader
     from sitemirror.run.finish import Published
 
 
 def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> MirrorReport:
-    """Tells of the mirror that is there, as its manifest does."""
+    """Report the mirror as its last manifest describes it: the run ended before the site answered."""
     folder = session.settings.output / host_folder(start_url)
     manifest = folder / MANIFEST
     header = _header(manifest)
@@ -73,8 +73,8 @@ def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> Mir
 
 
 def _header(manifest: Path) -> ManifestHeader | None:
-    """What stands above the lists; they are not read."""
-    from sitemirror.publish.manifest import ManifestUnreadable, read_manifest
+    """Read the manifest's header without its lists."""
+    from sitemirror.publish.manifest import ManifestHeader, ManifestUnreadable, read_manifest
 
     try:
         first = None if manifest.is_symlink() else next(read_manifest(manifest), None)
