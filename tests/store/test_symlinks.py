@@ -11,6 +11,7 @@ import pytest
 
 from sitemirror.errors import OutputError
 from sitemirror.store.files import Tree
+from sitemirror.store.safe_folders import SteppedFolders
 from tests.store.conftest import everything, no_symlinks
 
 
@@ -140,3 +141,21 @@ def test_sweeping_does_not_leave_the_tree(tree: Tree, out: Path, tmp_path: Path)
     (out / "link").symlink_to(tmp_path / "outside")
     assert tree.sweep_temporary() == 0
     assert theirs.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are opened from folders on POSIX only")
+def test_interruption_between_two_folders_closes_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl+C right behind a close is not hidden by closing the same folder again, and nothing stays open."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    close, closed = os.close, list[int]()
+
+    def interrupted_once(fd: int) -> None:
+        close(fd)
+        closed.append(fd)
+        if len(closed) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        SteppedFolders(str(tmp_path)).find(["a", "b"])
+    assert len(closed) == len(set(closed)) == 2, "the folder it came from and the one it had reached, once each"

@@ -1,84 +1,73 @@
-"""Opens a folder by one call that follows no symlink, however deep it is: `openat2` of Linux, which Python lacks.
-
-A page's folder is four or five steps deep, and to take each by itself costs ten calls where this costs one.
-"""
+"""Folders of a mirror, opened without following a symlink and without leaving the tree."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-import sys
 from collections.abc import Callable, Sequence
-from errno import ENOENT
-from functools import cache
+from contextlib import suppress
+from enum import Enum
 from pathlib import Path
-from struct import pack
 from typing import Final, NamedTuple, Protocol
 
 from sitemirror.errors import OutputError
 from sitemirror.text import printable
 
-MISSING: Final = -2
-"""Nothing stands at the path."""
-
-_FAILED: Final = -1
-_AT_FDCWD: Final = -100
-_OPENAT2: Final = 437  # on Alpha it is another, and on MIPS, where this is none at all
-_RESOLVE_NO_SYMLINKS: Final = 4
-
-
-def no_leap(path: str) -> int:
-    """For systems that have no such call."""
-    return _FAILED
-
-
-def leap(path: str) -> int:
-    """The descriptor of the folder at an absolute path, `MISSING`, or -1 when there is more to say than this can."""
-    return _leap()(path)
-
-
-@cache
-def _leap() -> Callable[[str], int]:
-    if sys.platform != "linux" or os.uname().machine == "alpha":
-        return no_leap
-    try:
-        import ctypes  # Every run has it by now; `--version` and `convert` do without.
-
-        call = ctypes.CDLL(None, use_errno=True).syscall
-    except (ImportError, OSError, AttributeError):
-        return no_leap
-    number, here, size = ctypes.c_long(_OPENAT2), ctypes.c_int(_AT_FDCWD), ctypes.c_size_t(24)
-    how = ctypes.create_string_buffer(
-        pack("QQQ", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, 0, _RESOLVE_NO_SYMLINKS), 24
-    )
-    last_error = ctypes.get_errno
-
-    def in_one(path: str) -> int:
-        fd: int = call(number, here, os.fsencode(path), how, size)
-        if fd >= 0:
-            return fd
-        return MISSING if last_error() == ENOENT else _FAILED
-
-    found = in_one("/")
-    if found < 0:  # an old kernel, or a container that forbids it
-        return no_leap
-    os.close(found)
-    return in_one
-
-
-_OPEN_FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+_OPEN_FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 _LINK_TAGS: Final = (
     getattr(stat, "IO_REPARSE_TAG_SYMLINK", 0xA000000C),
     getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", 0xA0000003),
 )
+_NOT_DOWNWARDS: Final = frozenset(("", ".", ".."))
+_NOT_ON_WINDOWS: Final = re.compile(r'[\\:*?"<>|]')
+_LINK_HINT: Final = "remove it or choose another --output; links inside a mirror are never followed"
+
+
+def is_contained(rel: str) -> bool:
+    """True if `rel` is a relative POSIX path that only leads downwards."""
+    if "\0" in rel or (os.name == "nt" and _NOT_ON_WINDOWS.search(rel)):
+        return False
+    return _NOT_DOWNWARDS.isdisjoint(rel.split("/"))
+
+
+class Kind(Enum):
+    """Type of a directory entry."""
+
+    FILE = "a file"
+    FOLDER = "a folder"
+    LINK = "a symlink"
+    OTHER = "not a regular file"
+
+
+def is_link(info: os.stat_result) -> bool:
+    """True for a symlink and for its equivalents on Windows."""
+    return stat.S_ISLNK(info.st_mode) or getattr(info, "st_reparse_tag", 0) in _LINK_TAGS
+
+
+def kind_of(info: os.stat_result) -> Kind:
+    """Type of the entry that `lstat` described."""
+    if is_link(info):
+        return Kind.LINK
+    if stat.S_ISDIR(info.st_mode):
+        return Kind.FOLDER
+    return Kind.FILE if stat.S_ISREG(info.st_mode) else Kind.OTHER
+
+
+class NotAFile(Exception):
+    """A path that should be a regular file is something else."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind.value)
+        self.kind = kind
 
 
 class Place(NamedTuple):
-    """A folder to act in: `os.open(place.at(name), …, dir_fd=place.fd)` is right on every platform."""
+    """An open folder: `os.open(place.at(name), …, dir_fd=place.fd)` is right on every platform."""
 
-    fd: int | None
+    fd: int | None  # None where the platform has no `dir_fd`
     path: str
 
     def at(self, name: str) -> str:
@@ -88,14 +77,25 @@ class Place(NamedTuple):
     def handle(self) -> int | str:
         return self.path if self.fd is None else self.fd
 
-    def contents(self) -> tuple[list[str], list[str]]:
-        """The names of its files and of its folders."""
-        files: list[str] = []
-        folders: list[str] = []
+    def stat(self, name: str) -> os.stat_result:
+        return os.stat(self.at(name), dir_fd=self.fd, follow_symlinks=False)
+
+    def open(self, name: str, flags: int) -> int:
+        """Open a regular file. Raises `NotAFile` for anything else."""
+        # Before opening: not every platform has O_NOFOLLOW, and to open a device may have effects.
+        with suppress(FileNotFoundError):
+            if (kind := kind_of(self.stat(name))) in (Kind.LINK, Kind.OTHER):
+                raise NotAFile(kind)
+        fd = os.open(self.at(name), flags, 0o666, dir_fd=self.fd)
+        if (kind := kind_of(os.fstat(fd))) is not Kind.FILE:
+            os.close(fd)
+            raise NotAFile(kind)
+        return fd
+
+    def entries(self) -> list[tuple[str, Kind]]:
+        """Names and types of all entries."""
         with os.scandir(self.handle) as entries:
-            for entry in entries:
-                (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.name)
-        return files, folders
+            return [(entry.name, _kind_of_entry(entry)) for entry in entries]
 
     def __enter__(self) -> Place:
         return self
@@ -105,80 +105,80 @@ class Place(NamedTuple):
             os.close(self.fd)
 
 
+def _kind_of_entry(entry: os.DirEntry[str]) -> Kind:
+    if os.name == "nt":  # Only stat shows the reparse tag.
+        return kind_of(entry.stat(follow_symlinks=False))
+    if entry.is_symlink():
+        return Kind.LINK
+    if entry.is_dir(follow_symlinks=False):
+        return Kind.FOLDER
+    return Kind.FILE if entry.is_file(follow_symlinks=False) else Kind.OTHER
+
+
 class Folders(Protocol):
     """Folders of one tree, given by their names from the root on."""
 
     def find(self, names: Sequence[str]) -> Place:
-        """An existing folder, else `FileNotFoundError` or `NotADirectoryError`. Close it."""
+        """Open an existing folder; else `FileNotFoundError` or `NotADirectoryError`. Close it."""
 
     def make(self, names: Sequence[str]) -> Place:
-        """The folder, made with its parents where missing. Close it."""
+        """Open a folder, creating it and its parents where missing. Close it."""
+
+
+def folders_of(root: str) -> Folders:
+    """The safest access to the tree at `root` that this platform has."""
+    needed = {os.open, os.mkdir, os.stat, os.unlink, os.rename, os.rmdir, os.utime}
+    if needed <= os.supports_dir_fd and os.scandir in os.supports_fd and _NO_FOLLOW:
+        return SteppedFolders(root)
+    return CheckedFolders(root)
 
 
 class SteppedFolders:
-    """Each folder opened from the one before, and all at once by `leap` where it can. It cannot say what is wrong."""
+    """Access by descriptors: each folder is opened from the one above it."""
 
-    def __init__(self, root: str, leap: Callable[[str], int] = no_leap) -> None:
+    def __init__(self, root: str) -> None:
         self._root = root
-        self._leap = leap
 
     def find(self, names: Sequence[str]) -> Place:
-        fd = self._leap("/".join((self._root, *names)))
-        return Place(fd, self._root) if fd >= 0 else self._walk(names, _step_into)
+        return self._walk(names, _open_folder)
 
     def make(self, names: Sequence[str]) -> Place:
-        path = "/".join((self._root, *names))
-        fd, there = self._leap(path), len(names)
-        while fd == MISSING and there:
-            path, there = path[: path.rindex("/")], there - 1
-            fd = self._leap(path)
-        if fd < 0:
-            return self._walk(names, _step_into_new)
-        return self._go_on(fd, names, there, _make_and_step_into)
+        return self._walk(names, _open_or_make_folder)
 
     def _walk(self, names: Sequence[str], step: Callable[[int, Sequence[str]], int]) -> Place:
-        return self._go_on(os.open(self._root, _OPEN_FOLDER), names, 0, step)
-
-    def _go_on(self, fd: int, names: Sequence[str], there: int, step: Callable[[int, Sequence[str]], int]) -> Place:
-        """Steps on from the folder `fd`, which is `there` names deep, and closes all but the last."""
+        fd = os.open(self._root, _OPEN_FOLDER)
         try:
-            for depth in range(there + 1, len(names) + 1):
+            for depth in range(1, len(names) + 1):
                 above, fd = fd, step(fd, names[:depth])
-                os.close(above)  # Last: who is interrupted right behind it must not close it a second time.
+                os.close(above)  # Last: an interruption right after it must not close it a second time.
         except BaseException:
             os.close(fd)
             raise
         return Place(fd, self._root)
 
 
-def _step_into(fd: int, names: Sequence[str]) -> int:
+def _open_folder(above: int, names: Sequence[str]) -> int:
     try:
-        return os.open(names[-1], _OPEN_FOLDER | _NO_FOLLOW, dir_fd=fd)
+        return os.open(names[-1], _OPEN_FOLDER | _NO_FOLLOW, dir_fd=above)
     except OSError as error:
         if error.errno in (errno.ENOTDIR, errno.ELOOP):
-            raise _not_a_folder(os.stat(names[-1], dir_fd=fd, follow_symlinks=False), names) from None
+            raise _not_a_folder(os.stat(names[-1], dir_fd=above, follow_symlinks=False), names) from None
         raise
 
 
-def _step_into_new(fd: int, names: Sequence[str]) -> int:
+def _open_or_make_folder(above: int, names: Sequence[str]) -> int:
     try:
-        return _step_into(fd, names)
+        return _open_folder(above, names)
     except NotADirectoryError:
         raise _in_the_way(names) from None
     except FileNotFoundError:
-        return _make_and_step_into(fd, names)
-
-
-def _make_and_step_into(fd: int, names: Sequence[str]) -> int:
-    try:
-        os.mkdir(names[-1], dir_fd=fd)
-    except FileExistsError:
-        pass
-    return _step_into(fd, names)
+        with suppress(FileExistsError):
+            os.mkdir(names[-1], dir_fd=above)
+        return _open_folder(above, names)
 
 
 class CheckedFolders:
-    """Each folder looked at before it is used, for platforms that cannot step from folder to folder."""
+    """Access by paths that are checked before use, for platforms without `dir_fd`."""
 
     def __init__(self, root: str) -> None:
         self._root = _long(root)
@@ -187,7 +187,7 @@ class CheckedFolders:
         path = self._root
         for depth, name in enumerate(names, 1):
             path = f"{path}{os.sep}{name}"
-            _look_at(path, names[:depth])
+            _check_folder(path, names[:depth])
         return self._contained(path, names)
 
     def make(self, names: Sequence[str]) -> Place:
@@ -198,7 +198,7 @@ class CheckedFolders:
                 Path(path).mkdir()
             except FileExistsError:
                 try:
-                    _look_at(path, names[:depth])
+                    _check_folder(path, names[:depth])
                 except NotADirectoryError:
                     raise _in_the_way(names[:depth]) from None
         return self._contained(path, names)
@@ -211,29 +211,21 @@ class CheckedFolders:
         return Place(None, path)
 
 
-def _look_at(path: str, names: Sequence[str]) -> None:
+def _check_folder(path: str, names: Sequence[str]) -> None:
     info = Path(path).lstat()
-    if is_link(info) or not stat.S_ISDIR(info.st_mode):
+    if kind_of(info) is not Kind.FOLDER:
         raise _not_a_folder(info, names)
 
 
-def folders_of(root: str) -> Folders:
-    """The safest way into the tree at `root` that this platform has."""
-    needed = {os.open, os.mkdir, os.stat, os.unlink, os.rename, os.rmdir, os.utime}
-    if needed <= os.supports_dir_fd and os.scandir in os.supports_fd and _NO_FOLLOW:
-        return SteppedFolders(root, leap)
-    return CheckedFolders(root)
-
-
-_LINK_HINT: Final = "remove it or choose another --output; links inside a mirror are never followed"
-
-
-def is_link(info: os.stat_result) -> bool:
-    """A symlink, or what Windows has for one."""
-    return stat.S_ISLNK(info.st_mode) or getattr(info, "st_reparse_tag", 0) in _LINK_TAGS
+def _long(root: str) -> str:
+    """The form in which Windows accepts paths of more than 260 characters."""
+    if os.name != "nt" or root.startswith("\\\\"):
+        return root
+    return "\\\\?\\" + root
 
 
 def symlink_refused(names: Sequence[str]) -> OutputError:
+    """The error for a symlink inside a mirror."""
     return OutputError(f"{_shown(names)} is a symlink in the output folder", hint=_LINK_HINT)
 
 
@@ -248,10 +240,3 @@ def _in_the_way(names: Sequence[str]) -> OutputError:
 
 def _shown(names: Sequence[str]) -> str:
     return printable("/".join(names), limit=300)
-
-
-def _long(root: str) -> str:
-    """Windows takes paths of more than 260 characters only in this form."""
-    if os.name != "nt" or root.startswith("\\\\"):
-        return root
-    return "\\\\?\\" + root

@@ -19,7 +19,7 @@ from sitemirror.publish.mirror_index_check import (
     whole,
 )
 from sitemirror.publish.report import ProblemKind
-from sitemirror.store.browse import contained
+from sitemirror.store.safe_folders import is_contained
 from sitemirror.verification.files import FileCheck
 from sitemirror.verification.report import Findings
 
@@ -40,7 +40,7 @@ def check_index(path: Path, home: str, files: FileCheck, findings: Findings, whe
             local = value.get("local_path")
         else:
             continue
-        if not isinstance(local, str) or not contained(local):
+        if not isinstance(local, str) or not is_contained(local):
             continue  # said by the check of the format
         size, digest = (value.get("size"), value.get("sha256")) if entry.section == "items" else (None, None)
         files.compare(f"{home}/{local}", _number(size), digest if isinstance(digest, str) else None, MIRROR_INDEX)

@@ -35,10 +35,11 @@ from sitemirror.publish.manifest import (
 )
 from sitemirror.publish.report import ProblemKind, RunStatus, VerifiedCounts, VerifyReport
 from sitemirror.store import paths
-from sitemirror.store.browse import Browser, Kind, contained
+from sitemirror.store.browse import Browser
 from sitemirror.store.files import TEMPORARY
 from sitemirror.store.lock import LOCK_NAME
 from sitemirror.store.reports import HtmlFile, NoGlance, glance
+from sitemirror.store.safe_folders import Kind, is_contained
 from sitemirror.text import counted, printable
 from sitemirror.verification.accounts import Accounts
 from sitemirror.verification.files import FileCheck
@@ -240,7 +241,7 @@ class _Check:
                 self._hosts.add(host)
             else:
                 path = ""
-        if contained(path):
+        if is_contained(path):
             return path
         message = f"is said to be in {printable(told, limit=300)}, which is not a path inside the mirror"
         self._findings.add(ProblemKind.PATH, url, message)
