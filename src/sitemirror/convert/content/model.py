@@ -27,7 +27,7 @@ NOTHING: Final = 128  # what a word says that says nothing; more speaks for cont
 _NAME: Final = re.compile(r"[A-Z]?[a-z]+")
 _SMALL: Final = bytes(sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz" else 32 for sign in range(256))
 _REMEMBERED: Final = 10_000  # names, or texts
-SHORT_TEXT: Final = 120  # characters of a block that is told by what it begins with, and of what is remembered
+SHORT_TEXT: Final = 120  # characters of a block that its first words judge, and of a cached text
 _BEGINNING: Final = 40  # characters of that
 
 

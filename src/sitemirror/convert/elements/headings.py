@@ -155,13 +155,13 @@ def _pieces(title: Element, holders: Sequence[str] = ("code",)) -> list[tuple[st
         text = " ".join(title.text.split())
         return [(text, None)] if text else []
     pieces: list[tuple[str, Element | None]] = []
-    told: set[Node] = set()  # with the code or the link that they stand in
+    seen: set[Node] = set()  # with the code or the link that they stand in
     for node in title.descendants:
         text = ""
-        if node in told:
+        if node in seen:
             continue
         if isinstance(node, Element) and node.tag in holders:
-            told.update(node.descendants)
+            seen.update(node.descendants)
             text = " ".join(node.text.split())
         elif isinstance(node, Text):
             text = _BLANKS.sub(" ", node.data)

@@ -228,7 +228,7 @@ def _collect(holder: Element, parts: list[Element | Text], groups: list[Element]
                 grouped: list[Element | Text] = []
                 _collect(child, grouped, groups, levels - 1)
                 first = next((number for number, part in enumerate(grouped) if _has_tag(part, "dt")), 0)
-                # A picture above the term of its group is no part of what was told before.
+                # A picture above the term of its group belongs to the definition below it, not to the one above.
                 parts += [*grouped[first : first + 1], *grouped[:first], *grouped[first + 1 :]]
             elif child.tag == "img" or child.text.strip() or child.find("img") is not None:
                 parts.append(child)

@@ -457,8 +457,8 @@ def convert_grid(grid: Element) -> bool:
 
 def _keep_only(element: Element, children: Sequence[Element]) -> None:
     """Leaves only these in an element."""
-    wanted = frozenset(children)
-    for rest in [child for child in element if child not in wanted]:
+    kept = frozenset(children)
+    for rest in [child for child in element if child not in kept]:
         rest.extract()
 
 

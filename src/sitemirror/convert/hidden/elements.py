@@ -206,7 +206,7 @@ class _ShownInside:
     def others(self, element: Element, name: str) -> list[Element]:
         """The hidden parts of an element; the element itself if nothing in it is visible or it has its own text."""
         if (name, element) in self._walked:
-            return []  # What is in it was told with what it is in.
+            return []  # Its parts were returned with the element around it.
         seen, around = self._found.get(name) or self._find(name)
         if element not in around:
             return [element]

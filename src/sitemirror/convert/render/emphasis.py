@@ -231,7 +231,7 @@ def _stars_in_line(text: str) -> str:
     code = CodeSpans(text)
     open_tags: list[tuple[str, int, int, frozenset[str]]] = []  # name, where it begins and ends, the signs open there
     open_signs: frozenset[str] = frozenset()
-    told = 0  # how far they are known
+    known_up_to = 0
     edits: list[tuple[int, int, str]] = []
     begun: dict[int, str] = {}  # the signs that stand for opening tags, by where those begin
     ended: dict[int, str] = {}  # and for closing ones, by where those end
@@ -243,8 +243,8 @@ def _stars_in_line(text: str) -> str:
             if text[start] == "`":
                 here = code.end(start, here)
         elif not is_closing:
-            open_signs = _open_signs(open_signs, text, told, start)
-            told = start
+            open_signs = _open_signs(open_signs, text, known_up_to, start)
+            known_up_to = start
             open_tags.append((name, start, here, open_signs))
         elif open_tags and open_tags[-1][0] == name:
             _, opening, inside, around = open_tags.pop()

@@ -40,7 +40,7 @@ _OPTIONS: Final = Markdown(
 _NO_TEXT: Final = rf"(?:[{LINE_BREAK}\xa0]|&#160;)*+\]\("
 _EMPTY_LINK: Final = re.compile(rf"\[(?={_NO_TEXT})").search
 _DEFINED_BY_CODE: Final = re.compile(r"\[(?=`++[^`\[\]\n]*+\]:)").search
-# What closes the emphasis that it should be nested in: marks are told apart by what stands beside them.
+# Emphasis that would close the one around it: CommonMark pairs signs by their neighbours.
 _MINGLED, _MINGLED_TAGS = (re.compile(rf"{mark}\*\*?(?=[^\w\s*])").search for mark in (r"\*__?", "<(?:em|strong)>"))
 # Emphasis in a cell that the renderer has cut short, for it took a line break of the text above for one of the cell's.
 _CUT_SHORT: Final = re.compile(r"^[ >]*\|.*</(?:em|strong|del)>\\ ", re.M).search
