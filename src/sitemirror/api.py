@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
 
     from sitemirror.fetch.identity import Trust
-    from sitemirror.fetch.pace import Clock, LastAskedByHost
+    from sitemirror.fetch.pace import Clock, LastRequests
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
     from sitemirror.run.convert_one import Source
@@ -177,7 +177,7 @@ class Parts:
     resolver: AbstractResolver | None
     pool: Pool | None = None  # Closed by whoever made it.
     room: asyncio.Semaphore | None = None
-    asked: LastAskedByHost | None = None
+    asked: LastRequests | None = None
     trust: Trust | None = None
     load: Callable[[], None] = lambda: None  # Called before anything loads the HTTP client.
 

@@ -47,8 +47,8 @@ async def test_pauses_grow_until_the_host_is_given_up() -> None:
     pace = _pace(clock, events)
     tried = 0
     while not pace.lost:
-        await pace.turn(URL, Lane.CONTENT)
-        pace.stumbled(URL, "connection refused")
+        await pace.acquire(URL, Lane.CONTENT)
+        pace.record_failure(URL, "connection refused")
         tried += 1
     pauses = [event.seconds for event in events if isinstance(event, Waiting)]
     assert pauses[:4] == [2, 4, 8, 16]
@@ -64,8 +64,8 @@ async def test_another_host_is_given_up_sooner() -> None:
     clock = JumpingClock()
     pace = _pace(clock, [])
     while not pace.given_up(OTHER):
-        await pace.turn(OTHER, Lane.CONTENT)
-        pace.stumbled(OTHER, "no such host")
+        await pace.acquire(OTHER, Lane.CONTENT)
+        pace.record_failure(OTHER, "no such host")
     assert PATIENCE_ELSEWHERE <= clock.time - 1000 <= 3 * PATIENCE_ELSEWHERE
     assert pace.lost == ""
 
@@ -75,14 +75,14 @@ async def test_one_answer_ends_an_outage() -> None:
     clock = JumpingClock()
     pace = _pace(clock, [])
     for _ in range(IN_A_ROW + 2):
-        await pace.turn(URL, Lane.CONTENT)
-        pace.stumbled(URL, "connection reset")
-    await pace.turn(URL, Lane.CONTENT)
-    pace.answered(URL)
+        await pace.acquire(URL, Lane.CONTENT)
+        pace.record_failure(URL, "connection reset")
+    await pace.acquire(URL, Lane.CONTENT)
+    pace.record_answer(URL)
     begun = clock.time
     for _ in range(IN_A_ROW - 1):
-        await pace.turn(URL, Lane.CONTENT)
-        assert not pace.stumbled(URL, "connection reset")
+        await pace.acquire(URL, Lane.CONTENT)
+        assert not pace.record_failure(URL, "connection reset")
     assert clock.time == begun
 
 
@@ -91,7 +91,7 @@ async def test_requests_that_fall_together_count_once() -> None:
     clock, events = JumpingClock(), list[Event]()
     pace = _pace(clock, events)
     for _ in range(16):
-        pace.stumbled(URL, "connection reset")
+        pace.record_failure(URL, "connection reset")
     assert [event.seconds for event in events if isinstance(event, Waiting)] == [2]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sitemirror import convert_url, crawl, mirror
-from sitemirror.fetch.identity import LONGEST_COOKIE, MOST_COOKIES, SiteCookies
+from sitemirror.fetch.identity import MAX_COOKIE_SIZE, MAX_COOKIES, SiteCookies
 from sitemirror.model import Fetched, Redirect
 from tests.fetch.clocks import EPOCH, JumpingClock
 from tests.fetch.conftest import MakeClient, Names
@@ -115,8 +115,8 @@ async def test_a_cookie_that_changes(client: MakeClient, server: RawServer) -> N
 
 def kept(url: str, *lines: str) -> SiteCookies:
     cookies = SiteCookies(JumpingClock())
-    cookies.note(url, [*lines])
-    assert cookies.keep([url])
+    cookies.remember(url, [*lines])
+    assert cookies.accept([url])
     return cookies
 
 
@@ -149,21 +149,21 @@ BEFORE = (EPOCH - timedelta(hours=1)).strftime("%a, %d %b %Y %H:%M:%S GMT")
         ("", "http://h.test/docs/", None),
         ("a=\x01; path=/", "http://h.test/", None),
         ("a=é; path=/", "http://h.test/", None),
-        (f"a={'1' * LONGEST_COOKIE}; path=/", "http://h.test/", None),
+        (f"a={'1' * MAX_COOKIE_SIZE}; path=/", "http://h.test/", None),
     ],
 )
 def test_what_is_sent_where(line: str, url: str, sent: str | None) -> None:
     """Path, Secure, expiry and the host that set a cookie are obeyed; what cannot be sent is not kept."""
-    found = kept("http://h.test/docs/in", line).added_to({}, url)
+    found = kept("http://h.test/docs/in", line).add_to({}, url)
     assert found == ({} if sent is None else {"Cookie": sent})
 
 
 def test_what_came_encrypted_is_not_sent_in_the_clear() -> None:
     """A cookie of an https page goes to https pages only."""
-    assert kept("https://h.test/", "a=1").added_to({}, "http://h.test/") == {}
+    assert kept("https://h.test/", "a=1").add_to({}, "http://h.test/") == {}
 
 
 def test_a_host_cannot_set_cookies_without_end() -> None:
     """So many cookies of a host are kept, and no more."""
-    found = kept("http://h.test/", *(f"a{number}=1" for number in range(1000))).added_to({}, "http://h.test/")
-    assert found["Cookie"].count("=") == MOST_COOKIES
+    found = kept("http://h.test/", *(f"a{number}=1" for number in range(1000))).add_to({}, "http://h.test/")
+    assert found["Cookie"].count("=") == MAX_COOKIES

@@ -19,7 +19,7 @@ from sitemirror.fetch.pace import (
     LONGEST_PAUSE,
     MANY_HOSTS,
     RATE_AFTER_COMPLAINT,
-    LastAskedByHost,
+    LastRequests,
     Pace,
 )
 from sitemirror.model import Lane
@@ -41,7 +41,7 @@ class Starts:
         self.who: list[object] = []
 
     async def take(self, lane: Lane = Lane.CONTENT, url: str = URL, name: object = None) -> None:
-        await self.pace.turn(url, lane)
+        await self.pace.acquire(url, lane)
         self.times.append(self.clock.time - 1000)
         self.who.append(name)
 
@@ -99,12 +99,12 @@ async def test_runs_that_go_at_once_ask_a_host_as_fast_as_the_fastest_may(
     first: float, second: float, gap: float
 ) -> None:
     """Both together leave the smaller of their gaps, each its own, and the slower one has its turns all the same."""
-    clock, asked = DrivenClock(), LastAskedByHost()
+    clock, asked = DrivenClock(), LastRequests()
     starts: tuple[list[float], list[float]] = ([], [])
 
     async def ask(pace: Pace, which: int) -> None:
         for _ in range(8):
-            await pace.turn(URL, Lane.CONTENT)
+            await pace.acquire(URL, Lane.CONTENT)
             starts[which].append(clock.time)
 
     paces = [Pace(Settings(rate_limit=rate), clock=clock, asked=asked) for rate in (first, second)]
@@ -122,21 +122,21 @@ async def test_runs_that_go_at_once_ask_a_host_as_fast_as_the_fastest_may(
 
 async def test_a_run_leaves_the_gap_after_the_one_before_it() -> None:
     """Parts of one host go one after the other, and where one ends the next does not ask at once."""
-    clock, asked = DrivenClock(), LastAskedByHost()
+    clock, asked = DrivenClock(), LastRequests()
     times = []
     for _ in range(3):
         pace = Pace(Settings(rate_limit=2), clock=clock, asked=asked)
-        await clock.drive(pace.turn(URL, Lane.CONTENT))
+        await clock.drive(pace.acquire(URL, Lane.CONTENT))
         times.append(clock.time)
     assert [later - earlier for earlier, later in itertools.pairwise(times)] == [0.5, 0.5]
 
 
 async def test_hosts_that_are_long_forgotten_cost_nothing() -> None:
     """A crawl that leads to hosts without number costs no more memory beside others than alone."""
-    asked = LastAskedByHost()
+    asked = LastRequests()
     pace = Pace(Settings(rate_limit=0), clock=DrivenClock(), asked=asked)
     for number in range(3 * MANY_HOSTS):
-        await pace.turn(f"https://host{number}.example/", Lane.CONTENT)
+        await pace.acquire(f"https://host{number}.example/", Lane.CONTENT)
     assert len(asked) <= 2 * MANY_HOSTS
 
 
@@ -230,11 +230,11 @@ async def test_rate_is_halved_and_recovers_in_small_steps() -> None:
     starts.pace.slow_down(URL)
     await starts.run(2)
     assert starts.times == [0, 2]
-    starts.pace.recovered(URL)
+    starts.pace.speed_up(URL)
     await starts.run(1)
     assert starts.times[-1] == pytest.approx(2 + 1 / 0.55)
     for _ in range(50):
-        starts.pace.recovered(URL)
+        starts.pace.speed_up(URL)
     last = starts.times[-1]
     await starts.run(1)
     assert starts.times[-1] == pytest.approx(last + 1)
@@ -260,7 +260,7 @@ async def test_a_limit_is_imposed_where_there_was_none() -> None:
     await starts.run(2)
     assert starts.times == [0, pytest.approx(2 / RATE_AFTER_COMPLAINT)]
     for _ in range(10):
-        starts.pace.recovered(URL)
+        starts.pace.speed_up(URL)
     last = starts.times[-1]
     await starts.run(3)
     assert set(starts.times[2:]) == {last}
@@ -309,7 +309,7 @@ async def test_slowdown_and_pause_survive_a_resume() -> None:
     first = Starts()
     first.pace.slow_down(URL)
     first.pace.pause(URL, 100, "HTTP 429")
-    await first.pace.turn(OTHER, Lane.CONTENT)
+    await first.pace.acquire(OTHER, Lane.CONTENT)
     kept = json.loads(json.dumps(first.pace.snapshot()))
     assert list(kept) == ["example.com"]
     second = Starts()
@@ -370,7 +370,7 @@ async def test_many_hosts_do_not_pile_up() -> None:
     starts.pace.pause(OTHER, 3000, "HTTP 429")
     for number in range(10_000):
         starts.clock.time += 0.1
-        await starts.pace.turn(f"https://h{number}.example/", Lane.CONTENT)
+        await starts.pace.acquire(f"https://h{number}.example/", Lane.CONTENT)
     assert len(starts.pace._hosts) < 5000
     assert "other.example" in starts.pace.snapshot()
 

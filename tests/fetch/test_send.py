@@ -157,10 +157,10 @@ async def test_a_name_is_guarded_either_way(client: MakeClient, server: RawServe
 async def test_each_host_has_its_own_opening(client: MakeClient, server: RawServer) -> None:
     """Many hosts, or many validators, are not remembered for ever."""
     found = await client(start_url=server.url(host="localhost"))
-    for number in range(transport._REMEMBERED + 5):
+    for number in range(transport._MAX_TEMPLATES + 5):
         await found.get(server.url(host="localhost"), validators=Validators(f'"{number}"'))
     assert [request.headers["if-none-match"] for request in server.requests[-2:]] == ['"1027"', '"1028"']
-    assert len(found.fetcher._sender._openings) <= transport._REMEMBERED
+    assert len(found.fetcher._sender._templates) <= transport._MAX_TEMPLATES
 
 
 async def test_no_control_character_is_sent(client: MakeClient, server: RawServer, way: str, tmp_path: Path) -> None:

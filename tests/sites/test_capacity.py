@@ -91,9 +91,9 @@ async def test_waiting_for_a_place_does_not_break_the_pace() -> None:
     starts: list[float] = []
 
     async def request() -> None:
-        await pace.turn("https://a.example/", Lane.CONTENT)
+        await pace.acquire("https://a.example/", Lane.CONTENT)
         starts.append(loop.time())
-        pace.ended()
+        pace.release()
 
     await room.acquire()
     waiting = [asyncio.create_task(request()) for _ in range(4)]

@@ -23,7 +23,7 @@ from sitemirror.urls import authority, parts
 
 Address = IPv4Address | IPv6Address
 
-# What the IANA IPv4 special-purpose registry does not call globally reachable, and what is not unicast. Entries inside
+# Networks that the IANA IPv4 special-purpose registry does not call globally reachable, and multicast. Entries inside
 # 192.0.0.0/24 that it does call reachable are anycast services no website lives on.
 _NOT_PUBLIC_4: Final = tuple(
     IPv4Network(text)
@@ -56,12 +56,12 @@ _NOT_PUBLIC_6: Final = tuple(
     )
 )
 _NAT64: Final = IPv6Network("64:ff9b::/96")
-_REMEMBERED: Final = 1024
+_MAX_CHECKED_HOSTS: Final = 1024
 _NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
 def is_public(address: str | Address) -> bool:
-    """Whether the registries call it globally reachable unicast. IPv4 inside IPv6 is judged as that IPv4 address."""
+    """True for globally reachable unicast by IANA's registries. IPv4 inside IPv6 is judged as that IPv4 address."""
     try:
         found = ip_address(address) if isinstance(address, str) else address
     except ValueError:
@@ -114,8 +114,8 @@ class AddressGuard(AbstractResolver):
         self._proxies = frozenset(_endpoint(url) for url in proxies)
         self._tell = on_event
         self._exempt: set[Address] = set()
-        self._harmless: set[str] = set()  # hosts that spell out no address that is forbidden
-        self._judged: dict[str, str | None] = {}
+        self._checked_hosts: set[str] = set()  # hosts that are no forbidden address literals
+        self._checked_targets: dict[str, str | None] = {}
         self._proxy_addresses: set[tuple[Address, int]] = set()
 
     async def admit_start(self) -> None:
@@ -132,7 +132,7 @@ class AddressGuard(AbstractResolver):
         self._exempt.update(address for address in addresses if not is_public(address))
 
     def allows(self, address: str | Address) -> bool:
-        """Whether a website at this address may be talked to."""
+        """True if connections to this address are allowed."""
         if isinstance(address, str):
             try:
                 address = ip_address(address)
@@ -143,29 +143,29 @@ class AddressGuard(AbstractResolver):
     def check_literal(self, url: str) -> None:
         """Refuses a URL that spells out a forbidden address."""
         host = authority(url)
-        if host in self._harmless:
+        if host in self._checked_hosts:
             return
         if (address := literal(parts(url).host)) is not None and not self.allows(address):
             raise AddressRefused(str(address))
-        if len(self._harmless) >= _REMEMBERED:
-            self._harmless.clear()
-        self._harmless.add(host)
+        if len(self._checked_hosts) >= _MAX_CHECKED_HOSTS:
+            self._checked_hosts.clear()
+        self._checked_hosts.add(host)
 
     async def check_target(self, url: str) -> None:
         """For requests that a proxy will resolve and connect: refuses targets that are private as seen from here."""
         self.check_literal(url)
         host, port = _endpoint(url)
-        if literal(host) is None and host not in self._judged:
+        if literal(host) is None and host not in self._checked_targets:
             try:
                 found = [entry["host"] for entry in await self._lookup(host, port, socket.AF_UNSPEC)]
             except OSError:
                 found = []  # Behind a proxy, names often resolve nowhere but there.
-            self._judged[host] = next((address for address in found if not self.allows(address)), None)
-        if (refused := self._judged.get(host)) is not None:
+            self._checked_targets[host] = next((address for address in found if not self.allows(address)), None)
+        if (refused := self._checked_targets.get(host)) is not None:
             raise AddressRefused(refused)
 
     def is_proxy(self, url: str) -> bool:
-        """Whether the URL points at a proxy's own door, whose address is exempt."""
+        """True if the URL points at a proxy itself, whose address is exempt."""
         return bool(self._proxies) and _endpoint(url) in self._proxies
 
     async def resolve(
@@ -219,18 +219,22 @@ def _endpoint(url: str) -> tuple[str, int]:
     return found.host.strip("[]"), int(found.port or (443 if found.scheme == "https" else 80))
 
 
-AT_ONCE: Final = 8
-"""Lookups that one site may have under way. The others wait for these, and for nobody else's."""
-
+MAX_LOOKUPS: Final = 8
+"""Concurrent lookups of one run. More of them wait, but never for those of another run."""
 
 _Found = list[tuple[Any, ...]]
 
 
 class SystemResolver(AbstractResolver):
-    """The system's resolver. A thread that is waited for no more still counts until it has ended."""
+    """The system's resolver, with a thread for each lookup.
+
+    asyncio has a handful of threads for all lookups. A name server that does not answer blocks one for half a minute,
+    so a few dead names would stop the lookups of every other site, and the end of the program too. A thread that
+    nobody waits for any more still counts until it ends.
+    """
 
     def __init__(self) -> None:
-        self._free = Semaphore(AT_ONCE)
+        self._free = Semaphore(MAX_LOOKUPS)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -240,11 +244,14 @@ class SystemResolver(AbstractResolver):
         await self._free.acquire()
         answer: Future[_Found] = loop.create_future()
         try:
-            # A daemon: the program may end while the name server still says nothing.
+            # A daemon, so that the program can end while the name server is silent.
             Thread(
-                target=self._ask, args=(host, port, family, loop, answer), name=f"look up {host}", daemon=True
+                target=self._resolve_in_thread,
+                args=(host, port, family, loop, answer),
+                name=f"look up {host}",
+                daemon=True,
             ).start()
-        except RuntimeError as error:  # no more threads to be had
+        except RuntimeError as error:  # no thread could be started
             self._free.release()
             raise OSError(str(error)) from None
         return [
@@ -255,7 +262,7 @@ class SystemResolver(AbstractResolver):
             if isinstance(endpoint[0], str)  # else an IPv6 address that this Python was built without
         ]
 
-    def _ask(
+    def _resolve_in_thread(
         self, host: str, port: int, family: socket.AddressFamily, loop: AbstractEventLoop, answer: Future[_Found]
     ) -> None:
         found: _Found | Exception
@@ -264,11 +271,11 @@ class SystemResolver(AbstractResolver):
         except Exception as error:
             found = error
         try:
-            loop.call_soon_threadsafe(self._tell, answer, found)
+            loop.call_soon_threadsafe(self._deliver, answer, found)
         except RuntimeError:
-            pass  # The loop has gone meanwhile.
+            pass  # The loop has been closed meanwhile.
 
-    def _tell(self, answer: Future[_Found], found: _Found | Exception) -> None:
+    def _deliver(self, answer: Future[_Found], found: _Found | Exception) -> None:
         self._free.release()
         if answer.done():  # nobody waits any more
             return
@@ -278,11 +285,11 @@ class SystemResolver(AbstractResolver):
             answer.set_result(found)
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Nothing to close."""
 
 
 class SharedResolver(AbstractResolver):
-    """A resolver that several runs use: none of them closes it."""
+    """A resolver that several runs share; none of them closes it."""
 
     def __init__(self, resolver: AbstractResolver) -> None:
         self._resolver = resolver
@@ -297,6 +304,6 @@ class SharedResolver(AbstractResolver):
 
 
 def _address(endpoint: tuple[Any, ...]) -> str:
-    """The address as text, with the interface of one that is only good on that."""
+    """The address as text; a link-local one with its interface."""
     host, scope = endpoint[0], endpoint[3] if len(endpoint) > 3 else 0
     return f"{host}%{scope}" if scope and "%" not in host else str(host)

@@ -1,4 +1,4 @@
-"""Fetches one URL: one hop, within limits, and always an outcome. Redirects and error policy are the engine's."""
+"""Fetches one URL: one hop, within limits, always with an outcome. Redirects are followed by the caller."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from aiohttp.abc import AbstractResolver
 from sitemirror.events import Listener, nobody
 from sitemirror.fetch.addresses import AddressGuard, AddressRefused, SystemResolver
 from sitemirror.fetch.decode import ACCEPTED, BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
-from sitemirror.fetch.errors import by_proxy, explain, shown
+from sitemirror.fetch.errors import blame_proxy, diagnose, limit_detail
 from sitemirror.fetch.identity import Credentials, Proxies, SiteCookies, Trust
-from sitemirror.fetch.media_type import LOOK_AT, sniff
+from sitemirror.fetch.media_type import SNIFF_SIZE, sniff
 from sitemirror.fetch.pace import (
     Backoff,
     Clock,
@@ -26,12 +26,12 @@ from sitemirror.fetch.pace import (
     Turn,
     asks_to_wait,
     host_turn,
+    is_outage_status,
     is_transient,
     parse_retry_after,
-    says_down,
 )
 from sitemirror.fetch.response import STREAM_TIMEOUTS, Exchange, Head, Stream, classify
-from sitemirror.fetch.transport import LONGEST_HEADER, MOST_HEADERS, Connections, Deadlines, Dropped, Sender
+from sitemirror.fetch.transport import MAX_HEADER_SIZE, MAX_HEADERS, ConnectionDropped, Connections, Sender
 from sitemirror.model import Failed, Lane, NotModified, Outcome, Redirect, Skipped, Validators
 from sitemirror.reasons import Reason
 from sitemirror.settings import Settings
@@ -39,20 +39,20 @@ from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.urls import authority
 
 KEEP_ALIVE: Final = 240.0
-"""Seconds an idle connection is kept; just under what firewalls on the way commonly forget one after."""
+"""Seconds until an idle connection is closed; just below the common limit of firewalls."""
 
-_PROBE: Final = 30.0  # seconds for a look whether a host is there
+_PROBE: Final = 30.0  # seconds to find out whether a host is up
 _SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
 
-# A stray line break has ended the head too soon.
+# Header lines at the start of a body: a stray line break has ended the head too soon.
 _HEADERS_AGAIN: Final = re.compile(rb"(?:[\w-]{1,80}:[^\r\n]{0,2000}\r?\n){0,50}content-(?:type|length):", re.I)
 
 Wanted = Callable[[Head], Skipped | None]
-"""Looks at a head before the body is read; a `Skipped` refuses the body."""
+"""Inspects a head before the body is read; a `Skipped` rejects it."""
 
 
-class GivenUp(Exception):
-    """Nothing is sent to this host any more."""
+class HostGivenUp(Exception):
+    """The host was given up for this run."""
 
 
 class Fetcher:
@@ -83,13 +83,12 @@ class Fetcher:
         self._cookies = SiteCookies(clock)
         self._proxies = Proxies(settings)
         self._trust = trust or Trust(settings.ca_file)
-        self._always = {
+        self._default_headers = {
             "User-Agent": settings.user_agent,
             "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
             "Accept-Encoding": ACCEPTED,
         }
-        self._wires = Connections()
-        self._alarms = Deadlines(settings.timeout)
+        self._connections = Connections()
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
@@ -100,7 +99,7 @@ class Fetcher:
                 await self._guard.admit_start()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0,  # Slots are counted here, so that waiting for one does not use up a request's time.
+                limit=0,  # Limited here, so that waiting for a slot does not count against a request's timeout.
                 resolver=self._guard,
                 socket_factory=self._guard.open_socket,
                 keepalive_timeout=KEEP_ALIVE,
@@ -110,16 +109,15 @@ class Fetcher:
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
-            response_class=self._wires.response_class(),
-            max_line_size=LONGEST_HEADER,
-            max_field_size=LONGEST_HEADER,
-            max_headers=MOST_HEADERS,
+            response_class=self._connections.response_class(),
+            max_line_size=MAX_HEADER_SIZE,
+            max_field_size=MAX_HEADER_SIZE,
+            max_headers=MAX_HEADERS,
         )
-        self._sender = Sender(self._session, self._wires)
+        self._sender = Sender(self._session, self._connections)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._alarms.close()
         await self._session.close()
         await self._guard.close()
 
@@ -133,7 +131,7 @@ class Fetcher:
         wanted: Wanted | None = None,
         turn: Turn | None = None,
     ) -> Outcome:
-        """Asks for `url` once, and again only where the host said "later". Never raises for what a server does."""
+        """Requests `url`; retries only if the host asked for it or is down. Never raises for what a server does."""
         host = authority(url)
         slots = self._slots.get(host)
         if slots is None:
@@ -147,7 +145,7 @@ class Fetcher:
                 return answer
             try:
                 with self._watch.waiting(Stage.BODY):
-                    return await self._take(answer, limit, wanted)
+                    return await self._read_page(answer, limit, wanted)
             except Exception as error:
                 return self._failed(url, error)
             finally:
@@ -156,7 +154,7 @@ class Fetcher:
             slot.give_back()
 
     async def head(self, url: str, *, lane: Lane) -> Outcome:
-        """Asks what `url` is without its body; `Fetched.body` is empty. Not every server answers this truthfully."""
+        """Requests `url` without its body; `Fetched.body` is empty. Not every server answers this correctly."""
         answer = await self._answer(url, lane, Validators(), total=self._settings.timeout, method="HEAD")
         if not isinstance(answer, Exchange):
             return answer
@@ -174,7 +172,7 @@ class Fetcher:
         turn: Turn | None = None,
         kind: Callable[[Head], type[Decoder]] = lambda _: Decoder,
     ) -> AsyncIterator[Stream | Redirect | NotModified | Failed | Skipped]:
-        """Asks for `url` and leaves the body to be read as it comes. For bodies too large to hold."""
+        """Requests `url` and leaves the body to be read as it arrives. For bodies too large to hold."""
         total = self._settings.timeout * STREAM_TIMEOUTS
         answer = await self._answer(url, lane, validators, total=total, held=() if turn is None else (turn,))
         if not isinstance(answer, Exchange):
@@ -192,8 +190,8 @@ class Fetcher:
             answer.close()
 
     def keep_cookies(self, circle: Iterable[str]) -> bool:
-        """Sends from now on the cookies that these redirects have set. Whether there were any."""
-        return self._cookies.keep(circle)
+        """Accepts the cookies that these redirects have set. False if there are none."""
+        return self._cookies.accept(circle)
 
     async def _answer(
         self,
@@ -206,9 +204,9 @@ class Fetcher:
         held: Sequence[Turn] = (),
         returns: bool = False,
     ) -> Exchange | Redirect | NotModified | Failed:
-        """A 2xx answer ready to be read, or what else came of it, waits included.
+        """Sends a request, with retries, and returns a 2xx response ready to be read, or another outcome.
 
-        Who was sent to where it came from, with a cookie, `returns` with it once.
+        A redirect to itself that sets a cookie is followed once, with that cookie (`returns`).
         """
         headers = self._headers(url, validators)
         for tries in range(self._settings.max_retries + 1):
@@ -216,7 +214,7 @@ class Fetcher:
                 exchange = await self._send(method, url, lane, headers, total=total, held=held)
             except Exception as error:
                 failed = self._failed(url, error)
-                if _nobody_there(error) and await self._again(url, lane, failed.text, tries):
+                if _is_host_failure(error) and await self._should_retry(url, lane, failed.text, tries):
                     continue
                 return failed._replace(tries=tries + 1)
             status, retry_after = exchange.head.status, exchange.head.headers.get("retry-after")
@@ -224,22 +222,22 @@ class Fetcher:
                 self._wait(url, status, retry_after, tries)
                 await exchange.discard()
                 continue
-            if says_down(status):
+            if is_outage_status(status):
                 await exchange.discard()
-                if await self._again(url, lane, f"HTTP {status}", tries):
+                if await self._should_retry(url, lane, f"HTTP {status}", tries):
                     continue
                 return classify(exchange, validators, self._now(), tries=tries + 1)
-            self._pace.answered(url)
+            self._pace.record_answer(url)
             if not is_transient(status):
-                self._pace.recovered(url)
+                self._pace.speed_up(url)
             if self._cookies:
-                self._cookies.renew(url, exchange.cookies)
+                self._cookies.update(url, exchange.cookies)
             if 200 <= status < 300 and status != 206:
                 return exchange
             await exchange.discard()
             found = classify(exchange, validators, self._now(), tries=tries + 1)
             if isinstance(found, Redirect) and (cookies := exchange.cookies):
-                self._cookies.note(url, cookies)
+                self._cookies.remember(url, cookies)
                 if found.location == url and not returns and self.keep_cookies([url]):
                     return await self._answer(
                         url, lane, validators, total=total, method=method, held=held, returns=True
@@ -250,22 +248,22 @@ class Fetcher:
             reason, detail = Reason.STILL_BUSY, f"{status} after {tries + 1} tries"
         return Failed(url, reason, detail, transient=True, status=status, tries=tries + 1, busy=True)
 
-    async def _again(self, url: str, lane: Lane, reason: str, tries: int) -> bool:
-        """Whether a request is made once more because its host is or was down: it failed for no fault of its own."""
-        if not self._pace.stumbled(url, reason) or tries >= self._settings.max_retries:
+    async def _should_retry(self, url: str, lane: Lane, reason: str, tries: int) -> bool:
+        """True if a request that failed because its host is down should be repeated."""
+        if not self._pace.record_failure(url, reason) or tries >= self._settings.max_retries:
             return False
         start = self._start_url
         if url != start and authority(url) == authority(start):
-            # Pages that fail in a row may be all that is wrong with a site: then its start page is there.
+            # Several pages may fail while the site is up: then its start page answers.
             try:
                 exchange = await self._send("HEAD", start, lane, self._headers(start, Validators()), total=_PROBE)
             except Exception as error:
-                self._pace.stumbled(start, self._failed(start, error).text)
+                self._pace.record_failure(start, self._failed(start, error).text)
             else:
-                if says_down(exchange.head.status):
-                    self._pace.stumbled(start, f"HTTP {exchange.head.status}")
+                if is_outage_status(exchange.head.status):
+                    self._pace.record_failure(start, f"HTTP {exchange.head.status}")
                 else:
-                    self._pace.answered(url)
+                    self._pace.record_answer(url)
                 await exchange.discard()
         return True
 
@@ -273,7 +271,7 @@ class Fetcher:
         seconds = parse_retry_after(retry_after, self._clock.now())
         if status == 429:
             self._pace.slow_down(url)
-        self._pace.stumbled(url, f"HTTP {status}", self._backoff.seconds(tries) if seconds is None else seconds)
+        self._pace.record_failure(url, f"HTTP {status}", self._backoff.seconds(tries) if seconds is None else seconds)
 
     async def _send(
         self,
@@ -297,40 +295,41 @@ class Fetcher:
             exchange = None
             try:
                 if lost := self._pace.given_up(url):
-                    raise GivenUp(lost)
-                alarm = self._alarms.alarm()
-                with alarm, self._watch.waiting(Stage.ANSWER):
-                    response = await self._sender.send(
-                        method,
-                        url,
-                        headers,
-                        proxy=proxy,
-                        ssl=self._trust.context if uses_tls else True,
-                        # What has no more time than the head needs no look at each byte.
-                        patience=self._settings.timeout if total > self._settings.timeout else None,
-                    )
-                deadline = alarm.begun + total
-                exchange = Exchange(url, response, deadline=deadline, on_end=self._pace.ended)
-            except (Dropped, aiohttp.ClientConnectionResetError) as error:
-                # Servers close idle connections when they like. Each time there is one less of those, so after as many
-                # tries as there are slots it is a new one that was closed.
-                if left and getattr(error, "kept", True):
+                    raise HostGivenUp(lost)
+                begun = asyncio.get_running_loop().time()
+                async with asyncio.timeout(self._settings.timeout):
+                    with self._watch.waiting(Stage.ANSWER):
+                        response = await self._sender.send(
+                            method,
+                            url,
+                            headers,
+                            proxy=proxy,
+                            ssl=self._trust.context if uses_tls else True,
+                            # The total timeout covers requests that have no more time than that.
+                            read_timeout=self._settings.timeout if total > self._settings.timeout else None,
+                        )
+                deadline = begun + total
+                exchange = Exchange(url, response, deadline=deadline, on_end=self._pace.release)
+            except (ConnectionDropped, aiohttp.ClientConnectionResetError) as error:
+                # Servers close idle connections at any time. Each attempt uses one up, so after as many attempts as
+                # there are slots it was a new connection that was closed.
+                if left and getattr(error, "reused", True):
                     continue
                 raise
             finally:
                 if exchange is None:
-                    self._pace.ended()
+                    self._pace.release()
             return exchange
         raise AssertionError("the last try raises or returns")
 
     def _headers(self, url: str, validators: Validators) -> dict[str, str]:
         given = self._credentials.headers_for(url)
         if self._cookies:
-            given = self._cookies.added_to(given, url)
+            given = self._cookies.add_to(given, url)
         if not given and not validators:
-            return self._always
-        headers = dict(self._always)
-        # A validator that cannot be sent back as it came is worth nothing.
+            return self._default_headers
+        headers = dict(self._default_headers)
+        # A validator that cannot be sent back unchanged is useless.
         if validators.etag and _SENDABLE.fullmatch(validators.etag):
             headers["If-None-Match"] = validators.etag
         if validators.last_modified and _SENDABLE.fullmatch(validators.last_modified):
@@ -338,8 +337,8 @@ class Fetcher:
         replaced = {name.lower() for name in given}
         return {name: value for name, value in headers.items() if name.lower() not in replaced} | given
 
-    async def _take(self, exchange: Exchange, limit: int, wanted: Wanted | None) -> Outcome:
-        """Reads the body of a 2xx answer, if it is wanted and of a size."""
+    async def _read_page(self, exchange: Exchange, limit: int, wanted: Wanted | None) -> Outcome:
+        """Reads the body of a 2xx response, unless it is rejected or too large."""
         head = exchange.head
         refused = wanted(head) if wanted is not None and head.content_type else None
         if refused is None and head.content_length is not None and head.content_length > limit:
@@ -349,13 +348,13 @@ class Fetcher:
             return refused
         found, size = [], 0
         try:
-            if head.content_type and (whole := exchange.at_once(limit)) is not None:
+            if head.content_type and (whole := exchange.buffered_body(limit)) is not None:
                 return head.fetched(whole, self._now())
             async with aclosing(exchange.body(exchange.decoder(limit))) as body:
                 async for piece in body:
                     found.append(piece)
                     size += len(piece)
-                    if not head.content_type and size >= LOOK_AT:
+                    if not head.content_type and size >= SNIFF_SIZE:
                         head = replace(head, content_type=sniff(b"".join(found)))
                         if wanted is not None and (refused := wanted(head)) is not None:
                             return refused
@@ -374,21 +373,21 @@ class Fetcher:
         match error:
             case CorruptBody():
                 return Failed(url, error.cause.reason, error.cause.detail, transient=True)
-            case GivenUp():
+            case HostGivenUp():
                 return Failed(url, Reason.GIVEN_UP, str(error), transient=True)
             case UnknownEncoding():
-                cause = shown(error.cause, limit=200)
+                cause = limit_detail(error.cause, limit=200)
                 return Failed(url, cause.reason, cause.detail)
-        found = explain(error, timeout=self._settings.timeout)
+        found = diagnose(error, timeout=self._settings.timeout)
         is_lost_proxy = isinstance(error, aiohttp.ClientConnectorDNSError) and self._proxies.for_url(url) is not None
-        cause = by_proxy(found.cause) if is_lost_proxy else found.cause
+        cause = blame_proxy(found.cause) if is_lost_proxy else found.cause
         return Failed(url, cause.reason, cause.detail, transient=found.transient)
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
-def _nobody_there(error: Exception) -> bool:
-    """Whether the host is to blame that there was no answer: not what it answered, and not an address we refuse."""
+def _is_host_failure(error: Exception) -> bool:
+    """True if the host did not answer at all, unless we refused its address."""
     refused = isinstance(error, AddressRefused) or isinstance(getattr(error, "os_error", None), AddressRefused)
-    return isinstance(error, OSError | aiohttp.ClientConnectionError | Dropped) and not refused
+    return isinstance(error, OSError | aiohttp.ClientConnectionError | ConnectionDropped) and not refused

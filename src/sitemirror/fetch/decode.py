@@ -22,7 +22,7 @@ else:
     from backports import zstd
 
 ACCEPTED: Final = "gzip, deflate, br, zstd"
-"""What we tell servers we can read."""
+"""The value of Accept-Encoding."""
 
 STEP: Final = 256 * 1024
 MOST_LAYERS: Final = 4
@@ -32,7 +32,7 @@ ENOUGH_TO_TELL: Final = 64  # bytes: markup is markup by then
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-# What servers say of bodies that are as they are. S3 gives back the name that an upload was framed by.
+# Names that servers use for bodies without an encoding. S3 repeats how an upload was framed.
 _PLAIN: Final = frozenset({"", "identity", "none", "binary", "7bit", "8bit", "chunked", "aws-chunked"})
 _CHARSET: Final = re.compile(r"[a-z0-9][a-z0-9_-]{1,30}")
 
@@ -76,14 +76,14 @@ class Decoder:
         self._received = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What `data` decodes to, in bounded pieces. Take each before asking for the next."""
+        """Decodes `data` in bounded pieces. Take each before asking for the next."""
         self._received += len(data)
         if self._received > self._limit:
             raise BodyTooLarge
         return self._through(0, data)
 
     def finish(self) -> Iterator[bytes]:
-        """What was still held back. Raises `CorruptBody` if the encoded data was cut short."""
+        """Yields what was held back. Raises `CorruptBody` if the encoded data is truncated."""
         for number, layer in enumerate(self._layers):
             for piece in layer.finish():
                 yield from self._count(number, piece)
@@ -121,7 +121,7 @@ def _names(content_encoding: str | None) -> list[str]:
 
 @lru_cache(maxsize=64)  # A site has a handful of them.
 def _is_charset(name: str) -> bool:
-    """Whether the header says how text is written rather than how it is packed, as that of many a server does."""
+    """True if the header names a character set instead of an encoding, a common mistake of servers."""
     if not _CHARSET.fullmatch(name):
         return False
     try:

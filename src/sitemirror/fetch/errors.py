@@ -1,4 +1,4 @@
-"""Turns what goes wrong on the network into reasons. No exception of the HTTP library passes this module."""
+"""Turns exceptions of the network and of aiohttp into reasons. Nothing above this module handles those."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
-from aiohttp.http_exceptions import HttpProcessingError
 
 from sitemirror.fetch.addresses import AddressRefused
-from sitemirror.fetch.transport import Dropped
+from sitemirror.fetch.transport import ConnectionDropped, ParseError
 from sitemirror.reasons import Cause, Reason, format_reason
 from sitemirror.text import printable
 
-_LONGEST: Final = 300
+_MAX_LENGTH: Final = 300
 
 _BY_ERRNO: Final = {
     errno.ECONNREFUSED: Reason.CONNECTION_REFUSED,
@@ -39,29 +38,29 @@ _BY_PROXY: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why a request came to nothing."""
+class Diagnosis:
+    """The reason of a failed request."""
 
     cause: Cause
     transient: bool
 
 
-def explain(error: Exception, *, timeout: float) -> Trouble:
-    """The reason behind `error`, and whether another try makes sense."""
-    cause, transient = _explain(error, timeout)
-    return Trouble(shown(cause, limit=_LONGEST), transient)
+def diagnose(error: Exception, *, timeout: float) -> Diagnosis:
+    """The reason behind `error`, and whether a retry makes sense."""
+    cause, transient = _diagnose(error, timeout)
+    return Diagnosis(limit_detail(cause, limit=_MAX_LENGTH), transient)
 
 
-def shown(cause: Cause, *, limit: int) -> Cause:
-    """The same cause with a detail that can be printed, so that its text has at most `limit` characters."""
+def limit_detail(cause: Cause, *, limit: int) -> Cause:
+    """Makes the detail printable and short enough for a text of at most `limit` characters."""
     if cause.detail is None:
         return cause
     room = limit - len(format_reason(cause.reason, ""))
     return cause._replace(detail=printable(cause.detail, limit=room))
 
 
-def by_proxy(cause: Cause) -> Cause:
-    """The same cause, with the proxy to blame."""
+def blame_proxy(cause: Cause) -> Cause:
+    """The same cause, blamed on the proxy."""
     if cause.reason is Reason.NOT_TLS:
         return Cause(Reason.PROXY_TLS, "wrong version number")
     if reason := _BY_PROXY.get(cause.reason):
@@ -69,7 +68,7 @@ def by_proxy(cause: Cause) -> Cause:
     return Cause(Reason.PROXY_FAILED, cause.text)
 
 
-def _explain(error: Exception, timeout: float) -> tuple[Cause, bool]:
+def _diagnose(error: Exception, timeout: float) -> tuple[Cause, bool]:
     match error:
         case AddressRefused():
             return error.cause, False
@@ -82,21 +81,21 @@ def _explain(error: Exception, timeout: float) -> tuple[Cause, bool]:
         case aiohttp.ClientSSLError():
             return _tls(error.os_error), False
         case aiohttp.ClientProxyConnectionError():
-            return by_proxy(_os_error(error.os_error)), True
+            return blame_proxy(_os_error(error.os_error)), True
         case aiohttp.ClientHttpProxyError():
-            return by_proxy(Cause(Reason.HTTP_STATUS, str(error.status))), error.status not in (401, 403, 407)
+            return blame_proxy(Cause(Reason.HTTP_STATUS, str(error.status))), error.status not in (401, 403, 407)
         case aiohttp.ClientConnectorDNSError() | socket.gaierror():
             return Cause(Reason.NO_SUCH_HOST), True
         case aiohttp.ClientConnectorError():
             return _os_error(error.os_error), True
-        case Dropped() if isinstance(error.__cause__, OSError):
+        case ConnectionDropped() if isinstance(error.__cause__, OSError):
             return _os_error(error.__cause__), True
-        case Dropped() | aiohttp.ServerDisconnectedError():
+        case ConnectionDropped() | aiohttp.ServerDisconnectedError():
             return Cause(Reason.CONNECTION_CLOSED), True
         case aiohttp.ClientPayloadError():
             return _payload(error), True
-        case aiohttp.ClientResponseError() | HttpProcessingError():
-            return Cause(Reason.MALFORMED, _complaint(error.message)), True
+        case aiohttp.ClientResponseError() | ParseError():
+            return Cause(Reason.MALFORMED, _parser_message(error.message)), True
         case ssl.SSLError():
             return _tls(error), True
         case aiohttp.InvalidURL():
@@ -123,7 +122,7 @@ def _os_error(error: OSError) -> Cause:
         return Cause(Reason.CONNECTION_RESET)
     if isinstance(error, ConnectionRefusedError):
         return Cause(Reason.CONNECTION_REFUSED)
-    # Several addresses failed for several reasons: the number is gone and only a text is left.
+    # If several addresses failed for several reasons, there is no errno.
     return Cause(_BY_ERRNO.get(error.errno or 0, Reason.CONNECTION_FAILED))
 
 
@@ -141,9 +140,9 @@ def _tls(error: OSError) -> Cause:
     return Cause(Reason.TLS, named.replace("_", " ").lower() if named else "handshake failed")
 
 
-def _complaint(message: str) -> str:
+def _parser_message(message: str) -> str:
     if message.startswith("Got more than"):
         return "header too long"
-    # The parser quotes the offending bytes after a colon or on further lines, and names of headers in backticks.
+    # The parser quotes the offending bytes after a colon or on further lines, and header names in backticks.
     first = message.strip().partition("\n")[0]
     return (first.rstrip(":") if "`" in first else first.partition(":")[0]).lower() or "not HTTP"

@@ -29,19 +29,19 @@ from sitemirror.settings import Settings
 from sitemirror.text import printable
 from sitemirror.urls import InvalidUrl, Parts, authority, host_twins, normalize, parts
 
-MOST_COOKIES: Final = 20
-"""Of one host. Browsers take 50 and more, of 4 KB each; no server takes as much as that in a request."""
+MAX_COOKIES: Final = 20
+"""Per host. Browsers accept 50 and more of 4 KB each; no server accepts that much in a request."""
 
-LONGEST_COOKIE: Final = 1024
+MAX_COOKIE_SIZE: Final = 1024
 
-_NOTED: Final = 16  # redirects that may yet turn out to be part of a circle
-_SENDABLE: Final = re.compile(r"[\x20-\x3a\x3c-\x7e]+")  # as it may stand in a request, without what ends a cookie
+_MAX_REDIRECTS: Final = 16  # redirects whose cookies are remembered
+_COOKIE_TEXT: Final = re.compile(r"[\x20-\x3a\x3c-\x7e]+")  # without the ";" that ends a cookie
 _SECONDS: Final = re.compile(r"-?[0-9]{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """A cookie, and whom it is for."""
+    """A cookie and its scope."""
 
     text: str
     domain: str
@@ -55,7 +55,7 @@ class Cookie:
         return self.text.partition("=")[0]
 
     def belongs_to(self, url: Parts, now: float) -> bool:
-        """Whether it is sent along to `url`."""
+        """True if the cookie is sent to `url`."""
         if self.secure and url.scheme != "https":
             return False
         if self.expires is not None and self.expires <= now:
@@ -67,86 +67,90 @@ class Cookie:
 
 
 class SiteCookies:
-    """The cookies that hosts insist on, each for the very host and port that set it: no domain is taken at its word."""
+    """Cookies without which a host redirects in a circle, each for the host and port that set it.
+
+    The Domain attribute never widens that.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._noted: dict[str, list[str]] = {}
-        self._kept: dict[str, dict[tuple[str, str], Cookie]] = {}
+        self._from_redirects: dict[str, list[str]] = {}
+        self._accepted: dict[str, dict[tuple[str, str], Cookie]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._kept)
+        return bool(self._accepted)
 
-    def note(self, url: str, lines: list[str]) -> None:
-        """Remembers what a redirect set, should it be part of a circle."""
-        self._noted.pop(url, None)
-        self._noted[url] = lines
-        if len(self._noted) > _NOTED:
-            del self._noted[next(iter(self._noted))]
+    def remember(self, url: str, lines: list[str]) -> None:
+        """Remembers the Set-Cookie lines of a redirect, in case it is part of a circle."""
+        self._from_redirects.pop(url, None)
+        self._from_redirects[url] = lines
+        if len(self._from_redirects) > _MAX_REDIRECTS:
+            del self._from_redirects[next(iter(self._from_redirects))]
 
-    def keep(self, circle: Iterable[str]) -> bool:
-        """Keeps what was set on the way round. Whether anything was: else it would be the same circle again."""
-        found = [(url, lines) for url in circle if (lines := self._noted.pop(url, None))]
+    def accept(self, circle: Iterable[str]) -> bool:
+        """Accepts the cookies of a circle of redirects. False if there are none, so that a retry is pointless."""
+        found = [(url, lines) for url in circle if (lines := self._from_redirects.pop(url, None))]
         for url, lines in found:
-            cookies = self._kept.setdefault(authority(url), {})
+            cookies = self._accepted.setdefault(authority(url), {})
             for cookie in self._read(url, lines):
-                if len(cookies) < MOST_COOKIES:
+                if len(cookies) < MAX_COOKIES:
                     cookies[cookie.name, cookie.path] = cookie
         return bool(found)
 
-    def renew(self, url: str, lines: list[str]) -> None:
-        """Takes the new values of cookies that are kept; a session's may change with every answer."""
-        cookies = self._kept.get(authority(url), {})
+    def update(self, url: str, lines: list[str]) -> None:
+        """Updates accepted cookies: that of a session may change with every response."""
+        cookies = self._accepted.get(authority(url), {})
         for cookie in self._read(url, lines):
             if (key := (cookie.name, cookie.path)) in cookies:
                 cookies[key] = cookie
 
-    def added_to(self, headers: dict[str, str], url: str) -> dict[str, str]:
-        """The headers that a person gave with the host's own cookies, which replace the person's of the same name."""
+    def add_to(self, headers: dict[str, str], url: str) -> dict[str, str]:
+        """Adds the accepted cookies to the user's headers; they replace the user's cookies of the same name."""
         now, target = self._clock.now().timestamp(), parts(url)
-        kept = [each for each in self._kept.get(authority(url), {}).values() if each.belongs_to(target, now)]
-        if not kept:
+        cookies = [each for each in self._accepted.get(authority(url), {}).values() if each.belongs_to(target, now)]
+        if not cookies:
             return headers
         header = next((name for name in headers if name.lower() == "cookie"), "Cookie")
-        names = {cookie.name for cookie in kept}
+        names = {cookie.name for cookie in cookies}
         mine = [text for text in headers.get(header, "").split("; ") if text and text.partition("=")[0] not in names]
-        longest_path_first = sorted(kept, key=lambda cookie: -len(cookie.path))
+        longest_path_first = sorted(cookies, key=lambda cookie: -len(cookie.path))
         return headers | {header: "; ".join([*mine, *(cookie.text for cookie in longest_path_first)])}
 
     def _read(self, url: str, lines: Sequence[str]) -> list[Cookie]:
         found = parts(url)
-        read = (_cookie(line, found, self._clock.now().timestamp()) for line in lines)
+        read = (_parse_set_cookie(line, found, self._clock.now().timestamp()) for line in lines)
         return [cookie for cookie in read if cookie is not None]
 
 
-def _cookie(line: str, url: Parts, now: float) -> Cookie | None:
-    """What a Set-Cookie header says, as RFC 6265 reads it; None for what is not kept."""
+def _parse_set_cookie(line: str, url: Parts, now: float) -> Cookie | None:
+    """Parses a Set-Cookie header by RFC 6265; None if the cookie is not acceptable."""
     text, *attributes = (part.strip() for part in line.split(";"))
     name, _, value = (part.strip() for part in text.partition("="))
-    if not name or len(text) > LONGEST_COOKIE or not _SENDABLE.fullmatch(text):
+    if not name or len(text) > MAX_COOKIE_SIZE or not _COOKIE_TEXT.fullmatch(text):
         return None
-    said = {key.strip().lower(): to.strip() for key, _, to in (part.partition("=") for part in attributes)}
-    domain = said.get("domain", "").removeprefix(".").lower()
+    fields = {key.strip().lower(): to.strip() for key, _, to in (part.partition("=") for part in attributes)}
+    domain = fields.get("domain", "").removeprefix(".").lower()
     if domain and url.host != domain and not url.host.endswith("." + domain):
         return None
-    path = said.get("path", "")
+    path = fields.get("path", "")
     if not path.startswith("/"):
         path = url.path[: max(url.path.rfind("/"), 1)]
-    is_secure = "secure" in said or url.scheme == "https"  # What came encrypted is never sent in the clear.
-    return Cookie(f"{name}={value}", url.host, False, path, is_secure, _expiry(said, now))
+    # What came encrypted is never sent in the clear.
+    is_secure = "secure" in fields or url.scheme == "https"
+    return Cookie(f"{name}={value}", url.host, False, path, is_secure, _expiry(fields, now))
 
 
-def _expiry(said: dict[str, str], now: float) -> float | None:
-    if _SECONDS.fullmatch(said.get("max-age", "")):
-        return now + int(said["max-age"])
+def _expiry(fields: dict[str, str], now: float) -> float | None:
+    if _SECONDS.fullmatch(fields.get("max-age", "")):
+        return now + int(fields["max-age"])
     try:
-        return parsedate_to_datetime(said["expires"]).timestamp()
+        return parsedate_to_datetime(fields["expires"]).timestamp()
     except (KeyError, ValueError, TypeError, OverflowError, IndexError):
         return None
 
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_SENDABLE_credentials: Final = re.compile(r"[\t\x20-\x7e\x80-\U0010ffff]*")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\U0010ffff]*")
 # These frame the message. Set by hand they would desynchronise the connection.
 _FRAMING: Final = frozenset(
     {"connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
@@ -155,7 +159,7 @@ _COOKIE_HINT: Final = "save the cookies in Netscape format, as curl, wget and br
 
 
 class Credentials:
-    """The run's extra headers, cookies and password, and the rule for who may see them."""
+    """The user's headers, cookies and password, and the hosts that get them."""
 
     def __init__(self, settings: Settings, start_url: str, *, clock: Clock) -> None:
         self._clock = clock
@@ -168,7 +172,7 @@ class Credentials:
         self._cookies = _load_cookies(settings.cookie_file) if settings.cookie_file is not None else ()
 
     def headers_for(self, url: str) -> dict[str, str]:
-        """What to send along to `url`; empty for strangers."""
+        """The headers for a request to `url`; empty for other hosts."""
         if not (self._headers or self._cookies):
             return {}
         target = parts(url)
@@ -192,7 +196,7 @@ class Credentials:
 
 def _header(line: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in line.partition(":"))
-    if not _TOKEN.fullmatch(name) or not _SENDABLE_credentials.fullmatch(value):
+    if not _TOKEN.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
         raise UsageError(f"cannot send the header {printable(line)}", hint="give it as 'Name: value', in plain text")
     if name.lower() in _FRAMING:
         raise UsageError(f"the header {name} cannot be set", hint="it is part of how HTTP itself works; leave it out")
@@ -212,7 +216,7 @@ def _load_cookies(path: Path) -> tuple[Cookie, ...]:
         line = line.removeprefix("#HttpOnly_")
         if not line.strip() or line.startswith("#"):
             continue
-        cookie = _cookie_credentials(line)
+        cookie = _parse_netscape_cookie(line)
         if cookie is None:
             raise UsageError(f"{path} is not a cookie file: line {number}", hint=_COOKIE_HINT)
         found.append(cookie)
@@ -220,11 +224,11 @@ def _load_cookies(path: Path) -> tuple[Cookie, ...]:
     return tuple(sorted(found, key=lambda cookie: -len(cookie.path)))
 
 
-def _cookie_credentials(line: str) -> Cookie | None:
+def _parse_netscape_cookie(line: str) -> Cookie | None:
     fields = line.split("\t")
     if len(fields) == 6:
         fields.append("")  # Some writers leave the last tab of an empty value out.
-    if len(fields) != 7 or not _SENDABLE_credentials.fullmatch(line):
+    if len(fields) != 7 or not _HEADER_VALUE.fullmatch(line):
         return None
     domain, subdomains, path, secure, expires, name, value = fields
     try:

@@ -1,4 +1,4 @@
-"""What kind of thing a body is: the Content-Type header read as browsers read it, or a look at the first bytes."""
+"""Media types: parses Content-Type as browsers do, and sniffs bodies that came without one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-LOOK_AT: Final = 512
+SNIFF_SIZE: Final = 512
 """Bytes that `sniff` wants to see, if there are so many."""
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _QUOTED_SAFE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-_BLANKS: Final = " \t\r\n"
-_SAYS_NOTHING: Final = frozenset({"*/*", "unknown/unknown", "application/unknown"})  # to browsers as well
+_WHITE_SPACE: Final = " \t\r\n"
+_UNKNOWN_TYPES: Final = frozenset({"*/*", "unknown/unknown", "application/unknown"})  # to browsers as well
 
 
 @lru_cache(maxsize=256)  # A site has a handful of them.
@@ -26,7 +26,7 @@ def parse_content_type(header: str | None) -> tuple[str, str | None]:
     essence, charset = "", None
     for value in _split(header or "", ","):
         found = _parse(value)
-        if found is None or found[0] in _SAYS_NOTHING:
+        if found is None or found[0] in _UNKNOWN_TYPES:
             continue
         if found[0] != essence:
             essence, charset = found
@@ -36,12 +36,12 @@ def parse_content_type(header: str | None) -> tuple[str, str | None]:
 
 
 def _parse(value: str) -> tuple[str, str | None] | None:
-    essence, _, rest = value.strip(_BLANKS).partition(";")
-    kind, slash, subtype = essence.rstrip(_BLANKS).partition("/")
+    essence, _, rest = value.strip(_WHITE_SPACE).partition(";")
+    kind, slash, subtype = essence.rstrip(_WHITE_SPACE).partition("/")
     if not slash or not _TOKEN.fullmatch(kind) or not _TOKEN.fullmatch(subtype):
         return None
     charset = next((content for name, content in _parameters(rest) if name == "charset"), None)
-    return f"{kind}/{subtype}".lower(), charset.strip(_BLANKS) or None if charset is not None else None
+    return f"{kind}/{subtype}".lower(), charset.strip(_WHITE_SPACE) or None if charset is not None else None
 
 
 def _parameters(rest: str) -> Iterator[tuple[str, str]]:
@@ -53,10 +53,10 @@ def _parameters(rest: str) -> Iterator[tuple[str, str]]:
         rest = rest[found.end() :]
         quoted = bool(equals) and rest.startswith('"')
         if quoted:
-            content, rest = _unquoted(rest)
+            content, rest = _unquote(rest)
         noise, _, rest = rest.partition(";")
         if not quoted:
-            content = noise.rstrip(_BLANKS)
+            content = noise.rstrip(_WHITE_SPACE)
         if equals and (content or quoted) and _QUOTED_SAFE.fullmatch(content):
             yield name, content
 
@@ -77,7 +77,7 @@ def _split(value: str, mark: str) -> Iterator[str]:
     yield value[start:]
 
 
-def _unquoted(text: str) -> tuple[str, str]:
+def _unquote(text: str) -> tuple[str, str]:
     """The inside of the quoted string that `text` begins with, and what follows it."""
     found = re.match(r'"((?:[^"\\]|\\.)*)(\\?)"?', text, re.S)
     assert found is not None
@@ -121,7 +121,7 @@ _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/avi
 
 def sniff(head: bytes) -> str:
     """The media type of a body that came without one, from its first bytes."""
-    head = head[:LOOK_AT]
+    head = head[:SNIFF_SIZE]
     if found := _by_magic(head):
         return found
     if head.startswith((b"\xfe\xff", b"\xff\xfe")):
@@ -134,7 +134,7 @@ def binary_type(head: bytes) -> str:
 
     Empty for what may be text, also if it begins with the letters by which a file would be known.
     """
-    head = head[:LOOK_AT]
+    head = head[:SNIFF_SIZE]
     is_text = head[:1].isascii() and not _CONTROL.search(head) and not head.startswith(b"%PDF-")
     return "" if is_text else _by_magic(head)
 

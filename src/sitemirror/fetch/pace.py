@@ -29,7 +29,7 @@ from sitemirror.stopwatch import IDLE, Stage, Stopwatch
 from sitemirror.urls import authority
 
 IN_A_ROW: Final = 5
-"""Failures without an answer between them after which a host counts as down."""
+"""Consecutive failures after which a host counts as down."""
 
 FIRST_OUTAGE_PAUSE: Final = 2.0
 LONGEST_OUTAGE_PAUSE: Final = 300.0
@@ -47,14 +47,14 @@ PATIENCE_ELSEWHERE: Final = 60.0
 _DOWN: Final = frozenset({502, 503, 504, *range(520, 531)})
 
 
-def says_down(status: int) -> bool:
-    """Whether an answer speaks for the whole host: it comes from what stands before it. 500 is one page's trouble."""
+def is_outage_status(status: int) -> bool:
+    """True for statuses of a gateway that cannot reach the host. 500 concerns one page only."""
     return status in _DOWN
 
 
 @dataclass(slots=True)
 class Outage:
-    """What one host's failures in a row amount to. Times are the clock's monotonic seconds."""
+    """Consecutive failures of one host. Times are the clock's monotonic seconds."""
 
     failures: int = 0
     since: float = 0.0
@@ -66,7 +66,7 @@ class Outage:
         return self.failures >= IN_A_ROW
 
     def add(self, now: float, reason: str, patience: float) -> None:
-        """One more failure, that of a request which nobody held back."""
+        """Counts a failure of a request that was not delayed by a pause."""
         if not self.failures:
             self.since = now
         self.failures += 1
@@ -75,12 +75,12 @@ class Outage:
 
     @property
     def pause(self) -> float:
-        """Seconds to leave the host alone now."""
+        """Seconds until the host is asked again."""
         return (
             min(FIRST_OUTAGE_PAUSE * 2.0 ** min(self.failures - IN_A_ROW, 30), LONGEST_OUTAGE_PAUSE) if self.on else 0.0
         )
 
-    def told(self) -> str:
+    def describe(self) -> str:
         return f"{self.reason}, {self.failures} times in a row"
 
 
@@ -101,11 +101,11 @@ RECOVERY: Final = 0.05
 """Share of the configured rate that each good answer gives back."""
 
 MANY_HOSTS: Final = 4096
-"""Pacers kept before those with nothing left to remember are dropped."""
+"""Hosts remembered before idle ones are forgotten."""
 
 
 class Clock(Protocol):
-    """Where time comes from. Tests bring their own."""
+    """A source of time. Tests pass their own."""
 
     def monotonic(self) -> float: ...
 
@@ -115,7 +115,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The real time."""
+    """The system's time."""
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -128,41 +128,44 @@ class SystemClock:
 
 
 @dataclass(slots=True, weakref_slot=True)
-class LastAsked:
-    """When any of the runs that go at once has asked a host, and how long that one leaves until its next."""
+class LastRequest:
+    """The last request to a host by any concurrent run, and that run's interval until its next one."""
 
     at: float = -math.inf
     gap: float = 0.0
 
 
-class LastAskedByHost:
-    """Kept while a pacer remembers the host; the latest also for the run that comes after its own."""
+class LastRequests:
+    """Last requests by host, shared by concurrent runs.
+
+    An entry lives as long as a pacer knows the host; the newest also for the runs that follow.
+    """
 
     def __init__(self) -> None:
-        self._all: WeakValueDictionary[str, LastAsked] = WeakValueDictionary()
-        self._latest: deque[LastAsked] = deque(maxlen=MANY_HOSTS)
+        self._all: WeakValueDictionary[str, LastRequest] = WeakValueDictionary()
+        self._latest: deque[LastRequest] = deque(maxlen=MANY_HOSTS)
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def of(self, host: str) -> LastAsked:
+    def of(self, host: str) -> LastRequest:
         asked = self._all.get(host)
         if asked is None:
-            asked = self._all[host] = LastAsked()
+            asked = self._all[host] = LastRequest()
             self._latest.append(asked)
         return asked
 
 
 @dataclass(slots=True)
 class _Host:
-    """What is remembered of one host."""
+    """The pacing state of one host."""
 
-    # asyncio.Lock wakes its waiters in the order they came, which makes turns fair.
+    # asyncio.Lock wakes its waiters in order, which makes it fair.
     queue: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_start: float = -math.inf
-    by_any: LastAsked | None = None  # where other runs go beside this one
+    shared: LastRequest | None = None  # None if this is the only run
     paused_until: float = -math.inf
-    is_sat_out: bool = False  # somebody who waits for the end of the pause is counted
+    pause_is_measured: bool = False  # One waiter reports the time; others would count it again.
     share: float = 1.0  # of the configured rate; under 1 after a 429
     crawl_delay: float = 0.0
     outage: Outage = field(default_factory=Outage)
@@ -179,21 +182,24 @@ class _Host:
         return base
 
     def free_at(self, interval: float) -> float:
-        """When a request may start. Between two runs the smaller gap counts, or the slower would never have a turn."""
-        own, any_ = self.last_start + interval, self.by_any
-        return own if any_ is None else max(own, any_.at + min(interval, any_.gap))
+        """The time at which a request may start.
+
+        Between two runs the smaller interval counts, or the slower run would starve.
+        """
+        own, shared = self.last_start + interval, self.shared
+        return own if shared is None else max(own, shared.at + min(interval, shared.gap))
 
     def started(self, now: float, interval: float) -> None:
         self.last_start = now
-        if self.by_any is not None:
-            self.by_any.at, self.by_any.gap = now, interval
+        if self.shared is not None:
+            self.shared.at, self.shared.gap = now, interval
 
 
 class Pace:
-    """Says when a request may start. One for the whole run.
+    """Delays requests until they may start. One for the whole run.
 
-    Runs that go at once share a `room`: each request has a place in it from its turn until `ended`. They also share
-    when each host was `asked` last: one that several of them lead to is asked as fast as by the fastest, not by all.
+    Concurrent runs share `room`, a semaphore that each request holds from `acquire` to `release`. They also share
+    when each host was `asked` last, so that a host of several runs gets the requests of the fastest, not their sum.
     """
 
     def __init__(
@@ -203,7 +209,7 @@ class Pace:
         clock: Clock,
         on_event: Listener = nobody,
         room: asyncio.Semaphore | None = None,
-        asked: LastAskedByHost | None = None,
+        asked: LastRequests | None = None,
         watch: Stopwatch = IDLE,
     ) -> None:
         self._watch = watch
@@ -216,13 +222,13 @@ class Pace:
         self._site = ""
 
     def patient_with(self, url: str) -> None:
-        """This is the host that the run is about: it is given up only after long."""
+        """Names the site of the run, which is given up later than other hosts."""
         self._site = authority(url)
 
-    async def turn(self, url: str, lane: Lane, *, leave_if: Callable[[str], bool] | None = None) -> bool:
-        """Returns when a request to `url` may start: one lane interval after the last start, and after any pause.
+    async def acquire(self, url: str, lane: Lane, *, yield_if: Callable[[str], bool] | None = None) -> bool:
+        """Waits until a request to `url` may start: one lane interval after the last one, and after any pause.
 
-        False, without a turn, where the host is paused and `leave_if` says that somebody else could go on meanwhile.
+        Returns False at once if the host is paused and `yield_if` says that another host could be asked meanwhile.
         """
         host = self._host(url)
         room = self._room
@@ -232,19 +238,19 @@ class Pace:
                 return True
             if not room.locked():
                 self._start(host, lane, now)
-                await room.acquire()  # which is had at once
+                await room.acquire()  # returns at once
                 return True
         async with host.queue:
             while True:
-                # Asked again after each sleep: a 429 may have come in meanwhile.
+                # Computed again after each sleep: a 429 may have arrived meanwhile.
                 while (ready := self._ready_at(host, lane)) > (now := self._clock.monotonic()):
-                    if leave_if is not None and host.paused_until > now and leave_if(url):
+                    if yield_if is not None and host.paused_until > now and yield_if(url):
                         return False
                     with self._watch.waiting(self._reason(host, lane)):
                         await self._clock.sleep(ready - now)
                 if room is None:
                     break
-                # Still at the head of the host's queue: those who wait for a place must not start all at once.
+                # Still at the head of the host's queue, so that those who wait for room do not start all at once.
                 await room.acquire()
                 if self._ready_at(host, lane) <= self._clock.monotonic():
                     break
@@ -253,41 +259,41 @@ class Pace:
         return True
 
     def _start(self, host: _Host, lane: Lane, now: float) -> None:
-        host.started(now, host.interval(lane, self._rates[lane]) if host.by_any is not None else 0.0)
+        host.started(now, host.interval(lane, self._rates[lane]) if host.shared is not None else 0.0)
 
     def is_paused(self, url: str) -> bool:
-        """Whether the host has asked for time, or is given some, and it is not over."""
+        """True while nothing is sent to the host."""
         host = self._hosts.get(authority(url))
         return host is not None and host.paused_until > self._clock.monotonic()
 
-    async def rest(self, url: str) -> None:
-        """Returns when no pause of the host is left. Nobody has a turn by that."""
+    async def wait_for_pause(self, url: str) -> None:
+        """Waits until the host is not paused any more. Grants no request."""
         host = self._host(url)
         while host.paused_until > self._clock.monotonic():
-            await self._sit_out(host)
+            await self._wait_for_pause(host)
 
     async def first_pause_over(self) -> None:
-        """Returns when the first of all pauses ends; at once if there is none."""
+        """Waits until the first of all pauses ends; returns at once if there is none."""
         now = self._clock.monotonic()
         paused = (host for host in self._hosts.values() if host.paused_until > now)
         if (first := min(paused, key=lambda host: host.paused_until, default=None)) is not None:
-            await self._sit_out(first)
+            await self._wait_for_pause(first)
 
-    async def _sit_out(self, host: _Host) -> None:
-        """Of all who do so for a host, one is counted."""
+    async def _wait_for_pause(self, host: _Host) -> None:
+        """Sleeps until the pause ends; of all waiters one reports the time."""
         left = host.paused_until - self._clock.monotonic()
-        if host.is_sat_out:
+        if host.pause_is_measured:
             await self._clock.sleep(left)
             return
-        host.is_sat_out = True
+        host.pause_is_measured = True
         try:
             with self._watch.waiting(Stage.ASKED_TO_WAIT):
                 await self._clock.sleep(left)
         finally:
-            host.is_sat_out = False
+            host.pause_is_measured = False
 
-    def ended(self) -> None:
-        """A request that had its turn is over, with its body."""
+    def release(self) -> None:
+        """Ends a request, its body included."""
         if self._room is not None:
             self._room.release()
 
@@ -295,13 +301,13 @@ class Pace:
         return max(host.free_at(host.interval(lane, self._rates[lane])), host.paused_until)
 
     def _reason(self, host: _Host, lane: Lane) -> Stage:
-        """Whether the wait is our own wish or the host's."""
+        """Tells our own rate limit from a delay that the host asked for."""
         rate = self._rates[lane]
         own = host.free_at(1.0 / rate if rate else 0.0)
         return Stage.RATE_LIMIT if own >= self._ready_at(host, lane) else Stage.ASKED_TO_WAIT
 
     def pause(self, url: str, seconds: float, reason: str) -> None:
-        """Sends nothing to the host for `seconds`. Of overlapping pauses the later end counts."""
+        """Stops requests to the host for `seconds`. Of overlapping pauses the later end counts."""
         if not seconds > 0:
             return
         seconds = min(seconds, LONGEST_PAUSE)
@@ -311,49 +317,49 @@ class Pace:
             host.paused_until = until
             self._tell(Waiting(authority(url), seconds, reason))
 
-    def stumbled(self, url: str, reason: str, asked: float | None = None) -> bool:
-        """A request came to nothing because of the host, which may have `asked` for time.
+    def record_failure(self, url: str, reason: str, asked: float | None = None) -> bool:
+        """Records a failure caused by the host, which may have `asked` for a pause in seconds.
 
-        True when the host is paused, so that the same request may be worth another try.
+        True if the host is down but not given up: the same request may be worth a retry.
         """
         host, now = self._host(url), self._clock.monotonic()
         outage = host.outage
-        if host.paused_until <= now and not outage.given_up:  # else it fell with one that is counted
+        if host.paused_until <= now and not outage.given_up:  # Else it was in flight with one that is counted.
             site = authority(url)
             outage.add(now, reason, PATIENCE if site == self._site else PATIENCE_ELSEWHERE)
             if outage.given_up:
-                self._tell(Warned(f"{site} is given up for this run: {outage.told()}"))
+                self._tell(Warned(f"{site} is given up for this run: {outage.describe()}"))
             elif outage.on and asked is None:
-                self.pause(url, outage.pause, outage.told())
+                self.pause(url, outage.pause, outage.describe())
         if asked is not None and not outage.given_up:
             self.pause(url, asked, reason)
         return outage.on and not outage.given_up
 
     def given_up(self, url: str) -> str:
-        """Why nothing more is sent to the host in this run; empty while there is hope."""
+        """The reason why the host was given up for this run; empty if it was not."""
         host = self._hosts.get(authority(url))
-        return host.outage.told() if host is not None and host.outage.given_up else ""
+        return host.outage.describe() if host is not None and host.outage.given_up else ""
 
     @property
     def lost(self) -> str:
-        """Why the run can come to nothing more: its own host was given up."""
+        """The reason why the site of the run was given up; empty if it was not."""
         host = self._hosts.get(self._site)
-        return host.outage.told() if host is not None and host.outage.given_up else ""
+        return host.outage.describe() if host is not None and host.outage.given_up else ""
 
-    def answered(self, url: str) -> None:
-        """The host is there, whatever it thinks of the request."""
+    def record_answer(self, url: str) -> None:
+        """Ends an outage: the host answered, whatever the status."""
         host = self._hosts.get(authority(url))
         if host is not None and host.outage.failures and not host.outage.given_up:
             host.outage = Outage()
 
     def slow_down(self, url: str) -> None:
-        """Halves the host's rate. Once for each pause: the other requests in flight complain about the same thing."""
+        """Halves the host's rate, once for each pause: other requests in flight get the same 429."""
         host = self._host(url)
         if host.paused_until <= self._clock.monotonic():
             host.share = max(host.share / 2, SLOWEST)
 
-    def recovered(self, url: str) -> None:
-        """Gives back a little of the rate after a good answer."""
+    def speed_up(self, url: str) -> None:
+        """Raises a reduced rate a little, after a good response."""
         host = self._hosts.get(authority(url))
         if host is not None and host.share < 1.0:
             # Rounded, so that twenty steps of 0.05 make exactly 1.
@@ -365,7 +371,7 @@ class Pace:
             self._host(url).crawl_delay = min(seconds, LONGEST_CRAWL_DELAY)
 
     def snapshot(self) -> dict[str, object]:
-        """What a resumed run must know, as JSON-able data: who is slowed down, and until when who is paused."""
+        """Reduced rates and pauses as JSON data, for a resumed run."""
         now, wall = self._clock.monotonic(), self._clock.now().timestamp()
         found: dict[str, object] = {}
         for name, host in self._hosts.items():
@@ -375,15 +381,15 @@ class Pace:
         return found
 
     def restore(self, data: object) -> None:
-        """Takes up a snapshot. Whatever in it makes no sense is ignored: the file may be damaged."""
+        """Restores a snapshot; ignores what is invalid, since the file may be damaged."""
         if not isinstance(data, Mapping):
             return
         now, wall = self._clock.monotonic(), self._clock.now().timestamp()
-        for name, kept in data.items():
-            if not isinstance(name, str) or not isinstance(kept, Mapping):
+        for name, entry in data.items():
+            if not isinstance(name, str) or not isinstance(entry, Mapping):
                 continue
             host = self._hosts.setdefault(name, self._new(name))
-            share, until = _number(kept.get("share")), _number(kept.get("paused_until"))
+            share, until = _number(entry.get("share")), _number(entry.get("paused_until"))
             if share is not None and 0 < share < 1:
                 host.share = max(share, SLOWEST)
             if until is not None and until > wall:
@@ -402,7 +408,7 @@ class Pace:
         return host
 
     def _new(self, name: str) -> _Host:
-        return _Host(by_any=None if self._asked is None else self._asked.of(name))
+        return _Host(shared=None if self._asked is None else self._asked.of(name))
 
     def _forget_idle(self) -> None:
         now = self._clock.monotonic()
@@ -465,10 +471,10 @@ class Leaving(Turn):
 async def host_turn(pace: Pace, url: str, lane: Lane, held: Sequence[Turn]) -> None:
     """Waits until the host may be asked. Nothing is `held` in a pause that others could use, also where it comes while
     one is in line already."""
-    while not await pace.turn(url, lane, leave_if=held[0].is_wanted if held else None):
+    while not await pace.acquire(url, lane, yield_if=held[0].is_wanted if held else None):
         for each in held:
             each.give_back()
-        await pace.rest(url)
+        await pace.wait_for_pause(url)
         for each in held:
             await each.take()
 
@@ -480,17 +486,17 @@ _TRANSIENT: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509, *ran
 
 
 def is_transient(status: int) -> bool:
-    """Whether the same request may well succeed later."""
+    """True if the same request may succeed later."""
     return status in _TRANSIENT
 
 
 def asks_to_wait(status: int, retry_after: str | None) -> bool:
-    """Whether the answer is a request to come back rather than a failure."""
+    """True if the response asks for a later retry rather than reporting a failure."""
     return status == 429 or (status == 503 and retry_after is not None)
 
 
 def parse_retry_after(value: str | None, now: datetime) -> float | None:
-    """Seconds that a Retry-After header asks for, at most `LONGEST_PAUSE`; `None` where it makes no sense."""
+    """Seconds that a Retry-After header asks for, at most `LONGEST_PAUSE`; None if it is invalid."""
     if value is None:
         return None
     value = value.strip()
@@ -506,8 +512,8 @@ def parse_retry_after(value: str | None, now: datetime) -> float | None:
     return min(seconds, LONGEST_PAUSE) if seconds >= 0 and math.isfinite(seconds) else None
 
 
-class Chance(Protocol):
-    """Where randomness comes from: `random.Random`, or a test's own."""
+class RandomSource(Protocol):
+    """A source of randomness: `random.Random`, or a test's own."""
 
     def uniform(self, a: float, b: float, /) -> float: ...
 
@@ -518,9 +524,9 @@ class Backoff:
 
     base: float = 1.0
     ceiling: float = 60.0
-    chance: Chance = field(default_factory=random.SystemRandom)
+    chance: RandomSource = field(default_factory=random.SystemRandom)
 
     def seconds(self, tries: int) -> float:
-        """The wait after `tries` earlier waits for the same URL."""
+        """The next wait, after `tries` earlier ones for the same URL."""
         wait = min(self.base * 2.0 ** min(tries, 64), self.ceiling)
         return min(wait + self.chance.uniform(0, 1), self.ceiling)

@@ -12,24 +12,24 @@ from typing import Final
 import aiohttp
 
 from sitemirror.fetch.decode import BodyTooLarge, CorruptBody, Decoder, UnknownEncoding
-from sitemirror.fetch.errors import explain, shown
+from sitemirror.fetch.errors import diagnose, limit_detail
 from sitemirror.fetch.media_type import parse_content_type
 from sitemirror.fetch.pace import is_transient
-from sitemirror.fetch.transport import Reply, Response
+from sitemirror.fetch.transport import RawResponse, SessionResponse
 from sitemirror.model import Failed, Fetched, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import Cause, Reason
 from sitemirror.text import printable
 from sitemirror.urls import InvalidUrl, normalize, without_credentials
 
-DRAIN_AT_MOST: Final = 64 * 1024
-"""Bytes of an unwanted body that are read rather than paying for a new connection."""
+MAX_DRAIN: Final = 64 * 1024
+"""Bytes of an unneeded body that are read rather than opening a new connection."""
 
 DRAIN_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """An answer without its body."""
+    """The head of a response."""
 
     url: str
     status: int
@@ -39,12 +39,12 @@ class Head:
     content_length: int | None  # as sent, before decompression
 
     def fetched(self, body: bytes, at: str) -> Fetched:
-        """The whole answer, which was there at that time."""
+        """The complete response, received at that time."""
         return Fetched(self.url, self.status, self.headers, body, self.content_type, self.charset, at)
 
     @property
     def too_large(self) -> Skipped:
-        """What is said of a body that exceeds the limit."""
+        """The outcome for a body that exceeds the limit."""
         return Skipped(
             self.url,
             Reason.TOO_LARGE,
@@ -55,9 +55,11 @@ class Head:
 
 
 class Exchange:
-    """A request that has been answered, with its body still on the wire. `on_end` is called once, when it is closed."""
+    """A request with its response, whose body has yet to be read. `on_end` is called once, when it is closed."""
 
-    def __init__(self, url: str, response: Reply | Response, *, deadline: float, on_end: Callable[[], None]) -> None:
+    def __init__(
+        self, url: str, response: RawResponse | SessionResponse, *, deadline: float, on_end: Callable[[], None]
+    ) -> None:
         self.head = _head(url, response)
         self._response = response
         self._deadline = deadline
@@ -65,12 +67,12 @@ class Exchange:
 
     @property
     def locations(self) -> list[str]:
-        """Where a redirect points. More than one only if the server contradicts itself."""
+        """The targets of a redirect. More than one only if the server contradicts itself."""
         return list(dict.fromkeys(self._all(b"location")))
 
     @property
     def cookies(self) -> list[str]:
-        """The cookies that the server sets, a header each: joined they could not be told apart."""
+        """The Set-Cookie headers, unjoined since their values may contain commas."""
         return self._all(b"set-cookie") if "set-cookie" in self.head.headers else []
 
     def _all(self, header: bytes) -> list[str]:
@@ -78,14 +80,14 @@ class Exchange:
 
     def decoder(self, limit: int, kind: type[Decoder] = Decoder) -> Decoder:
         """Raises `UnknownEncoding` before anything is read."""
-        travelling = self.head.headers.get("transfer-encoding", "chunked").strip().lower()
-        if travelling not in ("chunked", "identity"):
-            # We asked for no other. The parser passes what it does not know as it is, framing and all.
-            raise UnknownEncoding(Reason.TRANSFER_ENCODING, travelling)
+        framing = self.head.headers.get("transfer-encoding", "chunked").strip().lower()
+        if framing not in ("chunked", "identity"):
+            # The parser passes codings that it does not know unchanged, framing included.
+            raise UnknownEncoding(Reason.TRANSFER_ENCODING, framing)
         return kind(self.head.headers.get("content-encoding"), limit=limit)
 
-    def at_once(self, limit: int) -> bytes | None:
-        """The decoded body, if all of it is there by now; a small page's mostly comes with its head."""
+    def buffered_body(self, limit: int) -> bytes | None:
+        """The decoded body, if it has arrived completely; that of a small page mostly comes with its head."""
         content = self._response.content
         if not content.is_eof():
             return None
@@ -96,56 +98,56 @@ class Exchange:
         if len(data) > limit:
             raise BodyTooLarge
         pieces = [*decoder.feed(data)] if data and decoder is not None else []
-        if (error := self._response.broken) is not None:
+        if (error := self._response.connection_error) is not None:
             raise error
         return data if decoder is None else b"".join([*pieces, *decoder.finish()])
 
     async def body(self, decoder: Decoder) -> AsyncGenerator[bytes, None]:
-        """The decoded body in bounded pieces. Raises whatever goes wrong on the way."""
+        """Yields the decoded body in bounded pieces. Raises any error of connection or decoding."""
         content = self._response.content
         while not content.at_eof():
-            data = content.read_nowait()  # A small page is mostly there with its head: no need for a timer.
+            data = content.read_nowait()  # No timer is needed for what has arrived already.
             if not data:
                 async with asyncio.timeout_at(self._deadline):
                     data = await content.readany()
             for piece in decoder.feed(data) if data else ():
                 yield piece
-        if (error := self._response.broken) is not None:
+        if (error := self._response.connection_error) is not None:
             raise error
         for piece in decoder.finish():
             yield piece
 
     async def discard(self) -> None:
-        """Gets the rest out of the way: read if it is small, so that the connection can be used again; else closed."""
+        """Reads a small rest, so that the connection can be reused; closes it otherwise."""
         length = self.head.content_length
         if length is None and self.head.status < 300:
-            length = DRAIN_AT_MOST + 1  # A wanted page is mostly of unknown length, an unwanted one may be a film.
+            length = MAX_DRAIN + 1  # May be a video.
         try:
-            if (length or 0) <= DRAIN_AT_MOST:
+            if (length or 0) <= MAX_DRAIN:
                 await self._drain()
         finally:
             self.close()
 
     async def _drain(self) -> None:
         until = min(self._deadline, asyncio.get_running_loop().time() + DRAIN_SECONDS)
-        content, left = self._response.content, DRAIN_AT_MOST
-        # The answer is already known. Whatever happens now costs no more than the connection.
+        content, left = self._response.content, MAX_DRAIN
+        # An error costs no more than the connection.
         with suppress(Exception):
             async with asyncio.timeout_at(until):
                 while left > 0 and not content.at_eof():
                     left -= len(await content.readany())
 
     def close(self) -> None:
-        """Ends it. A connection whose body was read to the end stays open for the next request."""
+        """Ends the exchange. A connection whose body was read completely stays open for the next request."""
         self._response.release()
         on_end, self._on_end = self._on_end, None
         if on_end is not None:
             on_end()
 
 
-def _head(url: str, response: Reply | Response) -> Head:
+def _head(url: str, response: RawResponse | SessionResponse) -> Head:
     headers = _headers(response.raw_headers)
-    content_type, charset = _kind(headers.get("content-type"))
+    content_type, charset = _media_type(headers.get("content-type"))
     length = headers.get("content-length", "").partition(",")[0].strip()
     size = int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None
     return Head(url, response.status, headers, content_type, charset, size)
@@ -160,7 +162,7 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=256)
-def _kind(header: str | None) -> tuple[str, str | None]:
+def _media_type(header: str | None) -> tuple[str, str | None]:
     content_type, charset = parse_content_type(header)
     return content_type, printable(charset, limit=80) if charset else None
 
@@ -171,7 +173,7 @@ def _name(raw: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    # Mostly ASCII. Some servers put UTF-8 into Location and file names, old ones Latin-1.
+    # Some servers put UTF-8 into Location and file names, old ones Latin-1.
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -179,11 +181,14 @@ def _text(raw: bytes) -> str:
 
 
 STREAM_TIMEOUTS: Final = 10
-"""A streamed body may take this many times the timeout in total: sitemaps are large and read as they come."""
+"""A streamed body may take this many times the timeout in total: sitemaps are large."""
 
 
 class Stream:
-    """A 2xx answer whose body is read as it comes. What arrived before an error is good."""
+    """A 2xx response whose body is too large to hold and is read as it arrives.
+
+    What arrived before an error is valid.
+    """
 
     def __init__(self, exchange: Exchange, decoder: Decoder, *, timeout: float) -> None:
         self.head = exchange.head
@@ -193,7 +198,7 @@ class Stream:
         self._timeout = timeout
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The decoded body. Ends early where it must; then `error` says why."""
+        """Yields the decoded body. After an early end `error` says why."""
         async with aclosing(self._exchange.body(self._decoder)) as body:
             while True:
                 try:
@@ -201,23 +206,23 @@ class Stream:
                 except StopAsyncIteration:
                     return
                 except Exception as error:
-                    self.error = self._explain(error)
+                    self.error = self._diagnose(error)
                     return
                 yield piece
 
-    def _explain(self, error: Exception) -> Cause:
+    def _diagnose(self, error: Exception) -> Cause:
         match error:
             case BodyTooLarge():
                 return Cause(Reason.TOO_LARGE)
             case CorruptBody():
                 return error.cause
             case aiohttp.ServerTimeoutError():
-                return explain(error, timeout=self._timeout / STREAM_TIMEOUTS).cause
-        return explain(error, timeout=self._timeout).cause
+                return diagnose(error, timeout=self._timeout / STREAM_TIMEOUTS).cause
+        return diagnose(error, timeout=self._timeout).cause
 
 
 def classify(exchange: Exchange, validators: Validators, at: str, *, tries: int) -> Redirect | NotModified | Failed:
-    """What came, at the time `at`, of a request with these validators, after so many tries."""
+    """Classifies a response that is no page: a redirect, not modified or a failure."""
     url, status = exchange.head.url, exchange.head.status
 
     def failed(reason: Reason, detail: str | None = str(status), *, transient: bool = False) -> Failed:
@@ -240,4 +245,4 @@ def classify(exchange: Exchange, validators: Validators, at: str, *, tries: int)
         return Redirect(url, status, normalize(location, base=url))
     except InvalidUrl as error:
         where = printable(without_credentials(location), limit=200)
-        return failed(*shown(Cause(Reason.BAD_LOCATION, f"{error}: {where}"), limit=2000)[:2])
+        return failed(*limit_detail(Cause(Reason.BAD_LOCATION, f"{error}: {where}"), limit=2000)[:2])

@@ -9,7 +9,7 @@ from mimetypes import guess_type
 from sitemirror.convert import page_kind
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.fetch.decode import Decoder, FileDecoder
-from sitemirror.fetch.media_type import LOOK_AT, binary_type, sniff
+from sitemirror.fetch.media_type import SNIFF_SIZE, binary_type, sniff
 from sitemirror.fetch.pace import Turn
 from sitemirror.fetch.response import Head, Stream
 from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
@@ -132,7 +132,7 @@ class Taker:
                 return head.too_large
             chunks = answer.chunks()
             begun = b""
-            while len(begun) < LOOK_AT and (piece := await anext(chunks, b"")):
+            while len(begun) < SNIFF_SIZE and (piece := await anext(chunks, b"")):
                 begun += piece
             if not head.content_type:
                 head = replace(head, content_type=sniff(begun))

@@ -17,7 +17,7 @@ from sitemirror.errors import FolderLocked, SitemirrorError, confess
 from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
 from sitemirror.fetch.addresses import SharedResolver
 from sitemirror.fetch.identity import Trust
-from sitemirror.fetch.pace import LastAskedByHost, SystemClock
+from sitemirror.fetch.pace import LastRequests, SystemClock
 from sitemirror.frontier.scope import registrable_domain
 from sitemirror.publish.report import ErrorReport, MirrorReport, RunStatus, SitesReport
 from sitemirror.settings import Settings
@@ -102,7 +102,7 @@ class SitesRun(Run[SitesReport]):
         self._clock = parts.clock or SystemClock()
         self._resolver = parts.resolver
         self._room = asyncio.Semaphore(settings.max_connections)
-        self._asked = LastAskedByHost()
+        self._asked = LastRequests()
         self._capacity = Capacity(settings.max_connections, open_files())
         self._combined = CombinedEvents(self._emit, len(sites))
         self._visits = [_Visit(site, SiteEvents(self._combined, site.url)) for site in sites]
