@@ -23,12 +23,12 @@ from sitemirror.fetch.pace import (
     Backoff,
     Clock,
     Pace,
-    Turn,
+    Slot,
     asks_to_wait,
-    host_turn,
     is_outage_status,
     is_transient,
     parse_retry_after,
+    wait_for_host,
 )
 from sitemirror.fetch.response import STREAM_TIMEOUTS, Exchange, Head, Stream, classify
 from sitemirror.fetch.transport import MAX_HEADER_SIZE, MAX_HEADERS, ConnectionDropped, Connections, Sender
@@ -129,17 +129,17 @@ class Fetcher:
         limit: int,
         validators: Validators = Validators(),  # noqa: B008 - frozen
         wanted: Wanted | None = None,
-        turn: Turn | None = None,
+        slot: Slot | None = None,
     ) -> Outcome:
         """Requests `url`; retries only if the host asked for it or is down. Never raises for what a server does."""
         host = authority(url)
         slots = self._slots.get(host)
         if slots is None:
             slots = self._slots[host] = asyncio.Semaphore(self._settings.concurrency)
-        slot = Turn(slots)
-        await slot.take()
+        host_slot = Slot(slots)
+        await host_slot.acquire()
         try:
-            held = (slot,) if turn is None else (turn, slot)
+            held = (host_slot,) if slot is None else (slot, host_slot)
             answer = await self._answer(url, lane, validators, total=self._settings.timeout, held=held)
             if not isinstance(answer, Exchange):
                 return answer
@@ -151,7 +151,7 @@ class Fetcher:
             finally:
                 answer.close()
         finally:
-            slot.give_back()
+            host_slot.release()
 
     async def head(self, url: str, *, lane: Lane) -> Outcome:
         """Requests `url` without its body; `Fetched.body` is empty. Not every server answers this correctly."""
@@ -169,12 +169,12 @@ class Fetcher:
         lane: Lane,
         limit: int,
         validators: Validators = Validators(),  # noqa: B008 - frozen
-        turn: Turn | None = None,
+        slot: Slot | None = None,
         kind: Callable[[Head], type[Decoder]] = lambda _: Decoder,
     ) -> AsyncIterator[Stream | Redirect | NotModified | Failed | Skipped]:
         """Requests `url` and leaves the body to be read as it arrives. For bodies too large to hold."""
         total = self._settings.timeout * STREAM_TIMEOUTS
-        answer = await self._answer(url, lane, validators, total=total, held=() if turn is None else (turn,))
+        answer = await self._answer(url, lane, validators, total=total, held=() if slot is None else (slot,))
         if not isinstance(answer, Exchange):
             yield answer
             return
@@ -201,7 +201,7 @@ class Fetcher:
         *,
         total: float,
         method: str = "GET",
-        held: Sequence[Turn] = (),
+        held: Sequence[Slot] = (),
         returns: bool = False,
     ) -> Exchange | Redirect | NotModified | Failed:
         """Sends a request, with retries, and returns a 2xx response ready to be read, or another outcome.
@@ -281,7 +281,7 @@ class Fetcher:
         headers: dict[str, str],
         *,
         total: float,
-        held: Sequence[Turn] = (),
+        held: Sequence[Slot] = (),
     ) -> Exchange:
         proxy = self._proxies.for_url(url)
         if proxy is not None or self._guard.is_proxy(url):
@@ -291,7 +291,7 @@ class Fetcher:
             self._guard.check_literal(url)
         uses_tls = url.startswith("https:") or (proxy is not None and proxy.url.startswith("https:"))
         for left in range(self._settings.concurrency, -1, -1):
-            await host_turn(self._pace, url, lane, held)
+            await wait_for_host(self._pace, url, lane, held)
             exchange = None
             try:
                 if lost := self._pace.given_up(url):

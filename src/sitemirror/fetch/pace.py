@@ -433,50 +433,55 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-class Turn:
-    """One asker's share of the network: held or not."""
+class Slot:
+    """A request slot, acquired or not.
 
-    def __init__(self, all_turns: asyncio.Semaphore, is_wanted: Callable[[str], bool] = lambda _: False) -> None:
-        """`is_wanted` says whether others may want it while this URL's host has to wait."""
-        self.is_wanted = is_wanted
-        self._all = all_turns
+    A slot is released while its host is paused, so that other hosts can be asked meanwhile.
+    """
+
+    def __init__(self, semaphore: asyncio.Semaphore, is_needed: Callable[[str], bool] = lambda _: False) -> None:
+        """`is_needed` says whether other hosts could use the slot while the host of a URL is paused."""
+        self.is_needed = is_needed
+        self._semaphore = semaphore
         self._held = False
 
-    async def take(self) -> None:
-        """Waits for a turn, unless this asker has one."""
+    async def acquire(self) -> None:
+        """Waits for the slot, unless it is acquired."""
         if not self._held:
-            await self._all.acquire()
+            await self._semaphore.acquire()
             self._held = True
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if self._held:
             self._held = False
-            self._all.release()
+            self._semaphore.release()
 
 
-class Leaving(Turn):
-    """Another's turn, for one who goes on without it once it was given back."""
+class BorrowedSlot(Slot):
+    """The slot of another request. Once released it is not acquired again."""
 
-    def __init__(self, turn: Turn) -> None:
-        self.is_wanted = turn.is_wanted
-        self._turn = turn
+    def __init__(self, slot: Slot) -> None:
+        self.is_needed = slot.is_needed
+        self._slot = slot
 
-    async def take(self) -> None:
-        """Waits for nothing."""
+    async def acquire(self) -> None:
+        """Does not wait."""
 
-    def give_back(self) -> None:
-        self._turn.give_back()
+    def release(self) -> None:
+        self._slot.release()
 
 
-async def host_turn(pace: Pace, url: str, lane: Lane, held: Sequence[Turn]) -> None:
-    """Waits until the host may be asked. Nothing is `held` in a pause that others could use, also where it comes while
-    one is in line already."""
-    while not await pace.acquire(url, lane, yield_if=held[0].is_wanted if held else None):
+async def wait_for_host(pace: Pace, url: str, lane: Lane, held: Sequence[Slot]) -> None:
+    """Waits until the host may be asked.
+
+    Releases the `held` slots during a pause that others could use, even one that begins while this request queues.
+    """
+    while not await pace.acquire(url, lane, yield_if=held[0].is_needed if held else None):
         for each in held:
-            each.give_back()
+            each.release()
         await pace.wait_for_pause(url)
         for each in held:
-            await each.take()
+            await each.acquire()
 
 
 _DIGITS: Final = re.compile(r"[0-9]+")

@@ -11,7 +11,7 @@ from typing import Final
 
 from sitemirror.errors import Aborted
 from sitemirror.events import PageStarted, Progress
-from sitemirror.fetch.pace import Turn
+from sitemirror.fetch.pace import Slot
 from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.memory import return_large_blocks
@@ -241,9 +241,9 @@ class Rounds:
         """Visits all of a selection once."""
         queue = Queue(self._ledger, due, self._session.pace.is_paused)
         self._visitor.begin_round()
-        turns = asyncio.Semaphore(self._settings.concurrency)
+        free = asyncio.Semaphore(self._settings.concurrency)
         slots = [
-            asyncio.create_task(self._slot(queue, Turn(turns, queue.has_others), will_retry=retries_left > 0))
+            asyncio.create_task(self._slot(queue, Slot(free, queue.has_others), will_retry=retries_left > 0))
             for _ in range(self._settings.concurrency + BEYOND)
         ]
         visits = asyncio.create_task(asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION))
@@ -263,19 +263,19 @@ class Rounds:
             clerk.result()
         self._session.check_stop()
 
-    async def _slot(self, queue: Queue, turn: Turn, *, will_retry: bool) -> None:
+    async def _slot(self, queue: Queue, slot: Slot, *, will_retry: bool) -> None:
         try:
             while await self._admitted():
                 try:
-                    known = await self._next(queue, turn)
+                    known = await self._next(queue, slot)
                     if self._ended or self._session.stop.is_set():
                         return
-                    result = await self._under_way(known, queue, turn) if known else Result()
+                    result = await self._under_way(known, queue, slot) if known else Result()
                 finally:
                     self._reserved -= 1
                     self._freed.set()
                 if known is None:
-                    turn.give_back()
+                    slot.release()
                     if not await self._more_may_come():
                         return
                 elif self._judge(known, result, will_retry=will_retry):
@@ -284,13 +284,13 @@ class Rounds:
             self._ended = True  # No other slot begins anything more.
             raise
         finally:
-            turn.give_back()
+            slot.release()
 
-    async def _under_way(self, known: Known, queue: Queue, turn: Turn) -> Result:
+    async def _under_way(self, known: Known, queue: Queue, slot: Slot) -> Result:
         """A visit. Slots that found nothing to do are told when there may be something, or will not be."""
         self._visits += 1
         try:
-            result = await self._visit(known, turn)
+            result = await self._visit(known, slot)
             if result.found:
                 queue.grew()
                 self._news.set()
@@ -308,18 +308,18 @@ class Rounds:
         await self._news.wait()
         return True
 
-    async def _next(self, queue: Queue, turn: Turn) -> Known | None:
-        """What to visit next, with a turn for it. None is held while several hosts all have to wait."""
+    async def _next(self, queue: Queue, slot: Slot) -> Known | None:
+        """The next URL to visit, with an acquired slot. The slot is free while all hosts are paused."""
         while True:
-            await turn.take()
+            await slot.acquire()
             with self._session.watch.working(Stage.STATE):
                 known = queue.next()
             if known is not None or not queue.has_to_wait:
                 return known
-            turn.give_back()
+            slot.release()
             await self._session.pace.first_pause_over()
 
-    async def _visit(self, known: Known, turn: Turn) -> Result:
+    async def _visit(self, known: Known, slot: Slot) -> Result:
         if self._counts(known):
             self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
         if self._visitor.handled(known.id):  # a redirect led to it before its turn came
@@ -337,7 +337,7 @@ class Rounds:
             await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
             return Result()
         self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
-        result = await self._visitor.visit(known, freshness, turn)
+        result = await self._visitor.visit(known, freshness, slot)
         if result.failure is None:
             self._put_off.pop(known.id, None)
         return result

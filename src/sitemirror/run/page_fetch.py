@@ -10,7 +10,7 @@ from sitemirror.convert import page_kind
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.fetch.decode import Decoder, FileDecoder
 from sitemirror.fetch.media_type import SNIFF_SIZE, binary_type, sniff
-from sitemirror.fetch.pace import Turn
+from sitemirror.fetch.pace import Slot
 from sitemirror.fetch.response import Head, Stream
 from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import Cause, Reason
@@ -53,29 +53,29 @@ class Taker:
         self.start = ""
         """The page that links are followed from. If it is none, there is nothing to do."""
 
-    async def take(self, known: Known, validators: Validators, turn: Turn) -> Answer:
-        """One request, and what became of it. The turn is given back when the request is over."""
-        answer = await self._answer(known, validators, turn)
+    async def take(self, known: Known, validators: Validators, slot: Slot) -> Answer:
+        """Sends one request. Releases the slot when the request is over."""
+        answer = await self._answer(known, validators, slot)
         if known.url == self.start and isinstance(answer, Skipped) and answer.content_type:
             check_html(known.url, answer.content_type)
         return answer
 
-    async def _answer(self, known: Known, validators: Validators, turn: Turn) -> Answer:
+    async def _answer(self, known: Known, validators: Validators, slot: Slot) -> Answer:
         if not self._keeper.can_name(known.url):
             return Failed(known.url, Reason.UNWRITABLE_NAME, ENCODING)
         first = self.first
         if first is not None and first.url == known.url and page_kind(first.content_type):
             self.first = None
-            return await self._read(known, first, turn)
+            return await self._read(known, first, slot)
         if self._plan.html:
-            outcome = self._rescued(known) or await self._anything(known, validators, turn)
+            outcome = self._rescued(known) or await self._anything(known, validators, slot)
         else:
             outcome = await self._session.fetcher.get(
-                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, turn=turn
+                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, slot=slot
             )
         if isinstance(outcome, Fetched) and outcome.status in NO_CONTENT:
             return _nothing(known.url, outcome.status)
-        return await self._read(known, outcome, turn) if isinstance(outcome, Fetched) else outcome
+        return await self._read(known, outcome, slot) if isinstance(outcome, Fetched) else outcome
 
     def _rescued(self, known: Known) -> Answer | Fetched | None:
         """A file that was saved as received, and of which nothing else is known: read from disk, not asked for."""
@@ -93,9 +93,9 @@ class Taker:
             return None  # The header may have named its charset; only the server knows.
         return found
 
-    async def _read(self, known: Known, fetched: Fetched, turn: Turn) -> Answer:
+    async def _read(self, known: Known, fetched: Fetched, slot: Slot) -> Answer:
         """Turns bytes into a page, here or in a worker."""
-        turn.give_back()
+        slot.release()
         kind = _kind(fetched.content_type)
         if kind is None or (kind == "text" and self._plan.html) or (kind in ("css", "svg") and not self._plan.html):
             return _other_type(fetched.url, fetched.status, fetched.content_type, len(fetched.body))
@@ -117,10 +117,10 @@ class Taker:
 
     # --- anything ----------------------------------------------------------------------------------------------
 
-    async def _anything(self, known: Known, validators: Validators, turn: Turn) -> Answer | Fetched:
+    async def _anything(self, known: Known, validators: Validators, slot: Slot) -> Answer | Fetched:
         """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
         stream = self._session.fetcher.stream(
-            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, turn=turn, kind=_decoder
+            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, slot=slot, kind=_decoder
         )
         async with stream as answer:
             if not isinstance(answer, Stream):

@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from sitemirror import urls
-from sitemirror.fetch.pace import Leaving, Turn
+from sitemirror.fetch.pace import BorrowedSlot, Slot
 from sitemirror.fetch.response import Stream
 from sitemirror.frontier.scope import Scope
 from sitemirror.model import Failed, Lane, Redirect, Skipped
@@ -32,13 +32,13 @@ class RobotsBook:
         self._scope = scope
         return self
 
-    async def refusal(self, url: str, turn: Turn) -> Skipped | Failed | None:
+    async def refusal(self, url: str, slot: Slot) -> Skipped | Failed | None:
         """What robots.txt makes of this URL; None if it allows it. A Crawl-delay slows us from then on.
-        The turn is given back if the host asks to wait.
+        Releases the slot if the host asks to wait.
 
         Rules that cannot be had forbid all for now, but nobody has said so: the next run asks again.
         """
-        rules = await self.rules(url, turn)
+        rules = await self.rules(url, slot)
         if (origin := urls.origin(url)) in self._refused:
             return Failed(url, Reason.ADDRESS_REFUSED, self._refused[origin])
         if rules.trouble:
@@ -47,26 +47,26 @@ class RobotsBook:
             self._session.pace.set_crawl_delay(url, rules.crawl_delay)
         return None if rules.allowed(url) else Skipped(url, Reason.ROBOTS)
 
-    async def rules(self, url: str, turn: Turn | None = None) -> Robots:
+    async def rules(self, url: str, slot: Slot | None = None) -> Robots:
         """The rules of a URL's host."""
         origin = urls.origin(url)
         if origin not in self._rules:
             # Each host on its own: one that does not answer must not hold up the others.
             async with self._asking.setdefault(origin, asyncio.Lock()):
                 if origin not in self._rules:
-                    self._rules[origin] = await self._fetch(url, turn)
+                    self._rules[origin] = await self._fetch(url, slot)
         return self._rules[origin]
 
-    async def _fetch(self, url: str, turn: Turn | None) -> Robots:
+    async def _fetch(self, url: str, slot: Slot | None) -> Robots:
         """4xx allows all; a server that cannot answer holds us off (RFC 9309)."""
         location = urls.normalize("/robots.txt", base=url)
-        # Those who wait for these rules may have all turns there are: whoever asks for them must not wait for one.
-        turn = turn and Leaving(turn)
+        # All slots may be held by requests that wait for these rules, so fetching them must not wait for one.
+        slot = slot and BorrowedSlot(slot)
         for _ in range(_HOPS):
             if self._scope.host_reason(location):
                 break
             fetcher = self._session.fetcher
-            async with fetcher.stream(location, lane=Lane.SITEMAP, limit=MAX_RULES_BYTES, turn=turn) as answer:
+            async with fetcher.stream(location, lane=Lane.SITEMAP, limit=MAX_RULES_BYTES, slot=slot) as answer:
                 match answer:
                     case Redirect(location=there):
                         location = there

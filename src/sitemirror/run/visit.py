@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from sitemirror import failpoint
 from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
-from sitemirror.fetch.pace import Turn
+from sitemirror.fetch.pace import Slot
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import without_session
@@ -147,7 +147,7 @@ class Visitor:
 
     # --- doing -------------------------------------------------------------------------------------------------
 
-    async def visit(self, known: Known, freshness: Freshness, turn: Turn) -> Result:
+    async def visit(self, known: Known, freshness: Freshness, slot: Slot) -> Result:
         """Fetches a URL, and where it leads, until something is settled."""
         chain = [self._if_there(known)]
         ask = freshness is Freshness.ASK
@@ -156,7 +156,7 @@ class Visitor:
             self._in_flight.add(current.id)
             self._leads.pop(current.id, None)
             try:
-                answer = await self._take(current, ask, turn)
+                answer = await self._take(current, ask, slot)
                 with self._session.watch.working(Stage.STATE):
                     self._wait_for(current, filter(self._is_still_old, self._let_down.pop(current.id, ())))
                     following = self._settle(chain, answer)
@@ -182,14 +182,14 @@ class Visitor:
         self._ledger.requeue(known.id)
         return known._replace(status=Row.QUEUED, path=None)
 
-    async def _take(self, known: Known, ask: bool, turn: Turn) -> Answer:
-        await turn.take()
+    async def _take(self, known: Known, ask: bool, slot: Slot) -> Answer:
+        await slot.acquire()
         if self._plan.respect_robots:
-            refused = await self._robots.refusal(known.url, turn)
+            refused = await self._robots.refusal(known.url, slot)
             if refused is not None:
                 return refused
-            await turn.take()
-        return await self._taker.take(known, known.validators if ask and known.path else Validators(), turn)
+            await slot.acquire()
+        return await self._taker.take(known, known.validators if ask and known.path else Validators(), slot)
 
     def _settle(self, chain: list[Known], answer: Answer) -> Result | Known:
         """Records what was found out; gives the URL to go on with where a redirect leads to one."""
