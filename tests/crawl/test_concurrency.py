@@ -1,4 +1,4 @@
-"""What is fetched side by side in a crawl."""
+"""Concurrent requests in a crawl."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 FAST = ("--rate-limit", 0, "--concurrency", 4)
 
 
-def test_the_pictures_of_the_only_page_come_side_by_side(site: Site, out: Path, run_here: RunHere) -> None:
-    """Slots that had nothing to do while the page came have its pictures to fetch."""
+def test_assets_of_a_single_page_are_fetched_concurrently(site: Site, out: Path, run_here: RunHere) -> None:
+    """Slots that were idle while the page was fetched get its pictures."""
     names = [f"/{number}.png" for number in range(8)]
     site.html_page("/", "Home", "".join(f'<img src="{name}">' for name in names))
     for name in names:
@@ -23,8 +23,8 @@ def test_the_pictures_of_the_only_page_come_side_by_side(site: Site, out: Path, 
     assert site.max_in_flight == 4
 
 
-def test_two_pictures_of_one_name_that_come_at_once(site: Site, out: Path, run_here: RunHere) -> None:
-    """Two URLs whose files would have the same name keep their own bytes, also while both are on their way."""
+def test_two_assets_with_one_path_at_once_are_both_saved(site: Site, out: Path, run_here: RunHere) -> None:
+    """Two URLs that map to one path keep their own bytes, also while both are in flight."""
     pictures = {"/a%20b.png": PNG + b"1" * 300_000, "/a_b.png": PNG + b"2" * 300_000}
     site.html_page("/", "Home", "".join(f'<img src="{path}">' for path in pictures))
     for path, picture in pictures.items():

@@ -1,4 +1,4 @@
-"""Names that are a file to one page and a folder to another, whichever comes first."""
+"""Paths that are a file to one page and a folder to another, and extensions of assets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tests.crawl.conftest import Copy, Crawl
 from tests.site import Site, faults
 
 
-async def test_a_folder_is_needed_where_a_file_is_still_coming(site: Site, run: Crawl, copy: Copy) -> None:
-    """/data trickles in while /data/x arrives: both are saved, under names of their own."""
+async def test_folder_needed_where_a_file_is_in_flight(site: Site, run: Crawl, copy: Copy) -> None:
+    """/data trickles in while /data/x arrives: both are saved, under their own names."""
     site.html_page("/", "Home", '<img src="/data"><a href="/data/x">x</a>')
     site.page("/data", b"\x00" * 4000, type="application/octet-stream")
     site.fault("/data", faults.drip(4000))
@@ -21,8 +21,8 @@ async def test_a_folder_is_needed_where_a_file_is_still_coming(site: Site, run: 
 
 
 @pytest.mark.parametrize("format", ["html", "markdown"])
-async def test_a_page_below_index_html_comes_before_its_page(site: Site, run: Crawl, format: str) -> None:
-    """/x/index.html/deep makes a folder of the name that /x's file has: the run goes on, and both are saved."""
+async def test_page_below_index_html_fetched_first(site: Site, run: Crawl, format: str) -> None:
+    """/x/index.html/deep makes a folder where /x needs a file: both are saved."""
     site.html_page("/", "Home", '<a href="/x/index.html/deep">deep</a><a href="/late">late</a>')
     site.html_page("/x/index.html/deep", "Deep", "<p>deep</p>")
     site.html_page("/late", "Late", '<a href="/x">x</a>')
@@ -31,8 +31,8 @@ async def test_a_page_below_index_html_comes_before_its_page(site: Site, run: Cr
     assert (report.status, report.successful) == ("ok", 4)
 
 
-async def test_style_sheets_and_drawings_have_an_ending(site: Site, run: Crawl, copy: Copy) -> None:
-    """From disk a browser knows them by nothing else; the names stay after an update, the state lost or not."""
+async def test_stylesheets_and_svg_files_get_an_extension(site: Site, run: Crawl, copy: Copy) -> None:
+    """Browsers recognise local files by it; the names survive updates and a lost state."""
     site.page(
         "/",
         '<title>Home</title><link rel="stylesheet" href="/css2?family=Inter"><link rel="stylesheet" href="/load.php">'
@@ -56,8 +56,8 @@ async def test_style_sheets_and_drawings_have_an_ending(site: Site, run: Crawl, 
     assert not [warning for warning in report.warnings if "collision" in warning]
 
 
-async def test_files_with_an_added_ending_are_found_without_a_state(site: Site, run: Crawl, copy: Copy) -> None:
-    """Where only files and the list of URLs are left, what is on disk is not asked for again."""
+async def test_files_with_an_added_extension_are_found_after_state_loss(site: Site, run: Crawl, copy: Copy) -> None:
+    """With only files and `_processed.txt` left, nothing on disk is requested again."""
     site.page("/", '<title>Home</title><link rel="stylesheet" href="/css"><img src="/badge">')
     site.page("/css", "p { color: red }", type="text/css")
     site.page("/badge", "<svg xmlns='http://www.w3.org/2000/svg'/>", type="image/svg+xml")
@@ -71,8 +71,8 @@ async def test_files_with_an_added_ending_are_found_without_a_state(site: Site, 
     assert set(copy.files) == {"index.html", "css.css", "badge.svg"}
 
 
-async def test_an_asset_saved_without_an_ending_stays_where_it_is(site: Site, run: Crawl, copy: Copy) -> None:
-    """A path that was published never moves, though its type asks for an ending by now; and it is no collision."""
+async def test_published_asset_without_extension_does_not_move(site: Site, run: Crawl, copy: Copy) -> None:
+    """Although its type asks for an extension now; and it is no collision."""
     site.page("/", '<title>Home</title><img src="/badge">')
     site.page("/badge", "<svg/>", type="application/octet-stream")
     await run()
@@ -82,8 +82,8 @@ async def test_an_asset_saved_without_an_ending_stays_where_it_is(site: Site, ru
     assert b"xmlns" in copy.files["badge"]
 
 
-async def test_an_asset_that_changes_its_type_stays_where_it_is(site: Site, run: Crawl, copy: Copy) -> None:
-    """Nor does one move that had an ending, and nobody is told of a collision with nobody."""
+async def test_asset_that_changes_its_type_does_not_move(site: Site, run: Crawl, copy: Copy) -> None:
+    """Nor is a collision reported."""
     site.page("/", '<title>Home</title><img src="/p">')
     for kind in ("image/svg+xml", "text/css", "image/png"):
         site.page("/p", f"/* {kind} */", type=kind)
@@ -91,8 +91,8 @@ async def test_an_asset_that_changes_its_type_stays_where_it_is(site: Site, run:
         assert (set(copy.files), report.warnings) == ({"index.html", "p.svg"}, ())
 
 
-async def test_a_lost_state_does_not_give_a_file_to_what_leads_to_it(site: Site, run: Crawl, copy: Copy) -> None:
-    """/badge leads to /badge.svg, which is the name that a drawing at /badge would have."""
+async def test_redirect_does_not_get_its_targets_file_after_state_loss(site: Site, run: Crawl, copy: Copy) -> None:
+    """/badge redirects to /badge.svg, the path that an SVG at /badge would have."""
     site.page("/", '<title>Home</title><img src="/badge">')
     site.redirect("/badge", "/badge.svg")
     site.page("/badge.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>", type="image/svg+xml")
@@ -109,7 +109,7 @@ async def test_a_lost_state_does_not_give_a_file_to_what_leads_to_it(site: Site,
 async def test_queries_are_sent_in_the_encoding_of_the_page(
     site: Site, run: Crawl, copy: Copy, charset: str, format: str
 ) -> None:
-    """A query is in the page's encoding, as browsers send it, a path in UTF-8; the copy's links lead to what came."""
+    """A query uses the page's encoding, as in browsers, a path UTF-8; links lead to the saved files."""
     word = {"windows-1252": "é€", "shift_jis": "表ー"}.get(charset, "é語")
     query = "".join(f"%{byte:02X}" for byte in word.encode(charset)).replace("%5B", "[").replace("%5C", "\\")
     text = f'<title>Home</title><p><a href="/{word}?q={word}&amp;x=1#{word}">One</a> <img src="i?{word}"></p>'

@@ -1,4 +1,4 @@
-"""Source and format are independent: each command with the other's."""
+"""Sources and formats combine freely: each command with the other's."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ async def test_crawl_to_markdown_fetches_no_assets(site: Site, run: Crawl, copy:
     assert copy.depths == {"/": 0, "/a": 1, "/b": 1}
 
 
-async def test_local_markdown_links_do_not_mind_sessions(site: Site, run: Crawl, copy: Copy) -> None:
-    """With --links local, a link that carries a session leads to the file of the page, which was saved without it."""
+async def test_local_markdown_links_ignore_session_ids(site: Site, run: Crawl, copy: Copy) -> None:
+    """A link with a session id leads to the file of the page, which was saved without it."""
     site.html_page("/", "Home", link("/a?PHPSESSID=0123456789abcdef0123"))
     site.html_page("/a", "A", link("/;jsessionid=0123456789abcdef0123"))
     await run(format="markdown", links="local")
@@ -46,7 +46,7 @@ async def test_local_markdown_links_do_not_mind_sessions(site: Site, run: Crawl,
     assert "(../index.md)" in copy.text("a/index.md")
 
 
-async def test_both_from_one_fetch(site: Site, run: Crawl, copy: Copy) -> None:
+async def test_both_formats_take_one_request(site: Site, run: Crawl, copy: Copy) -> None:
     """Markdown and HTML of each page, one request each; the manifest names both files."""
     _site(site)
     await run(format="both")
@@ -66,8 +66,8 @@ async def test_both_from_one_fetch(site: Site, run: Crawl, copy: Copy) -> None:
     assert 'href="a/index.html"' in copy.text("index.html")
 
 
-async def test_an_update_of_both_counts_no_style_sheet_as_changed(site: Site, run: Crawl, copy: Copy) -> None:
-    """Its links were made local, so its bytes are not those that were received."""
+async def test_relinked_stylesheet_is_not_changed(site: Site, run: Crawl, copy: Copy) -> None:
+    """Its links were made local, so its bytes differ from those received."""
     site.html_page("/", "Home", '<link rel="stylesheet" href="/s.css"><p>home</p>')
     site.page("/s.css", "body { background: url(/bg.png) }", type="text/css")
     site.page("/bg.png", b"\x89PNG", type="image/png")
@@ -78,8 +78,10 @@ async def test_an_update_of_both_counts_no_style_sheet_as_changed(site: Site, ru
 
 
 @pytest.mark.parametrize("order", [("/p", "/p/"), ("/p/", "/p")])
-async def test_both_with_a_collision(site: Site, run: Crawl, copy: Copy, order: tuple[str, str]) -> None:
-    """Two URLs for one path: the Markdown and the HTML of a page move together, and links follow them."""
+async def test_both_formats_of_a_colliding_page_move_together(
+    site: Site, run: Crawl, copy: Copy, order: tuple[str, str]
+) -> None:
+    """Two URLs for one path: Markdown and HTML get the same new name, and links follow."""
     site.html_page("/", "Home", link(*order))
     site.html_page("/p", "Bare", "<p>bare</p>")
     site.html_page("/p/", "Slash", "<p>slash</p>")
@@ -95,8 +97,8 @@ async def test_both_with_a_collision(site: Site, run: Crawl, copy: Copy, order: 
     assert len(copy.files) == 6
 
 
-async def test_both_with_a_twin(site: Site, run: Crawl, copy: Copy) -> None:
-    """A page under two names is one: neither its Markdown nor its HTML stands twice, and links lead to the one."""
+async def test_both_formats_of_a_duplicate_are_saved_once(site: Site, run: Crawl, copy: Copy) -> None:
+    """Neither Markdown nor HTML exists twice, and links lead to the one page."""
     site.html_page("/", "Home", link("/p/", "/p"))
     site.html_page("/p", "P", "<p>the same</p>")
     site.html_page("/p/", "P", "<p>the same</p>")
@@ -105,8 +107,8 @@ async def test_both_with_a_twin(site: Site, run: Crawl, copy: Copy) -> None:
     assert copy.text("index.html").count('href="p/index.html"') == 2
 
 
-async def test_mirror_to_html(site: Site, out: Path, copy: Copy) -> None:
-    """The sitemap's pages as HTML with their assets; links are not followed, but lead to the files."""
+async def test_mirror_to_html_saves_listed_pages_with_assets(site: Site, out: Path, copy: Copy) -> None:
+    """Links are not followed, but lead to saved files."""
     _site(site)
     site.html_page("/b", "B", link("/unlisted"))
     site.html_page("/unlisted", "U", "<p>u</p>")
@@ -119,8 +121,8 @@ async def test_mirror_to_html(site: Site, out: Path, copy: Copy) -> None:
     assert not (copy.folder / "mirror-index.json").exists()
 
 
-async def test_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
-    """Without any sitemap, the links give Markdown pages."""
+async def test_mirror_by_links_needs_no_sitemap(site: Site, out: Path, copy: Copy) -> None:
+    """The links give Markdown pages."""
     _site(site)
     site.remove("/sitemap.xml")
     report = await mirror(site.url, output=out, rate_limit=0, discover="links")
@@ -129,8 +131,10 @@ async def test_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_a_lost_state_of_a_mirror_by_links_loses_nothing(site: Site, out: Path, copy: Copy, format: str) -> None:
-    """Without mirror index and state, the manifest alone says what is done: nothing is fetched twice, nothing lost."""
+async def test_lost_state_of_a_mirror_by_links_refetches_nothing(
+    site: Site, out: Path, copy: Copy, format: str
+) -> None:
+    """Without index and state, the manifest alone says what is done."""
     options: dict[str, Any] = {"output": out, "rate_limit": 0, "discover": "links", "format": format}
     site.html_page("/", "Home", link("/a", "/old", "/missing", "http://other.example/"), etag="h")
     site.html_page("/a", "A", link("/a/b"), etag="a")
@@ -154,8 +158,8 @@ async def test_a_lost_state_of_a_mirror_by_links_loses_nothing(site: Site, out: 
     assert sorted(page["url"].removeprefix(site.url) for page in copy.manifest["pages"]) == ["/", "/a", "/a/new"]
 
 
-async def test_a_lost_state_in_the_middle_of_a_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
-    """What was found and not reached is fetched, and what is saved is not, to the depth that was asked for."""
+async def test_state_lost_midway_of_a_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
+    """Known but unreached pages are fetched, saved ones are not, to the requested depth."""
     options: dict[str, Any] = {"output": out, "rate_limit": 0, "discover": "links", "link_depth": 2}
     for name in "abcdef":
         site.html_page(f"/{name}", name, link(f"/{name}/1", "/"))
@@ -172,8 +176,8 @@ async def test_a_lost_state_in_the_middle_of_a_mirror_by_links(site: Site, out: 
     assert {row["reason"] for row in copy.manifest["skips"]} == {"deeper than --link-depth"}
 
 
-async def test_crawl_by_sitemap(site: Site, run: Crawl, copy: Copy) -> None:
-    """The sitemap's pages, orphans too, as HTML with the mirror index."""
+async def test_crawl_by_sitemap_saves_listed_pages(site: Site, run: Crawl, copy: Copy) -> None:
+    """Orphans too, as HTML with the mirror index."""
     _site(site)
     report = await run(discover="sitemap")
     assert report.status == "ok"
@@ -182,7 +186,7 @@ async def test_crawl_by_sitemap(site: Site, run: Crawl, copy: Copy) -> None:
     assert f"{site.url}/orphan" in copy.index["urls"]
 
 
-async def test_mirror_with_an_index(site: Site, out: Path, copy: Copy) -> None:
+async def test_index_option_writes_the_mirror_index(site: Site, out: Path, copy: Copy) -> None:
     """--index makes the Markdown mirror write the mirror index as well."""
     _site(site)
     report = await mirror(site.url, output=out, rate_limit=0, index=True)
@@ -193,8 +197,8 @@ async def test_mirror_with_an_index(site: Site, out: Path, copy: Copy) -> None:
     assert next(item for item in copy.index["items"] if item["path"] == "index.md")["page_meta"]["title"] == "Home"
 
 
-async def test_an_index_is_kept_by_runs_that_do_not_ask_for_it(site: Site, out: Path, copy: Copy) -> None:
-    """A mirror that has an index has a true one after every run, with --index or without."""
+async def test_existing_index_is_updated_without_the_option(site: Site, out: Path, copy: Copy) -> None:
+    """A mirror that has an index has a current one after every run."""
     site.html_page("/a", "A", "<p>old</p>", etag='"1"')
     site.html_page("/b", "B", "<p>b</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -206,7 +210,7 @@ async def test_an_index_is_kept_by_runs_that_do_not_ask_for_it(site: Site, out: 
 
 
 @pytest.mark.parametrize("state", ["kept", "lost"])
-async def test_an_index_of_a_mirror_that_had_none(site: Site, out: Path, state: str) -> None:
+async def test_index_added_to_an_existing_mirror(site: Site, out: Path, state: str) -> None:
     """What a mirror without an index put beside its folder stays there; an index made later tells of the folder alone,
     and says so. What that run itself saves is in it, from whatever host."""
     main, docs = site.url_of("example.localhost"), site.url_of("docs.example.localhost")
@@ -237,8 +241,8 @@ async def test_an_index_of_a_mirror_that_had_none(site: Site, out: Path, state: 
 
 
 @pytest.mark.parametrize("dated", [True, False])
-async def test_later_runs_keep_what_listed_pages_need(site: Site, out: Path, copy: Copy, dated: bool) -> None:
-    """A mirror to HTML has its pictures and styles after every run, and brings them up to date with its pages."""
+async def test_later_runs_keep_page_requisites(site: Site, out: Path, copy: Copy, dated: bool) -> None:
+    """A mirror to HTML keeps its pictures and styles, and updates them with its pages."""
     site.html_page("/a", "A", '<link rel="stylesheet" href="/s.css"><p>a</p>' + link("/not-listed"))
     site.page("/s.css", "p { background: url(i.png) }", type="text/css", etag='"1"')
     site.page("/i.png", b"old", type="image/png", etag='"1"')
@@ -252,8 +256,8 @@ async def test_later_runs_keep_what_listed_pages_need(site: Site, out: Path, cop
     assert (report.successful, report.changed, copy.files["i.png"]) == (3, 1, b"new")
 
 
-async def test_later_runs_keep_what_is_needed_behind_redirects(site: Site, out: Path, copy: Copy) -> None:
-    """A listed page that leads elsewhere needs what is there, and a style sheet that has moved what it loads."""
+async def test_later_runs_keep_requisites_behind_redirects(site: Site, out: Path, copy: Copy) -> None:
+    """A listed page that redirects needs its target's assets, and a moved style sheet its own."""
     site.redirect("/a", "/real")
     site.html_page("/real", "R", '<link rel="stylesheet" href="/s.css"><img src="/pic.png">')
     site.redirect("/s.css", "/s-1.css")
@@ -268,8 +272,8 @@ async def test_later_runs_keep_what_is_needed_behind_redirects(site: Site, out: 
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_a_page_that_becomes_a_file_has_a_files_name(site: Site, run: Crawl, copy: Copy, format: str) -> None:
-    """A page turns into a PDF and back: each time the copy is as a new one would be, and links lead there."""
+async def test_page_that_becomes_a_file_gets_a_file_path(site: Site, run: Crawl, copy: Copy, format: str) -> None:
+    """A page becomes a PDF and back: each time paths and links are those of a new copy."""
     site.html_page("/", "Home", link("/doc", "/two.pdf"))
 
     async def twice(one: str, two: str) -> None:
@@ -294,8 +298,8 @@ async def test_a_page_that_becomes_a_file_has_a_files_name(site: Site, run: Craw
     await twice("page", "file")
 
 
-async def test_html_that_is_missing_beside_markdown_is_fetched_again(site: Site, out: Path, copy: Copy) -> None:
-    """Of a page in both formats, an update misses either file, although the sitemap says that nothing is newer."""
+async def test_missing_html_beside_markdown_is_fetched_again(site: Site, out: Path, copy: Copy) -> None:
+    """With both formats an update restores either file, although lastmod is not newer."""
     for path in ("/a", "/b"):
         site.html_page(path, path, f"<p>{path}</p>", etag='"1"')
     site.sitemap(urls=[("/a", "2020-01-01"), ("/b", "2020-01-01")])
@@ -307,8 +311,8 @@ async def test_html_that_is_missing_beside_markdown_is_fetched_again(site: Site,
     assert copy.files == before
 
 
-async def test_a_crawl_reads_links_of_pages_that_a_sitemap_dated(site: Site, out: Path, copy: Copy) -> None:
-    """The dates of a sitemap that was read once say nothing about a crawl's pages: none is gone for being fresh."""
+async def test_crawl_ignores_lastmod_of_an_earlier_sitemap(site: Site, out: Path, copy: Copy) -> None:
+    """A crawl reads the links of such pages, so nothing is gone because they are fresh."""
     _site(site)
     site.sitemap(urls=[(path, "2020-01-01") for path in ("/", "/a", "/b")])
     options: dict[str, Any] = {"output": out, "rate_limit": 0, "format": "html", "update": True}
@@ -318,8 +322,8 @@ async def test_a_crawl_reads_links_of_pages_that_a_sitemap_dated(site: Site, out
         assert (report.successful, copy.manifest["gone"]) == (4, [])
 
 
-async def test_what_pages_out_of_scope_link_to_stays_as_they_do(site: Site, run: Crawl, copy: Copy) -> None:
-    """An update with a narrower scope leaves saved pages alone, with their pictures and the pages they lead to."""
+async def test_links_of_pages_out_of_scope_stay(site: Site, run: Crawl, copy: Copy) -> None:
+    """An update with a narrower scope leaves saved pages alone, with their pictures and linked pages."""
     site.html_page("/", "Home", link("/a"))
     site.html_page("/a", "A", '<img src="/i.png">' + link("/b"))
     site.html_page("/b", "B", "<p>b</p>")
@@ -329,8 +333,8 @@ async def test_what_pages_out_of_scope_link_to_stays_as_they_do(site: Site, run:
     assert (report.successful, copy.manifest["gone"]) == (4, [])
 
 
-def test_the_older_door(site: Site, tmp_path: Path) -> None:
-    """`mirror-site` takes the spellings of the tool it replaces, and its index repeats them."""
+def test_mirror_site_accepts_the_older_options(site: Site, tmp_path: Path) -> None:
+    """`mirror-site` accepts the spellings of the tool it replaces, and its index repeats them."""
     _site(site)
     door = "import sys; from sitemirror.cli import mirror_site; sys.argv[0] = 'mirror-site'; sys.exit(mirror_site())"
     options = ["--link-depth", "1", "--same-domain", "--delay-seconds", "0.01", "--timeout", "5", "--post-process"]
@@ -351,8 +355,8 @@ def test_the_older_door(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["page", "other"])
-async def test_both_formats_next_to_a_url_below_an_index_file(site: Site, run: Crawl, copy: Copy, first: str) -> None:
-    """`/x` needs `x/index.html` as a file and `/x/index.html/y` needs it as a folder: both are kept, in any order."""
+async def test_both_formats_beside_a_url_below_index_html(site: Site, run: Crawl, copy: Copy, first: str) -> None:
+    """`/x` needs `x/index.html` as a file and `/x/index.html/y` as a folder: both are saved, in any order."""
     pair = ["/x", "/x/index.html/y"]
     site.html_page("/", "Home", link(*(pair if first == "page" else reversed(pair))))
     for path in pair:
@@ -371,9 +375,7 @@ async def test_both_formats_next_to_a_url_below_an_index_file(site: Site, run: C
 
 
 @pytest.mark.parametrize("first", ["page", "asset"])
-async def test_both_formats_next_to_an_asset_with_the_name_of_the_html(
-    site: Site, run: Crawl, copy: Copy, first: str
-) -> None:
+async def test_both_formats_beside_an_asset_named_index_html(site: Site, run: Crawl, copy: Copy, first: str) -> None:
     """An asset at `/a/index.html` does not overwrite the HTML of `/a`, nor the other way round."""
     picture = '<img src="/a/index.html">'
     page = link("/a")

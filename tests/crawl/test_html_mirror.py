@@ -1,4 +1,4 @@
-"""Pages and assets on disk: where they stand, how they link to each other, and what is never written."""
+"""Pages and assets on disk: paths, links between them, and what is never written."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_no_post_process_keeps_bytes_as_received(site: Site, run: Crawl, c
 @pytest.mark.parametrize("again", ["update", "re_download_all"])
 @pytest.mark.parametrize("format", ["html", "both"])
 @pytest.mark.parametrize("state", ["kept", "lost"])
-async def test_no_post_process_brings_back_what_was_rewritten(
+async def test_no_post_process_restores_received_bytes(
     site: Site, run: Crawl, copy: Copy, format: str, again: str, state: str
 ) -> None:
     """What is sent again is kept as received, though its content is that of a copy whose links were made local; that
@@ -137,8 +137,8 @@ async def test_no_post_process_brings_back_what_was_rewritten(
     assert copy.files == local
 
 
-async def test_a_page_saved_later_is_linked_from_pages_made_local_earlier(site: Site, run: Crawl, copy: Copy) -> None:
-    """First the link leads to the site, and once the page is there to its file; one that never comes stays."""
+async def test_links_to_a_page_saved_later_become_local(site: Site, run: Crawl, copy: Copy) -> None:
+    """First the link leads to the site, then to the file; one to a page that is never saved stays."""
     site.html_page("/", "Home", link("/late#frag", "/never"))
     site.html_page("/late", "Late", link("/"))
     site.fault("/late", faults.status(500))
@@ -152,10 +152,8 @@ async def test_a_page_saved_later_is_linked_from_pages_made_local_earlier(site: 
     assert 'href="../index.html"' in copy.text("late/index.html")
 
 
-async def test_a_page_saved_later_is_linked_whatever_session_the_link_carries(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """The page was saved without the session that a link to it carries, after the page with the link; CSS as well."""
+async def test_links_with_session_ids_become_local_later(site: Site, run: Crawl, copy: Copy) -> None:
+    """The page was saved without the session id, after the page with the link; CSS as well."""
     ids = "0123456789abcdef0123"
     links = link(f"/late?PHPSESSID={ids}#part", f"/late;jsessionid={ids}", f"/never?sid={ids}&x=1")
     site.html_page("/", "Home", f'{links}<link rel="stylesheet" href="/s.css?PHPSESSID={ids}">')
@@ -176,7 +174,7 @@ async def test_a_page_saved_later_is_linked_whatever_session_the_link_carries(
 
 
 async def test_assets_are_stored_decoded(site: Site, run: Crawl, copy: Copy) -> None:
-    """What the server packs for the way is unpacked on disk; a file that is itself gzip stays one."""
+    """Content-Encoding is decoded on disk; a file that is itself gzip stays one."""
     packed = b"\x1f\x8b\x08 not really"
     site.html_page(
         "/", "Home", '<img src="/a.svg"><a href="/b.tar.gz">b</a><script src="/c.js"></script>', encoding="gzip"
@@ -191,8 +189,8 @@ async def test_assets_are_stored_decoded(site: Site, run: Crawl, copy: Copy) -> 
     assert "<title>Home</title>" in copy.text("index.html")
 
 
-async def test_packed_files_stay_packed(site: Site, run: Crawl, copy: Copy) -> None:
-    """Whether a server says of `a.tar.gz` that it was packed for the way, or packs it once more, it is a gzip file."""
+async def test_gzip_files_stay_gzip_files(site: Site, run: Crawl, copy: Copy) -> None:
+    """Whether a server labels `a.tar.gz` as encoded or encodes it once more."""
     packed = gzip.compress(b"many files " * 1000)
     for path, body, type, encoding in (
         ("/said.tar.gz", packed, "application/x-tar", "x-gzip"),
@@ -214,8 +212,8 @@ async def test_packed_files_stay_packed(site: Site, run: Crawl, copy: Copy) -> N
     assert copy.files["page.gz/index.html"].startswith(b"<title>Page")
 
 
-async def test_first_bytes_that_come_alone(site: Site, run: Crawl, copy: Copy) -> None:
-    """What a body is that nobody names is told by its beginning, not by the first few bytes that happen to arrive."""
+async def test_media_type_needs_more_than_the_first_packet(site: Site, run: Crawl, copy: Copy) -> None:
+    """A body without a type is sniffed from its beginning, however few bytes arrive first."""
     page = "<!doctype html><title>Page</title><h1>Page</h1><p>Some text.</p>"
     site.page("/", page + link("/a"), type="")
     site.page("/a", page + link("/logo"), type="")
@@ -227,8 +225,8 @@ async def test_first_bytes_that_come_alone(site: Site, run: Crawl, copy: Copy) -
     assert set(copy.files) == {"index.html", "a/index.html", "logo"}
 
 
-async def test_size_guard(site: Site, run: Crawl, copy: Copy) -> None:
-    """Too large by header, by count or once decoded: not on disk, but told; a larger limit gets it."""
+async def test_too_large_assets_are_skipped(site: Site, run: Crawl, copy: Copy) -> None:
+    """By header, by count or once decoded: not saved but reported; a larger limit fetches them."""
     names = ("/announced.bin", "/unannounced.bin", "/bomb.bin")
     site.html_page("/", "Home", link(*names))
     for name in names:
@@ -245,8 +243,8 @@ async def test_size_guard(site: Site, run: Crawl, copy: Copy) -> None:
     assert not list((copy.folder / "_skipped").glob("*"))
 
 
-async def test_a_torn_asset_leaves_nothing(site: Site, run: Crawl, copy: Copy) -> None:
-    """Half a picture is a failure, not a file; the next run gets the whole."""
+async def test_truncated_asset_leaves_no_file(site: Site, run: Crawl, copy: Copy) -> None:
+    """Half a picture is a failure; the next run fetches all of it."""
     site.html_page("/", "Home", '<img src="/i.png">')
     site.page("/i.png", b"i" * 100_000, type="image/png")
     site.fault("/i.png", faults.partial())
@@ -259,8 +257,8 @@ async def test_a_torn_asset_leaves_nothing(site: Site, run: Crawl, copy: Copy) -
     assert copy.files["i.png"] == b"i" * 100_000
 
 
-async def test_addresses_that_are_not_public_stay_out(site: Site, run: Crawl, copy: Copy) -> None:
-    """With --any-domain too, a page cannot send us to a private network that we did not start on."""
+async def test_private_addresses_are_refused(site: Site, run: Crawl, copy: Copy) -> None:
+    """Even with --any-domain a page cannot send us to a private network that we did not start on."""
     site.html_page("/", "Home", link("http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/"))
     report = await run(same_domain=False, timeout=5)
     assert report.successful == 1
@@ -269,8 +267,8 @@ async def test_addresses_that_are_not_public_stay_out(site: Site, run: Crawl, co
 
 
 @pytest.mark.parametrize("concurrency", [1, 6])
-async def test_a_file_where_a_folder_is_needed(site: Site, run: Crawl, copy: Copy, concurrency: int) -> None:
-    """`/data` is a file and `/data/x` a page under it: both are kept, the URL that sorts first has the plain name."""
+async def test_file_where_a_folder_is_needed(site: Site, run: Crawl, copy: Copy, concurrency: int) -> None:
+    """`/data` is a file and `/data/x` a page below it: both are saved, the first in order has the plain name."""
     site.html_page("/", "Home", link("/data/x", "/data/y", "/data"))
     site.page("/data", b"{}", type="application/json")
     site.html_page("/data/x", "X", link("/data"))
@@ -287,8 +285,8 @@ async def test_a_file_where_a_folder_is_needed(site: Site, run: Crawl, copy: Cop
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="measures memory as Linux counts it")
-def test_a_large_asset_is_never_whole_in_memory(site: Site, start_cli: StartCli, out: Path) -> None:
-    """30 MB go to disk; the program's memory grows by far less than that."""
+def test_large_asset_is_streamed_to_disk(site: Site, start_cli: StartCli, out: Path) -> None:
+    """Memory grows by far less than the asset's 30 MB."""
     site.html_page("/", "Home", link("/small.bin", "/big.bin"))
     site.page("/small.bin", b"x" * 1000, type="application/octet-stream")
     site.page("/big.bin", b"", type="application/octet-stream")
@@ -312,8 +310,8 @@ def test_a_large_asset_is_never_whole_in_memory(site: Site, start_cli: StartCli,
     assert peak - before < 12 * 1024 * 1024
 
 
-async def test_a_file_links_by_what_it_links_to_itself(site: Site, run: Crawl, copy: Copy) -> None:
-    """Files are rewritten by the handful, and what one of them links to means nothing for those beside it."""
+async def test_files_of_a_batch_are_relinked_independently(site: Site, run: Crawl, copy: Copy) -> None:
+    """Files are rewritten in batches; the links of one do not affect the others."""
     pages = [f"/p{number}" for number in range(12)]
     site.html_page("/", "Home", link(*pages))
     site.html_page("/search", "Search", "<p>search</p>")
@@ -326,8 +324,8 @@ async def test_a_file_links_by_what_it_links_to_itself(site: Site, run: Crawl, c
     assert local == ["/p0"]
 
 
-async def test_a_file_of_unknown_size_is_rewritten(site: Site, run: Crawl, copy: Copy) -> None:
-    """The state is rebuilt from a manifest that tells of pages which the mirror index, a run older, does not."""
+async def test_file_of_unknown_size_is_relinked(site: Site, run: Crawl, copy: Copy) -> None:
+    """The state is rebuilt from a manifest with pages that the older mirror index lacks."""
     site.html_page("/", "Home", link("/a", "/b", "/c"))
     for name in "abc":
         site.html_page(f"/{name}", name, "<p>without links</p>")
@@ -343,8 +341,8 @@ async def test_a_file_of_unknown_size_is_rewritten(site: Site, run: Crawl, copy:
     assert copy.files == whole
 
 
-async def test_the_contents_tell_pages_from_other_files(site: Site, run: Crawl, copy: Copy) -> None:
-    """What a page needs to look right is saved, but is no page."""
+async def test_contents_separate_pages_from_assets(site: Site, run: Crawl, copy: Copy) -> None:
+    """Assets are saved, but are no pages."""
     site.html_page("/", "Home", '<a href="/a">a</a><img src="/i.png">')
     site.html_page("/a", "A", "<p>a</p>")
     site.page("/i.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", type="image/png")

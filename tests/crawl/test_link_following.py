@@ -17,8 +17,8 @@ def words(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-async def test_depth_is_that_of_the_shortest_way(site: Site, run: Crawl, copy: Copy, concurrency: int) -> None:
-    """A long chain meets a late short cut: whoever answers first, a page has the depth of the shortest way."""
+async def test_depth_is_the_shortest_path(site: Site, run: Crawl, copy: Copy, concurrency: int) -> None:
+    """A long chain and a late short cut: whichever answers first, the depth is the shortest path's."""
     site.html_page("/", "Home", link("/c1", "/late"))
     for number in range(1, 9):
         site.html_page(f"/c{number}", f"Chain {number}", link(f"/c{number + 1}"))
@@ -34,8 +34,8 @@ async def test_depth_is_that_of_the_shortest_way(site: Site, run: Crawl, copy: C
     }  # fmt: skip
 
 
-async def test_a_redirect_is_no_step_whoever_finds_its_end_first(site: Site, run: Crawl, copy: Copy) -> None:
-    """The end of a redirect is as deep as the redirect, also when a page of the same level links to it directly."""
+async def test_redirect_adds_no_depth(site: Site, run: Crawl, copy: Copy) -> None:
+    """Its target is as deep as the redirect, also when a page of the same level links to it directly."""
     site.html_page("/", "Home", link("/a", "/r"))
     site.html_page("/a", "A", link("/x"))
     site.redirect("/r", "/x")
@@ -48,8 +48,8 @@ async def test_a_redirect_is_no_step_whoever_finds_its_end_first(site: Site, run
 @pytest.mark.parametrize(
     ("depth", "pages"), [(0, {"/"}), (1, {"/", "/1"}), (2, {"/", "/1", "/2"}), (-1, {"/", "/1", "/2", "/3"})]
 )
-async def test_link_depth(site: Site, run: Crawl, copy: Copy, depth: int, pages: set[str]) -> None:
-    """0 is the start page with its assets, each further level one link more; what is deeper is told with its reason."""
+async def test_link_depth_limits_the_crawl(site: Site, run: Crawl, copy: Copy, depth: int, pages: set[str]) -> None:
+    """0 is the start page with its assets, each level one link more; deeper links are reported with the reason."""
     for number, path in enumerate(("/", "/1", "/2")):
         site.html_page(path, path, link(f"/{number + 1}") + f'<img src="/{number}.png">')
     site.html_page("/3", "3", '<img src="/3.png">')
@@ -62,8 +62,8 @@ async def test_link_depth(site: Site, run: Crawl, copy: Copy, depth: int, pages:
         assert copy.skipped == {f"/{depth + 1}": ("filter-exclude", "deeper than --link-depth")}
 
 
-async def test_a_larger_link_depth_goes_on_from_what_is_saved(site: Site, run: Crawl, copy: Copy) -> None:
-    """The second run follows the links that the first one found too deep, and fetches nothing twice."""
+async def test_larger_link_depth_continues_from_saved_pages(site: Site, run: Crawl, copy: Copy) -> None:
+    """The second run follows links that were too deep for the first, and fetches nothing twice."""
     for number, path in enumerate(("/", "/1", "/2")):
         site.html_page(path, path, link(f"/{number + 1}"))
     site.html_page("/3", "3", "<p>end</p>")
@@ -76,8 +76,8 @@ async def test_a_larger_link_depth_goes_on_from_what_is_saved(site: Site, run: C
     assert copy.depths == {"/": 0, "/1": 1, "/2": 2, "/3": 3}
 
 
-async def test_max_pages_stops_and_the_next_run_goes_on(site: Site, run: Crawl, copy: Copy) -> None:
-    """Pages count, assets do not; the rest is not reached, and the next run fetches exactly that."""
+async def test_max_pages_stops_and_the_next_run_continues(site: Site, run: Crawl, copy: Copy) -> None:
+    """Pages count, assets do not; the next run fetches exactly the rest."""
     paths = site.fill(12)
     site.html_page("/", "Home", link(*paths) + '<img src="/a.png"><img src="/b.png">')
     site.page("/a.png", b"a", type="image/png")
@@ -94,7 +94,7 @@ async def test_max_pages_stops_and_the_next_run_goes_on(site: Site, run: Crawl, 
 
 
 async def test_links_of_every_form_are_followed(site: Site, run: Crawl) -> None:
-    """Every element, attribute and CSS form of the list: each target was asked for once."""
+    """Every element, attribute and CSS form: each target is requested once."""
     head = """<base href="/base/"><link rel="stylesheet" href="link.css"><link rel="icon" href="icon.ico">
       <link rel="canonical" href="/canonical"><link rel="next" href="next-page">
       <style>@import "style-import.css"; p { background: url('style-url.png') }</style>"""
@@ -127,8 +127,8 @@ async def test_links_of_every_form_are_followed(site: Site, run: Crawl) -> None:
     assert (report.failed, report.skipped) == (0, 0)
 
 
-async def test_other_schemes_are_told_not_asked(site: Site, run: Crawl, copy: Copy) -> None:
-    """mailto, javascript and file links are in the index with the format's words."""
+async def test_other_schemes_are_reported_not_requested(site: Site, run: Crawl, copy: Copy) -> None:
+    """mailto, javascript and file links are in the index with the format's reasons."""
     site.html_page(
         "/", "Home", link("mailto:a@example.org", "javascript:void(0)", "file:///etc/passwd", "ftp://x.org/f")
     )
@@ -139,8 +139,8 @@ async def test_other_schemes_are_told_not_asked(site: Site, run: Crawl, copy: Co
     assert {row["from"] for row in copy.index["skipped_urls"]} == {f"{site.url}/"}
 
 
-async def test_nofollow(site: Site, run: Crawl, copy: Copy) -> None:
-    """rel=nofollow is followed; with --honor-nofollow it is not, unless a plain link leads there too."""
+async def test_honor_nofollow_skips_nofollow_links(site: Site, run: Crawl, copy: Copy) -> None:
+    """rel=nofollow is followed by default; with --honor-nofollow only if a plain link leads there too."""
     shy = '<a rel="nofollow" href="/shy">s</a> <a rel="nofollow ugc" href="/both">b</a> <a href="/both">b</a>'
     site.html_page("/", "Home", shy)
     site.html_page("/shy", "Shy", "<p>shy</p>")
@@ -153,8 +153,8 @@ async def test_nofollow(site: Site, run: Crawl, copy: Copy) -> None:
     assert set(asked(site)) == {"/", "/both", "/shy"}
 
 
-async def test_meta_robots_nofollow(site: Site, run: Crawl, copy: Copy) -> None:
-    """A page that asks for it has none of its links followed, but is saved with its assets."""
+async def test_meta_nofollow_skips_all_links_of_a_page(site: Site, run: Crawl, copy: Copy) -> None:
+    """The page is saved with its assets."""
     site.html_page("/", "Home", link("/private"))
     site.page("/private", '<meta name="ROBOTS" content="noindex, NoFollow"><a href="/x">x</a><img src="/i.png">')
     site.page("/i.png", b"i", type="image/png")
@@ -166,8 +166,8 @@ async def test_meta_robots_nofollow(site: Site, run: Crawl, copy: Copy) -> None:
     assert "/x" in asked(site)
 
 
-async def test_nofollow_outlives_the_depth(site: Site, run: Crawl, copy: Copy) -> None:
-    """A link that is not to be followed stays so when runs that go no deeper are followed by one that does."""
+async def test_nofollow_is_kept_for_deeper_runs(site: Site, run: Crawl, copy: Copy) -> None:
+    """A nofollow link that was too deep is not followed by a later, deeper run."""
     site.page("/", '<meta name="robots" content="nofollow"><a href="/x">x</a><p>home</p>')
     site.html_page("/x", "X", "<p>x</p>")
     await run(link_depth=0)
@@ -182,7 +182,7 @@ async def test_nofollow_outlives_the_depth(site: Site, run: Crawl, copy: Copy) -
 # --- robots.txt
 
 
-async def test_robots_rules(site: Site, run: Crawl, copy: Copy) -> None:
+async def test_robots_rules_are_applied(site: Site, run: Crawl, copy: Copy) -> None:
     """The longest match wins, wildcards and `$` count, our own group replaces the general one, assets obey too."""
     site.robots(
         "User-agent: *\nDisallow: /\n\nUser-agent: Sitemirror\nDisallow: /private/\nAllow: /private/open/\n"
@@ -202,15 +202,15 @@ async def test_robots_rules(site: Site, run: Crawl, copy: Copy) -> None:
     assert refused <= set(asked(site))
 
 
-async def test_no_robots_is_leave(site: Site, run: Crawl) -> None:
+async def test_missing_robots_txt_allows_everything(site: Site, run: Crawl) -> None:
     """404 for robots.txt allows everything."""
     site.html_page("/", "Home", link("/a"))
     site.html_page("/a", "A", "<p>a</p>")
     assert (await run()).successful == 2
 
 
-async def test_crawl_delay_slows_us(site: Site, out: Path) -> None:
-    """Crawl-delay of our group spaces the requests, however fast the settings would allow."""
+async def test_crawl_delay_spaces_requests(site: Site, out: Path) -> None:
+    """Crawl-delay of our group spaces the requests, whatever the rate limit allows."""
     site.robots("User-agent: *\nCrawl-delay: 7\n")
     site.html_page("/", "Home", link("/a", "/b", "/c"))
     for path in ("/a", "/b", "/c"):

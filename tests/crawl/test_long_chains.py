@@ -1,4 +1,4 @@
-"""Rows of like pages: endless ones are cut, long ones of real sites are read to their end."""
+"""Chains of similar pages: endless ones are cut, long ones of real sites are read to their end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _words(seed: int) -> str:
 
 
 @pytest.mark.parametrize("shapes", [1, 2, 3, 4, 16])
-def test_pages_that_take_turns_end(tmp_path: Path, shapes: int) -> None:
+def test_alternating_endless_pages_are_cut(tmp_path: Path, shapes: int) -> None:
     """`/a/1` leads to `/b/1`, that to `/a/2` and so on, each with the same menu: cut after some 200 links."""
 
     def links(path: str) -> list[str]:
@@ -43,8 +43,8 @@ def test_pages_that_take_turns_end(tmp_path: Path, shapes: int) -> None:
     assert 200 <= len(found.visited) <= 230
 
 
-def test_a_calendar_in_another_language_ends(tmp_path: Path) -> None:
-    """Its months are words, which take turns."""
+def test_calendar_in_another_language_is_cut(tmp_path: Path) -> None:
+    """Its months are alternating words."""
     months = ["januar", "februar", "maerz", "april", "mai", "juni", "juli", "august", "herbst", "winter", "eis"]
 
     def links(path: str) -> list[str]:
@@ -59,8 +59,8 @@ def test_a_calendar_in_another_language_ends(tmp_path: Path) -> None:
     assert 200 <= len(found.visited) <= 220
 
 
-def test_a_calendar_with_days_ends(tmp_path: Path) -> None:
-    """Days hang on every month, and each month has its printed form and a login that leads back: nothing but dates."""
+def test_calendar_with_days_is_cut(tmp_path: Path) -> None:
+    """Every month has days, a print view and a login that leads back: nothing but dates."""
 
     def links(path: str) -> list[str]:
         months = re.fullmatch(r"/cal/(\d+)/(\d+)", path)
@@ -75,8 +75,8 @@ def test_a_calendar_with_days_ends(tmp_path: Path) -> None:
     assert sum(1 for path in found.visited if re.fullmatch(r"/cal/\d+/\d+", path)) == pytest.approx(200, abs=3)
 
 
-def test_a_counter_that_only_repeats_itself_ends(tmp_path: Path) -> None:
-    """The page's own number in its print view is nothing that a reader would miss."""
+def test_counter_without_new_content_is_cut(tmp_path: Path) -> None:
+    """The page's own number in its print view is no new content."""
 
     def links(path: str) -> list[str]:
         here = number(path) if path.startswith("/list?p=") else 0
@@ -87,8 +87,8 @@ def test_a_counter_that_only_repeats_itself_ends(tmp_path: Path) -> None:
     assert CHAIN in found.cut.values()
 
 
-def test_a_row_that_bears_fruit_ends_as_well(tmp_path: Path) -> None:
-    """Something new on every page for ever: five to ten times as much is taken as of a row that has nothing."""
+def test_endless_chain_with_new_content_is_cut_later(tmp_path: Path) -> None:
+    """Something new on every page: five to ten times as much is fetched as of a chain without."""
 
     def links(path: str) -> list[str]:
         if path.startswith("/item"):
@@ -101,8 +101,8 @@ def test_a_row_that_bears_fruit_ends_as_well(tmp_path: Path) -> None:
     assert set(found.cut.values()) == {CHAIN}
 
 
-def test_a_large_site_is_read_whole(tmp_path: Path) -> None:
-    """A blog of 3,000 posts whose archive is 300 pages deep, and a wiki of 2,000 dense pages: nothing is cut."""
+def test_large_site_is_not_cut(tmp_path: Path) -> None:
+    """A blog of 3,000 posts whose archive is 300 pages deep, and a wiki of 2,000 dense pages."""
     chance = random.Random(4)
     posts = [f"/{2000 + at // 240}/{at // 20 % 12 + 1:02}/{_words(at)}/" for at in range(3_000)]
     wiki = [f"/wiki/{_words(at).title()}_{at % 7}" for at in range(2_000)]
@@ -116,8 +116,8 @@ def test_a_large_site_is_read_whole(tmp_path: Path) -> None:
     assert set(found.visited) == {*leads, *MENU}
 
 
-def test_an_archive_by_numbers_is_read_whole(tmp_path: Path) -> None:
-    """Posts and pages that have numbers only; that there is also a list of all posts does not make it shorter."""
+def test_numbered_archive_is_not_cut(tmp_path: Path) -> None:
+    """Posts and pages have only numbers; a list of all posts besides does not change that."""
 
     def links(path: str) -> list[str]:
         here = number(path) if path.startswith("/page/") else 1
@@ -130,8 +130,8 @@ def test_an_archive_by_numbers_is_read_whole(tmp_path: Path) -> None:
     assert len(found.visited) == 1 + 399 + 4_000 + 1
 
 
-def test_a_comic_is_read_whole(tmp_path: Path) -> None:
-    """A thousand strips, one behind the other and nothing else: each has its own picture."""
+def test_comic_of_a_thousand_pages_is_not_cut(tmp_path: Path) -> None:
+    """Each strip only links to the next, and has its own picture."""
 
     def links(path: str) -> list[str]:
         here = number(path) if path.startswith("/strip") else 0
@@ -142,8 +142,8 @@ def test_a_comic_is_read_whole(tmp_path: Path) -> None:
     assert sum(path.startswith("/strip/") for path in found.visited) == 1_000
 
 
-async def test_a_row_through_redirects_ends(site: Site, run: Crawl, copy: Copy) -> None:
-    """Each page leads to the next through a redirect, so that no link leads from page to page."""
+async def test_endless_chain_of_redirects_is_cut(site: Site, run: Crawl, copy: Copy) -> None:
+    """Each page leads to the next through a redirect, so no link leads from page to page."""
     site.html_page("/", "Home", link("/go/0"))
     for turn in range(260):
         site.redirect(f"/go/{turn}", f"/row/{turn}")

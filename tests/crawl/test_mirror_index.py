@@ -70,8 +70,8 @@ def _is_in(path: str, folder: str) -> bool:
     return folder == "." or path.startswith(folder + "/")
 
 
-async def test_the_whole_index(small_site: Site, run: Crawl, copy: Copy) -> None:
-    """Every part says what the run did."""
+async def test_index_describes_the_run(small_site: Site, run: Crawl, copy: Copy) -> None:
+    """Every part of the index is checked."""
     await run(concurrency=2)
     index, home = _check(copy), small_site.url
     assert index["meta"] | {"generated_at": "", "run_id": ""} == {
@@ -138,8 +138,8 @@ async def test_the_whole_index(small_site: Site, run: Crawl, copy: Copy) -> None
     ]
 
 
-async def test_a_second_run_says_the_same(small_site: Site, run: Crawl, copy: Copy) -> None:
-    """Nothing new on the site: the same index but for times, whether or not everything is asked for again."""
+async def test_second_run_gives_the_same_index(small_site: Site, run: Crawl, copy: Copy) -> None:
+    """Nothing new on the site: the same index but for times, with or without --update."""
     await run()
     first = timeless(_check(copy))
     await run()
@@ -153,7 +153,7 @@ async def test_a_second_run_says_the_same(small_site: Site, run: Crawl, copy: Co
     assert again == first
 
 
-async def test_what_was_not_modified_is_marked(site: Site, run: Crawl, copy: Copy) -> None:
+async def test_not_modified_is_marked(site: Site, run: Crawl, copy: Copy) -> None:
     """A 304 is told of page, asset and alias, as long as it is the last answer: also by a run that asks for nothing,
     and after the state was lost; not once the page came anew or could not be had."""
     site.html_page("/", "Home", link("/changes", "/fails", "/old") + '<img src="/i.png">', etag="h")
@@ -184,7 +184,7 @@ async def test_what_was_not_modified_is_marked(site: Site, run: Crawl, copy: Cop
     assert [copy.index["urls"][site.url + path]["http_status"] for path in ("/changes", "/fails")] == [200, 500]
 
 
-async def test_every_hop_is_named(site: Site, run: Crawl, copy: Copy) -> None:
+async def test_redirect_chain_has_every_hop(site: Site, run: Crawl, copy: Copy) -> None:
     """A page behind several redirects has them all in its chain, a failure says where they led; also when the state was
     lost meanwhile."""
     site.html_page("/", "Home", link("/1", "/x1", "/y"))
@@ -220,15 +220,15 @@ async def test_no_hash(small_site: Site, run: Crawl, copy: Copy) -> None:
     assert not any("sha256" in item for item in _check(copy)["items"])
 
 
-async def test_an_index_of_an_unfinished_run_is_valid(small_site: Site, run: Crawl, copy: Copy) -> None:
-    """What is not reached is neither item nor URL nor error."""
+async def test_index_of_an_interrupted_run_is_valid(small_site: Site, run: Crawl, copy: Copy) -> None:
+    """An unreached URL is neither item nor URL nor error."""
     await run(max_pages=1)
     index = _check(copy)
     assert [item["path"] for item in index["items"] if item["kind"] == "page"] == ["index.html"]
 
 
-async def test_gone_pages_are_still_items(small_site: Site, run: Crawl, copy: Copy) -> None:
-    """The file of a page that nobody links any more stays on disk, and so in the index."""
+async def test_gone_pages_stay_items(small_site: Site, run: Crawl, copy: Copy) -> None:
+    """The file of a gone page stays on disk, and so in the index."""
     await run()
     small_site.html_page("/", "Home", link("/docs/b"))
     await run(update=True)
@@ -239,7 +239,7 @@ async def test_gone_pages_are_still_items(small_site: Site, run: Crawl, copy: Co
     assert "docs/a/index.html" in {item["path"] for item in index["items"]}
 
 
-async def test_other_hosts_and_both_formats(small_site: Site, run: Crawl, copy: Copy) -> None:
+async def test_index_lists_other_hosts_and_both_formats(small_site: Site, run: Crawl, copy: Copy) -> None:
     """Files of other hosts and the Markdown beside the HTML are items like any other."""
     with Site() as other:
         other.html_page("/p", "P", "<p>p</p>")
@@ -252,7 +252,7 @@ async def test_other_hosts_and_both_formats(small_site: Site, run: Crawl, copy: 
 
 
 async def test_markdown_of_other_hosts_stays_inside_the_target_root(small_site: Site, run: Crawl, copy: Copy) -> None:
-    """A Markdown crawl puts other hosts into `_external/` too: the index can name nothing outside its root."""
+    """A Markdown crawl uses `_external/` too: the index can name nothing outside its root."""
     with Site() as other:
         other.html_page("/p", "P", "<p>p</p>")
         small_site.html_page("/docs/b", "B", link(f"{other.url}/p"))

@@ -1,4 +1,4 @@
-"""HTML of what sitemaps list: pages come with the files that they need, wherever those are, and with no other."""
+"""HTML of listed pages comes with the assets they need, wherever those are, and no others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.crawl.conftest import Copy, Crawl, link
 from tests.site import Site
 
 
-async def test_a_wider_scope_takes_what_saved_pages_need(site: Site, out: Path) -> None:
-    """A picture that an earlier run had to leave comes with the run that may have it; links stay unfollowed."""
+async def test_wider_scope_fetches_requisites_of_saved_pages(site: Site, out: Path) -> None:
+    """A picture that was out of scope is fetched by the wider run; links stay unfollowed."""
     site.html_page("/a", "A", '<img src="/i.png"><a href="/x.html">x</a>')
     site.page("/i.png", b"\x89PNG", type="image/png")
     site.html_page("/x.html", "X", "<p>x</p>")
@@ -27,8 +27,8 @@ async def test_a_wider_scope_takes_what_saved_pages_need(site: Site, out: Path) 
 
 
 @pytest.mark.parametrize("change", ["text", "moved"])
-async def test_what_a_page_no_longer_needs_is_gone_at_once(site: Site, out: Path, change: str) -> None:
-    """A page by sitemap has lost its picture: that is told in the run that has found it out, and not in the next."""
+async def test_asset_that_is_no_longer_needed_is_gone_at_once(site: Site, out: Path, change: str) -> None:
+    """The run that finds it out reports it, not the next one."""
     site.html_page("/a", "A", '<p>a <img src="/both.png"></p>', etag='"1"')
     site.html_page("/b", "B", '<p>b <img src="/only.png"> <img src="/both.png"> <a href="/c">c</a></p>', etag='"1"')
     for path in ("/only.png", "/both.png"):
@@ -49,8 +49,8 @@ async def test_what_a_page_no_longer_needs_is_gone_at_once(site: Site, out: Path
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_a_part_of_a_site_comes_with_what_its_pages_need(site: Site, out: Path, format: str) -> None:
-    """Styles and pictures lie elsewhere on most sites: without them the part does not look right. Pages stay out."""
+async def test_requisites_outside_the_start_path_are_fetched(site: Site, out: Path, format: str) -> None:
+    """Styles and pictures are elsewhere on most sites; pages there stay out of scope."""
     needs = '<link rel="stylesheet" href="/static/s.css"><img src="/moved.png">'
     site.html_page("/docs/", "Docs", f'{needs}<a href="/docs/a">a</a> <a href="/other">o</a>')
     site.html_page("/docs/a", "A", f'{needs}<a href="/static/only-linked.png">picture</a>')
@@ -76,8 +76,8 @@ async def test_a_part_of_a_site_comes_with_what_its_pages_need(site: Site, out: 
     assert (site.count("/static/s.css"), site.count("/other"), site.count("/other.png")) == (1, 0, 0)
 
 
-async def test_globs_count_for_what_a_part_of_a_site_needs(site: Site, out: Path) -> None:
-    """Who says which paths to take means files, too."""
+async def test_globs_apply_to_requisites(site: Site, out: Path) -> None:
+    """--include and --exclude are about files, too."""
     site.html_page("/docs/", "Docs", '<link rel="stylesheet" href="/static/s.css">')
     site.page("/static/s.css", "p { color: red }", type="text/css")
     site.sitemap(urls=["/docs/"])
@@ -87,10 +87,10 @@ async def test_globs_count_for_what_a_part_of_a_site_needs(site: Site, out: Path
 
 @pytest.mark.parametrize("format", ["html", "both"])
 @pytest.mark.parametrize("update", [False, True])
-async def test_what_a_page_that_comes_back_needs_is_asked_for(
+async def test_requisites_of_a_returning_page_are_requested(
     site: Site, out: Path, format: str, *, update: bool
 ) -> None:
-    """The page is as it was, so its links are not read again; its picture had failed, and was gone with it."""
+    """The page is unchanged, so its links are not read again; its failed picture is requested."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     site.html_page("/b", "B", '<p>b <img src="/i.png"></p>', etag='"1"')
     copy = Copy(out / f"127.0.0.1_{site.port}")
@@ -106,8 +106,8 @@ async def test_what_a_page_that_comes_back_needs_is_asked_for(
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_what_a_copy_leads_to_for_now_keeps_what_it_needs(site: Site, out: Path, format: str) -> None:
-    """The copy stays, and so does the page that its site shows instead, with its picture, as long as it does so."""
+async def test_temporary_redirect_target_keeps_its_requisites(site: Site, out: Path, format: str) -> None:
+    """The copy stays, and so does the redirect target with its picture, while the redirect lasts."""
     for path in ("/a", "/b"):
         site.html_page(path, path, f"<p>{path}</p>", etag='"1"')
     site.sitemap(urls=["/a", "/b"])
@@ -127,10 +127,8 @@ async def test_what_a_copy_leads_to_for_now_keeps_what_it_needs(site: Site, out:
 
 @pytest.mark.parametrize("name", ["/i.png", "/moved.png", "/moved-twice.png"])
 @pytest.mark.parametrize("update", [False, True])
-async def test_a_picture_that_was_gone_comes_back_as_it_is_now(
-    site: Site, out: Path, name: str, *, update: bool
-) -> None:
-    """Its turn has passed when the page is read that needs it again, by whatever name; a page that is new needs it."""
+async def test_gone_picture_is_refetched_when_needed_again(site: Site, out: Path, name: str, *, update: bool) -> None:
+    """Its turn has passed when the page that needs it is read, under whatever URL."""
     needs = f'<p><img src="{name}"></p>'
     site.redirect("/moved-twice.png", "/moved.png")
     site.redirect("/moved.png", "/i.png")
@@ -154,10 +152,8 @@ async def test_a_picture_that_was_gone_comes_back_as_it_is_now(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-async def test_what_never_was_a_page_and_is_linked_since_it_left_the_sitemap_is_told_as_such(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """It is a link that is not followed, as in a new copy, also when the page that has the link is not read again."""
+async def test_unlisted_skip_that_is_linked_is_an_unfollowed_link(site: Site, run: Crawl, copy: Copy) -> None:
+    """As in a new copy, also when the page with the link is not read again."""
     site.html_page("/", "Home", "<p>home</p>", etag="1")
     site.sitemap(urls=["/", "/missing"])
     await run(discover="sitemap")
@@ -169,10 +165,8 @@ async def test_what_never_was_a_page_and_is_linked_since_it_left_the_sitemap_is_
         assert copy.manifest["gone"] == []
 
 
-async def test_what_has_left_the_sitemap_and_is_led_to_no_more_is_gone_at_once(
-    site: Site, run: Crawl, copy: Copy
-) -> None:
-    """A page links to it, which was read anew in the same update: that made it stay for one run more."""
+async def test_unlisted_and_unlinked_page_is_gone_at_once(site: Site, run: Crawl, copy: Copy) -> None:
+    """The page that linked to it was updated in the same run."""
     site.html_page("/a", "A", "<p>a</p>", etag="1")
     site.html_page("/b", "B", "<p>b</p>", etag="1")
     site.redirect("/c", "/b")

@@ -1,4 +1,4 @@
-"""How far a crawl has come, though nobody knows the site's size before its end."""
+"""Progress of a crawl, whose total is unknown before its end."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ async def _crawl(site: Site, out: Path, **options: Any) -> tuple[list[Progress],
     return [one for one in seen if isinstance(one, Progress)], [one for one in seen if isinstance(one, PageStarted)]
 
 
-async def test_the_total_is_all_that_is_known_to_be_there(site: Site, out: Path) -> None:
-    """Each page adds what it alone links to, so a crawl is not at its end from the beginning."""
+async def test_total_is_the_number_of_known_urls(site: Site, out: Path) -> None:
+    """Each page adds its own links, so a crawl is not at 100 % from the beginning."""
     _tree(site)
     progress, started = await _crawl(site, out, concurrency=1)
     known = [(one.processed, one.total) for one in progress]
@@ -43,8 +43,8 @@ async def test_the_total_is_all_that_is_known_to_be_there(site: Site, out: Path)
     assert all(one.eta_sec is None or one.eta_sec > 0 for one in progress[:-1])
 
 
-async def test_a_crawl_that_goes_on_counts_from_where_it_was(site: Site, out: Path) -> None:
-    """What the first run left in the queue is part of the total from the beginning of the second."""
+async def test_resumed_crawl_counts_the_old_queue(site: Site, out: Path) -> None:
+    """The queue of the first run is part of the second's total from the beginning."""
     _tree(site)
     first, _ = await _crawl(site, out, concurrency=1, max_pages=2)
     assert (first[-1].processed, first[-1].total) == (2, 8)
@@ -53,8 +53,8 @@ async def test_a_crawl_that_goes_on_counts_from_where_it_was(site: Site, out: Pa
     assert (second[-1].processed, second[-1].total) == (17, 17)
 
 
-async def test_an_update_counts_what_it_looks_at_again(site: Site, out: Path) -> None:
-    """Nothing of an earlier run is done already: all that is known is looked at again, and what is new is added."""
+async def test_update_counts_every_page_it_checks(site: Site, out: Path) -> None:
+    """All known pages are checked again, and new ones are added."""
     _tree(site)
     await _crawl(site, out, concurrency=1)
     site.html_page("/0", "Page /0", link("/", "/new", *(f"/0/{number}" for number in range(4))))
@@ -65,8 +65,8 @@ async def test_an_update_counts_what_it_looks_at_again(site: Site, out: Path) ->
     assert [one.number for one in started] == list(range(1, 19))
 
 
-async def test_what_an_update_finds_no_link_to_is_not_waited_for(site: Site, out: Path) -> None:
-    """A page that is gone counts as expected until the end, where nothing is left of it."""
+async def test_gone_page_leaves_the_total_at_the_end(site: Site, out: Path) -> None:
+    """It counts as expected until the end, where nothing is left of it."""
     _tree(site)
     await _crawl(site, out, concurrency=1)
     site.html_page("/", "Home", link("/0"))
@@ -78,8 +78,8 @@ async def test_what_an_update_finds_no_link_to_is_not_waited_for(site: Site, out
     assert json.loads(notes.read_text())["total"] == 2
 
 
-async def test_the_ends_of_redirects_are_not_waited_for(site: Site, out: Path) -> None:
-    """A page that was found by a link and came by a redirect has no turn of its own, and is not missing at the end."""
+async def test_redirect_target_found_by_link_is_not_counted_twice(site: Site, out: Path) -> None:
+    """A page found by a link and fetched by a redirect has no request of its own."""
     site.html_page("/", "Home", link("/p1", "/r"))
     site.html_page("/p1", "P1", link("/z"))
     site.redirect("/r", "/r2")
@@ -91,8 +91,8 @@ async def test_the_ends_of_redirects_are_not_waited_for(site: Site, out: Path) -
     assert written["eta_sec"] in (0, None)
 
 
-async def test_what_came_again_as_it_was_is_neither_new_nor_changed(site: Site, out: Path) -> None:
-    """Pages, pictures and pages that are one under several names: a second look at an unchanged site finds nothing."""
+async def test_refetched_unchanged_page_is_neither_new_nor_changed(site: Site, out: Path) -> None:
+    """Pages, pictures and duplicates: a second look at an unchanged site finds nothing."""
     site.page("/dot.png", b"\x89PNG\r\n\x1a\n", type="image/png")
     same = '<link rel="canonical" href="/one"><p>the same</p>'
     site.html_page("/", "Home", link("/one", "/two") + '<img src="/dot.png">')
@@ -108,8 +108,8 @@ async def test_what_came_again_as_it_was_is_neither_new_nor_changed(site: Site, 
     assert (html_again.new, html_again.changed) == (0, 0)
 
 
-async def test_the_last_progress_says_what_the_manifest_says(site: Site, out: Path) -> None:
-    """Links that cannot be fetched are skips; what is skipped again counts once, what cannot be renewed not at all."""
+async def test_last_progress_equals_the_manifest(site: Site, out: Path) -> None:
+    """Links that cannot be fetched are skips; a repeated skip counts once, a failed refresh not at all."""
     refused = "<a href='mailto:a@b'>m</a><a href='http://[bad'>i</a><a href='ftp://127.0.0.1/'>f</a>"
     site.html_page("/", "Home", link("/a", "/nothing") + refused)
     site.html_page("/a", "A", "<p>a</p>")
@@ -124,7 +124,7 @@ async def test_the_last_progress_says_what_the_manifest_says(site: Site, out: Pa
     assert report.failed == 0
 
 
-def test_the_last_line_tells_pages_and_other_files_apart(site: Site, out: Path, run_here: RunHere) -> None:
+def test_last_line_separates_pages_from_assets(site: Site, out: Path, run_here: RunHere) -> None:
     """So does the report; a later run without its state says the same."""
     site.html_page("/", "Home", '<img src="/i.png"><link rel="stylesheet" href="/s.css"><a href="/a">a</a>')
     site.html_page("/a", "A", "<p>a</p>")

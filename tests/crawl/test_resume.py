@@ -1,4 +1,4 @@
-"""A crawl goes on where it was: after a kill, with new pages on the site, and with its state lost."""
+"""A crawl resumes after a kill, with new pages on the site, and without its state."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _tangled(site: Site) -> int:
 
 
 @pytest.mark.timeout(150)
-def test_killed_ten_times_the_copy_is_the_same(
+def test_killed_and_resumed_crawl_gives_the_same_copy(
     site: Site, start_cli: StartCli, run_here: RunHere, tmp_path: Path
 ) -> None:
     """kill -9 at ten moments, each time resumed: same files, same index but for times, little fetched twice."""
@@ -73,8 +73,8 @@ def test_killed_ten_times_the_copy_is_the_same(
     assert len(fetched) - count <= 10 * (concurrency + 32)
 
 
-async def test_update_asks_and_takes_only_what_changed(site: Site, run: Crawl, copy: Copy) -> None:
-    """Unchanged pages answer 304 and keep their bytes; a changed one is replaced, and what it links to added."""
+async def test_update_fetches_only_changed_pages(site: Site, run: Crawl, copy: Copy) -> None:
+    """304 keeps the bytes; a changed page is replaced, and its new links are added."""
     site.html_page("/", "Home", link("/same", "/changes") + '<img src="/i.png">', etag="h1")
     site.html_page("/same", "Same", link("/changes", "/"), etag="s1")
     site.html_page("/changes", "Old", link("/"), etag="c1")
@@ -95,8 +95,8 @@ async def test_update_asks_and_takes_only_what_changed(site: Site, run: Crawl, c
     assert copy.depths["/added"] == 2
 
 
-async def test_update_tells_what_is_gone(site: Site, run: Crawl, copy: Copy) -> None:
-    """What nobody links any more is gone with all that hangs on it; what fails keeps its copy and its links."""
+async def test_update_reports_gone_pages(site: Site, run: Crawl, copy: Copy) -> None:
+    """An unlinked page is gone with all that only it links to; a failing page keeps its copy and links."""
     site.html_page("/", "Home", link("/a", "/b"))
     site.html_page("/a", "A", link("/a/child"))
     site.html_page("/a/child", "Child", "<p>a child</p>")
@@ -117,8 +117,8 @@ async def test_update_tells_what_is_gone(site: Site, run: Crawl, copy: Copy) -> 
     assert "/a" in site.paths()
 
 
-async def test_what_never_could_be_a_page_is_not_gone(site: Site, run: Crawl, copy: Copy) -> None:
-    """An address for mail that stood on a page is a skip as long as it stands there, a picture inside a page never."""
+async def test_unfetchable_link_is_never_gone(site: Site, run: Crawl, copy: Copy) -> None:
+    """A mailto link is a skip while a page has it, a data: picture never."""
     site.html_page("/", "Home", link("/a", "/b", "mailto:a@example.com", "data:text/plain,a"))
     site.html_page("/a", "A", "<p>a</p>")
     await run()
@@ -133,8 +133,8 @@ async def test_what_never_could_be_a_page_is_not_gone(site: Site, run: Crawl, co
     assert list(copy.skipped) == ["mailto:a@example.com"]
 
 
-async def test_a_plain_second_run_asks_for_nothing_that_is_saved(site: Site, run: Crawl, copy: Copy) -> None:
-    """Saved pages are revalidated only with --update; what failed is tried again."""
+async def test_second_run_requests_no_saved_page(site: Site, run: Crawl, copy: Copy) -> None:
+    """Saved pages are revalidated only with --update; failures are retried."""
     site.html_page("/", "Home", link("/a", "/fails") + '<img src="/i.png">')
     site.html_page("/a", "A", "<p>a</p>")
     site.page("/i.png", b"i", type="image/png")
@@ -154,8 +154,8 @@ async def test_a_plain_second_run_asks_for_nothing_that_is_saved(site: Site, run
     assert copy.depths == {"/": 0, "/a": 1, "/fails": 1, "/i.png": 0, "/behind": 2}
 
 
-async def test_re_download_all(site: Site, run: Crawl, copy: Copy) -> None:
-    """Everything is asked for anew, without conditions."""
+async def test_re_download_all_requests_everything(site: Site, run: Crawl, copy: Copy) -> None:
+    """Unconditionally."""
     _tangled(site)
     await run(concurrency=4)
     before, index = copy.files, copy.index
@@ -168,8 +168,8 @@ async def test_re_download_all(site: Site, run: Crawl, copy: Copy) -> None:
 
 
 @pytest.mark.parametrize("damage", ["lost", "damaged"])
-async def test_a_lost_state_loses_nothing(site: Site, run: Crawl, copy: Copy, damage: str) -> None:
-    """Without its state a finished crawl fetches nothing again, and says the same as before in every file."""
+async def test_lost_state_refetches_nothing(site: Site, run: Crawl, copy: Copy, damage: str) -> None:
+    """A finished crawl without its state writes the same files as before."""
     _tangled(site)
     await run(concurrency=4)
     files, index, manifest = copy.files, copy.index, copy.manifest
@@ -192,10 +192,8 @@ async def test_a_lost_state_loses_nothing(site: Site, run: Crawl, copy: Copy, da
     assert 'href="../brand-new/index.html"' in new or 'href="brand-new/index.html"' in new
 
 
-async def test_a_state_lost_in_the_middle_goes_on_from_the_files(
-    site: Site, run: Crawl, copy: Copy, tmp_path: Path
-) -> None:
-    """A crawl that was stopped half-way and lost its state reads the links of saved pages again, and finishes."""
+async def test_state_lost_midway_continues_from_the_files(site: Site, run: Crawl, copy: Copy, tmp_path: Path) -> None:
+    """An interrupted crawl reads the links of saved pages from disk, and finishes."""
     count = _tangled(site)
     await run(concurrency=1)
     whole_files, whole_index = copy.files, timeless(copy.index)
@@ -213,10 +211,10 @@ async def test_a_state_lost_in_the_middle_goes_on_from_the_files(
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-async def test_links_that_lead_to_files_are_not_taken_for_the_site_s(
+async def test_relinked_pages_without_manifest_are_fetched_again(
     site: Site, run: Crawl, copy: Copy, format: str
 ) -> None:
-    """Without state and manifest nobody knows what the links of a finished copy were: its pages are fetched again."""
+    """Without state and manifest the original links of a finished copy are unknown."""
     _tangled(site)
     await run(concurrency=4, format=format)
     files, accounted = copy.files, copy.accounted()
@@ -227,8 +225,10 @@ async def test_links_that_lead_to_files_are_not_taken_for_the_site_s(
     assert copy.accounted() == accounted
 
 
-def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_here: RunHere, tmp_path: Path) -> None:
-    """Nothing published yet, only files and `_processed.txt`: saved pages are read from disk, not fetched again."""
+def test_killed_crawl_without_state_reads_saved_pages(
+    site: Site, start_cli: StartCli, run_here: RunHere, tmp_path: Path
+) -> None:
+    """Only files and `_processed.txt` are left: saved pages are read from disk, not fetched again."""
     count = _tangled(site)
     options = ("--rate-limit", 0, "--quiet")
     assert run_here("crawl", site.url, *options, "--output", tmp_path / "whole").returncode == 0
@@ -253,8 +253,8 @@ def test_killed_and_its_state_lost(site: Site, start_cli: StartCli, run_here: Ru
     assert len(fetched) <= count - processed + 3
 
 
-async def test_a_crawl_takes_back_what_a_sitemap_called_gone(site: Site, run: Crawl, copy: Copy, out: Path) -> None:
-    """What no sitemap lists is gone for a mirror; a crawl finds it linked, though the linking page is as it was."""
+async def test_crawl_restores_pages_that_a_sitemap_made_gone(site: Site, run: Crawl, copy: Copy, out: Path) -> None:
+    """It finds them linked, though the linking page is unchanged."""
     site.html_page("/", "Home", link("/a", "/bad", "/x.zip"), etag='"1"')
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')
     site.page("/x.zip", b"PK", type="application/zip")
@@ -267,8 +267,8 @@ async def test_a_crawl_takes_back_what_a_sitemap_called_gone(site: Site, run: Cr
     assert (report.successful, report.failed, report.skipped) == (first.successful, first.failed, first.skipped)
 
 
-async def test_a_crawl_over_a_mirror_loses_none_of_its_pages(site: Site, run: Crawl, copy: Copy, out: Path) -> None:
-    """Pages that a sitemap gave stay pages while a crawl reads their links: when it stops early, and when one fails."""
+async def test_crawl_over_a_mirror_keeps_its_pages(site: Site, run: Crawl, copy: Copy, out: Path) -> None:
+    """Listed pages stay while a crawl reads their links: when it stops early, and when one fails."""
     site.html_page("/", "Home", link("/a", "/b", "/c"), etag='"1"')
     site.html_page("/a", "A", link("/new"), etag='"1"')
     site.html_page("/b", "B", link("/moved"), etag='"1"')

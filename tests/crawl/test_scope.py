@@ -1,4 +1,4 @@
-"""What belongs to a crawl and what does not, and that a run with other settings judges it anew."""
+"""The scope of a crawl, and its re-evaluation with other settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from tests.crawl.conftest import Copy, Crawl, asked, link
 from tests.site import Site
 
 
-async def test_same_domain_is_the_start_host_and_its_www_twin(site: Site, out: Path, run: Crawl, copy: Copy) -> None:
-    """The twin's pages are taken; another host, another port and a subdomain are not even asked for robots.txt."""
+async def test_same_domain_is_the_start_host_with_and_without_www(
+    site: Site, out: Path, run: Crawl, copy: Copy
+) -> None:
+    """Another host, another port and a subdomain are not even asked for robots.txt."""
     with Site() as other:
         other.html_page("/", "Other", "<p>other port</p>")
         host = f"docs.localhost:{site.port}"
@@ -44,8 +46,8 @@ async def test_same_domain_is_the_start_host_and_its_www_twin(site: Site, out: P
     assert len(copy.skipped) == 3
 
 
-async def test_any_domain_goes_to_external(site: Site, run: Crawl, copy: Copy) -> None:
-    """Pages and assets of other hosts stand in `_external/<host>/` inside the run's folder, linked from the pages."""
+async def test_any_domain_saves_to_external(site: Site, run: Crawl, copy: Copy) -> None:
+    """Pages and assets of other hosts are in `_external/<host>/` inside the run's folder, linked from the pages."""
     with Site() as other:
         other.html_page("/page", "Page", '<img src="pic.png">')
         other.page("/pic.png", b"\x89PNG", type="image/png")
@@ -69,8 +71,8 @@ async def test_off_site_page_requisites_need_any_domain(site: Site, run: Crawl, 
     assert [row["reason"] for row in copy.index["skipped_urls"]] == ["out-of-domain"]
 
 
-async def test_include_and_exclude(site: Site, run: Crawl, copy: Copy) -> None:
-    """Globs cut links by path, `*` crosses slashes, and each cut says which option made it."""
+async def test_include_and_exclude_filter_links_by_path(site: Site, run: Crawl, copy: Copy) -> None:
+    """`*` crosses slashes, and each skip names its option."""
     site.html_page("/docs/", "Docs", link("/docs/a/b", "/docs/old/x", "/blog/"))
     for path in ("/docs/a/b", "/docs/old/x", "/blog/"):
         site.html_page(path, path, f"<p>{path}</p>")
@@ -82,8 +84,8 @@ async def test_include_and_exclude(site: Site, run: Crawl, copy: Copy) -> None:
     }
 
 
-async def test_the_start_page_is_fetched_whatever_the_globs_say(site: Site, run: Crawl, copy: Copy) -> None:
-    """Without it nothing would be found: the globs are for what it leads to."""
+async def test_globs_do_not_apply_to_the_start_page(site: Site, run: Crawl, copy: Copy) -> None:
+    """Without it nothing would be found."""
     site.html_page("/", "Home", link("/docs/a", "/blog/b"))
     site.html_page("/docs/a", "A", "<p>a</p>")
     site.html_page("/blog/b", "B", "<p>b</p>")
@@ -92,8 +94,8 @@ async def test_the_start_page_is_fetched_whatever_the_globs_say(site: Site, run:
     assert set(copy.depths) == {"/", "/docs/a"}
 
 
-async def test_another_scope_judges_what_is_known_anew(site: Site, run: Crawl, copy: Copy) -> None:
-    """What the first run queued or cut is judged by the second run's globs, without its pages being fetched again."""
+async def test_other_scope_re_evaluates_known_urls(site: Site, run: Crawl, copy: Copy) -> None:
+    """URLs queued or skipped by the first run are filtered by the second's globs, without refetching pages."""
     site.html_page("/", "Home", link("/a", "/b", "/c"))
     for path in ("/a", "/b", "/c"):
         site.html_page(path, path, f"<p>{path}</p>")
@@ -114,10 +116,10 @@ async def test_another_scope_judges_what_is_known_anew(site: Site, run: Crawl, c
     ],
     ids=["excluded", "not included"],
 )
-async def test_a_redirect_out_of_scope_is_judged_again(
+async def test_redirect_out_of_scope_is_followed_with_a_wider_scope(
     site: Site, run: Crawl, copy: Copy, narrow: dict[str, object], wide: dict[str, object]
 ) -> None:
-    """Where a link led when the scope was narrow it leads again when the scope is wider, and not before."""
+    """And not before."""
     site.html_page("/", "Home", link("/old"))
     site.redirect("/old", "/new/place")
     site.html_page("/new/place", "New", "<p>new</p>")
@@ -132,8 +134,8 @@ async def test_a_redirect_out_of_scope_is_judged_again(
     assert 'href="new/place/index.html"' in copy.text("index.html")
 
 
-async def test_a_redirect_to_another_host_is_judged_again(site: Site, run: Crawl, copy: Copy) -> None:
-    """With --any-domain, what redirected to another host is fetched from there."""
+async def test_redirect_to_another_host_is_followed_with_any_domain(site: Site, run: Crawl, copy: Copy) -> None:
+    """Its target is fetched from the other host."""
     with Site() as other:
         site.html_page("/", "Home", link("/away"))
         site.redirect("/away", f"{other.url}/there")
@@ -145,8 +147,8 @@ async def test_a_redirect_to_another_host_is_judged_again(site: Site, run: Crawl
     assert f"_external/127.0.0.1_{other.port}/there/index.html" in copy.files
 
 
-async def test_a_redirect_of_a_sitemap_mirror_is_judged_again(site: Site, out: Path) -> None:
-    """The same without links: a redirect out of the start path is followed with --whole-site."""
+async def test_redirect_out_of_the_start_path_is_followed_with_whole_site(site: Site, out: Path) -> None:
+    """In a mirror without links as well."""
     site.html_page("/docs/", "Docs", "<p>docs</p>")
     site.redirect("/docs/moved", "/elsewhere")
     site.html_page("/elsewhere", "Elsewhere", "<p>elsewhere</p>")
@@ -169,10 +171,10 @@ async def test_a_redirect_of_a_sitemap_mirror_is_judged_again(site: Site, out: P
     ],
     ids=lambda settings: "+".join(settings) if settings else "default",
 )
-async def test_what_settings_left_out_others_let_in(
+async def test_skips_by_settings_are_re_evaluated(
     site: Site, run: Crawl, copy: Copy, narrow: dict[str, object], wide: dict[str, object]
 ) -> None:
-    """Each cut that a setting made is judged again by the next run's settings, without asking for any page twice."""
+    """Each skip that a setting caused is re-evaluated with the next run's settings, without refetching."""
     if not narrow:
         site.robots("User-agent: *\nDisallow: /a\n")
     site.html_page("/", "Home", '<a rel="nofollow" href="/a">a</a>')
@@ -186,8 +188,8 @@ async def test_what_settings_left_out_others_let_in(
     assert len([seen for seen in site.requests if seen.method == "GET" and seen.path == "/"]) == 1
 
 
-async def test_traps_are_judged_again(site: Site, run: Crawl, copy: Copy) -> None:
-    """What an earlier version took for endless, by limits of its own, is fetched if it is within today's."""
+async def test_traps_are_re_evaluated(site: Site, run: Crawl, copy: Copy) -> None:
+    """URLs that an earlier version cut by its own limits are fetched if within today's."""
     site.html_page("/", "Home", link("/list?q=1", "/x/x/x/x"))
     site.html_page("/list?q=1", "List", "<p>list</p>")
     await run(exclude_path=("/list",))

@@ -24,8 +24,8 @@ def _refused(site: Site, run_here: RunHere, out: Path, url: str, *options: str) 
     return str(finished.json["error"])
 
 
-def test_not_html(site: Site, run_here: RunHere, out: Path) -> None:
-    """A picture is no page to begin at."""
+def test_start_that_is_not_html_is_refused(site: Site, run_here: RunHere, out: Path) -> None:
+    """A picture is no start page."""
     site.page("/logo.png", b"\x89PNG", type="image/png")
     error = _refused(site, run_here, out, f"{site.url}/logo.png")
     assert "not HTML" in error
@@ -35,8 +35,8 @@ def test_not_html(site: Site, run_here: RunHere, out: Path) -> None:
 
 @pytest.mark.parametrize("format", ["html", "markdown", "both"])
 @pytest.mark.parametrize("type", ["text/html", ""])
-def test_a_picture_sent_as_a_page(site: Site, run_here: RunHere, out: Path, type: str, format: str) -> None:
-    """What it is shows only when it is fetched: nothing is said to be saved then, and nothing is."""
+def test_picture_sent_as_html_is_refused(site: Site, run_here: RunHere, out: Path, type: str, format: str) -> None:
+    """It is recognised only when it is fetched; nothing is saved, and nothing is reported as saved."""
     site.page("/", b"\x89PNG\r\n\x1a\n" + bytes(200), type=type)
     error = _refused(site, run_here, out, site.url, "--format", format)
     assert error == f"the start page {site.url}/ is not HTML but image/png"
@@ -51,10 +51,10 @@ def test_a_picture_sent_as_a_page(site: Site, run_here: RunHere, out: Path, type
         (("crawl", "--discover", "links"), "with `--discover sitemap`"),
     ],
 )
-def test_a_sitemap_is_no_page_to_begin_at(
+def test_sitemap_as_start_page_gives_a_hint(
     site: Site, run_here: RunHere, out: Path, command: tuple[str, ...], hint: str
 ) -> None:
-    """The hint says how to take what it lists, with the very command that was given."""
+    """The hint is the command that was typed, changed to read the sitemap."""
     site.fill(2)
     site.sitemap()
     refused = run_here(*command, f"{site.url}/sitemap.xml", "--output", out, "--rate-limit", 0)
@@ -66,8 +66,8 @@ def test_a_sitemap_is_no_page_to_begin_at(
     assert again.json["successful"] == 2
 
 
-def test_redirect_to_another_site(site: Site, run_here: RunHere, out: Path) -> None:
-    """A start page that redirects off its domain is not followed; the error names where it leads."""
+def test_start_redirecting_to_another_domain_is_refused(site: Site, run_here: RunHere, out: Path) -> None:
+    """The redirect is not followed; the error names its target."""
     with Site() as other:
         elsewhere = other.url_of("other.localhost") + "/"
         site.redirect("/", elsewhere)
@@ -77,8 +77,8 @@ def test_redirect_to_another_site(site: Site, run_here: RunHere, out: Path) -> N
     assert not out.exists()
 
 
-def test_robots_disallow(site: Site, run_here: RunHere, out: Path) -> None:
-    """A start page that robots.txt forbids is not asked for at all."""
+def test_disallowed_start_page_is_not_requested(site: Site, run_here: RunHere, out: Path) -> None:
+    """A start page that robots.txt disallows is not requested at all."""
     site.robots("User-agent: *\nDisallow: /private\n")
     site.html_page("/private/", "P", "<p>p</p>")
     error = _refused(site, run_here, out, f"{site.url}/private/")
@@ -87,16 +87,16 @@ def test_robots_disallow(site: Site, run_here: RunHere, out: Path) -> None:
     assert not out.exists()
 
 
-def test_robots_disallow_where_the_start_leads(site: Site, run_here: RunHere, out: Path) -> None:
-    """The page behind a redirect counts as well."""
+def test_disallowed_redirect_target_of_the_start_is_refused(site: Site, run_here: RunHere, out: Path) -> None:
+    """robots.txt applies behind a redirect as well."""
     site.robots("User-agent: *\nDisallow: /private\n")
     site.redirect("/", "/private")
     site.html_page("/private", "P", "<p>p</p>")
     assert "disallowed by robots.txt" in _refused(site, run_here, out, site.url)
 
 
-def test_robots_that_cannot_be_had(site: Site, run_here: RunHere, out: Path) -> None:
-    """A server that fails to show its rules is left alone until it can."""
+def test_failing_robots_txt_ends_the_crawl(site: Site, run_here: RunHere, out: Path) -> None:
+    """A server that fails to send its rules is left alone until it can."""
     site.fault("/robots.txt", faults.status(500))
     site.html_page("/", "Home", "<p>home</p>")
     error = _refused(site, run_here, out, site.url)
@@ -106,8 +106,8 @@ def test_robots_that_cannot_be_had(site: Site, run_here: RunHere, out: Path) -> 
 
 
 @pytest.mark.parametrize("fault", [faults.partial(), faults.chunked_cut(), faults.stall(), faults.reset_in_body()])
-def test_rules_that_come_in_part(site: Site, run_here: RunHere, out: Path, fault: faults.Step) -> None:
-    """Half a robots.txt is none: what is missing may forbid anything. The next run asks again."""
+def test_truncated_robots_txt_ends_the_crawl(site: Site, run_here: RunHere, out: Path, fault: faults.Step) -> None:
+    """The missing part may disallow anything. The next run requests it again."""
     site.robots("User-agent: *\nDisallow: /a/\nDisallow: /b/\n# far away\nDisallow: /private/\n")
     site.html_page("/", "Home", '<a href="/private/">P</a>')
     site.html_page("/private/", "P", "<p>p</p>")
@@ -122,8 +122,8 @@ def test_rules_that_come_in_part(site: Site, run_here: RunHere, out: Path, fault
 
 
 @pytest.mark.parametrize("status", [404, 403, 500])
-def test_a_start_page_that_is_not_there(site: Site, run_here: RunHere, out: Path, status: int) -> None:
-    """The error says what the server said."""
+def test_missing_start_page_reports_the_status(site: Site, run_here: RunHere, out: Path, status: int) -> None:
+    """The error has the server's status."""
     site.page("/", "no", status=status)
     error = _refused(site, run_here, out, site.url)
     assert f"HTTP {status}" in error
@@ -131,8 +131,8 @@ def test_a_start_page_that_is_not_there(site: Site, run_here: RunHere, out: Path
 
 
 @pytest.mark.parametrize("status", [404, 405, 410])
-def test_a_server_that_knows_no_head(site: Site, run_here: RunHere, out: Path, status: int) -> None:
-    """Some say 404 to HEAD for want of a better answer: the page is there for who asks for it."""
+def test_404_to_head_is_checked_with_get(site: Site, run_here: RunHere, out: Path, status: int) -> None:
+    """Some servers answer HEAD with 404: the page is requested all the same."""
     site.html_page("/", "Home", '<a href="/a">A</a>')
     site.html_page("/a", "A", "<p>a</p>")
     site.fault("/", faults.status(status), faults.ok())
@@ -142,8 +142,8 @@ def test_a_server_that_knows_no_head(site: Site, run_here: RunHere, out: Path, s
 
 
 @pytest.mark.parametrize("type", ["text/plain", "application/octet-stream", "application/json", "application/xml"])
-def test_a_server_that_names_another_type_to_head(site: Site, run_here: RunHere, out: Path, type: str) -> None:
-    """What the page is, the page says: HEAD may name the type of the nothing that it is answered with."""
+def test_media_type_of_head_is_not_trusted(site: Site, run_here: RunHere, out: Path, type: str) -> None:
+    """The page's own response counts: HEAD may have the type of an empty body."""
     site.html_page("/", "Home", '<a href="/a">A</a>')
     site.html_page("/a", "A", "<p>a</p>")
     site.fault("/", faults.status(200, headers={"Content-Type": type}), faults.ok())
@@ -153,8 +153,8 @@ def test_a_server_that_names_another_type_to_head(site: Site, run_here: RunHere,
 
 
 @pytest.mark.parametrize("command", ["crawl", "mirror"])
-def test_a_server_that_sends_head_round_in_a_circle(site: Site, run_here: RunHere, out: Path, command: str) -> None:
-    """A redirect to itself is believed only if the page itself is answered with it."""
+def test_redirect_loop_of_head_is_checked_with_get(site: Site, run_here: RunHere, out: Path, command: str) -> None:
+    """A redirect to itself counts only if GET is answered with it."""
     site.html_page("/", "Home", "<p>home</p>")
     site.sitemap()
 
@@ -166,7 +166,7 @@ def test_a_server_that_sends_head_round_in_a_circle(site: Site, run_here: RunHer
     assert (finished.json["status"], finished.json["successful"]) == ("ok", 1)
 
 
-def test_a_sitemap_that_head_does_not_tell_of(site: Site, run_here: RunHere, out: Path) -> None:
+def test_sitemap_that_head_does_not_reveal_is_read(site: Site, run_here: RunHere, out: Path) -> None:
     """A start URL that turns out to be a sitemap is read as one."""
     site.html_page("/a", "A", "<p>a</p>")
     listing = f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>{site.url}/a</loc></url></urlset>"
@@ -178,8 +178,8 @@ def test_a_sitemap_that_head_does_not_tell_of(site: Site, run_here: RunHere, out
 
 @pytest.mark.parametrize("command", ["crawl", "mirror", "convert"])
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_site_that_asks_who_you_are(site: Site, run_here: RunHere, command: str, status: int) -> None:
-    """The hint names the options that tell it: neither another address nor another command would help."""
+def test_401_hints_at_the_login_options(site: Site, run_here: RunHere, command: str, status: int) -> None:
+    """Neither another URL nor another command would help."""
     site.fault("*", faults.status(status))
     options = () if command == "convert" else ("--rate-limit", 0)
     refused = run_here(command, f"{site.url}/", *options)
@@ -187,8 +187,8 @@ def test_a_site_that_asks_who_you_are(site: Site, run_here: RunHere, command: st
     assert "--basic-auth" in refused.stderr
 
 
-def test_nobody_there(site: Site, run_here: RunHere, out: Path) -> None:
-    """A dead port is told as such, not as a matter of robots.txt."""
+def test_dead_port_is_reported_as_such(site: Site, run_here: RunHere, out: Path) -> None:
+    """The error is not about robots.txt."""
     site.stop()
     error = _refused(site, run_here, out, site.url)
     assert f"cannot reach 127.0.0.1:{site.port}: " in error

@@ -1,4 +1,4 @@
-"""SVG files are pages of a kind: they load pictures and styles, and their links lead to pages."""
+"""SVG files load pictures and styles like pages, and link to pages."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _build(site: Site) -> None:
     site.html_page("/api.html", "API", "<h2 id=send>Send</h2>")
 
 
-async def test_what_a_drawing_needs_and_links_to_is_saved(site: Site, run: Crawl, copy: Copy, run_cli: RunCli) -> None:
-    """Its picture, its style and its links lead to files, verify follows them, and all else stays byte for byte."""
+async def test_assets_and_links_of_an_svg_are_saved(site: Site, run: Crawl, copy: Copy, run_cli: RunCli) -> None:
+    """They become local links that verify follows; all other bytes stay."""
     _build(site)
     await run()
     picture = next(name for name in copy.files if name.startswith("photo__q_"))
@@ -36,8 +36,8 @@ async def test_what_a_drawing_needs_and_links_to_is_saved(site: Site, run: Crawl
     assert any(problem["where"].endswith("graph.svg") and problem["kind"] == "link" for problem in problems)
 
 
-async def test_a_drawing_is_read_again_when_the_state_is_lost(site: Site, run: Crawl, copy: Copy) -> None:
-    """Nothing is asked for again, and its links are as they were."""
+async def test_svg_is_read_again_after_state_loss(site: Site, run: Crawl, copy: Copy) -> None:
+    """Nothing is requested again, and its links stay the same."""
     _build(site)
     await run()
     files = copy.files
@@ -49,8 +49,8 @@ async def test_a_drawing_is_read_again_when_the_state_is_lost(site: Site, run: C
     assert asked(site) == ["/"]
 
 
-async def test_a_page_that_only_a_drawing_links_to_is_followed_by_its_depth(site: Site, run: Crawl, copy: Copy) -> None:
-    """What a drawing shows belongs to the page around it; the page that it links to is one link away."""
+async def test_page_linked_from_an_svg_is_one_link_deeper(site: Site, run: Crawl, copy: Copy) -> None:
+    """The assets of an SVG belong to its page's depth; a page it links to is one deeper."""
     _build(site)
     await run(link_depth=0)
     assert "api/index.html" not in copy.files
@@ -59,10 +59,8 @@ async def test_a_page_that_only_a_drawing_links_to_is_followed_by_its_depth(site
     assert "'../api/index.html#send'" in copy.text("img/graph.svg")
 
 
-async def test_the_sheet_that_a_drawing_names_before_it_begins_is_saved(
-    site: Site, run: Crawl, copy: Copy, run_cli: RunCli
-) -> None:
-    """It is linked by its file, what it loads is saved too, and verify knows where it leads."""
+async def test_xml_stylesheet_of_an_svg_is_saved(site: Site, run: Crawl, copy: Copy, run_cli: RunCli) -> None:
+    """Its link is local, its own assets are saved, and verify follows it."""
     drawing = (
         "<?xml version='1.0'?><?xml-stylesheet type='text/css' href='{}'?><svg xmlns='http://www.w3.org/2000/svg'/>"
     )

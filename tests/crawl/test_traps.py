@@ -1,4 +1,4 @@
-"""Sites without an end: the crawl ends, says where it was cut, and leaves out nothing that is new."""
+"""Endless sites: the crawl ends, reports where it was cut, and skips nothing new."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from tests.crawl.conftest import Copy, Crawl, asked, link
 from tests.site import Site
 
 
-async def test_an_endless_calendar_ends(site: Site, run: Crawl, copy: Copy) -> None:
-    """Month leads to month for ever, each linked from two others; the crawl ends and says where it was cut."""
+async def test_endless_calendar_is_cut(site: Site, run: Crawl, copy: Copy) -> None:
+    """Month links to month for ever, each linked from two others; the crawl reports the cut."""
     for month in range(410):
         site.html_page(f"/cal/{2000 + month // 12}/{month % 12 + 1:02d}", f"Month {month}", _calendar(month))
     site.html_page("/", "Home", link("/cal/2000/01", "/about"))
@@ -29,7 +29,7 @@ def _calendar(month: int) -> str:
     return link(name(month + 1), name(month + 2), name(max(0, month - 1))) + f"<p>Month {month}</p>"
 
 
-async def test_session_ids_are_one_page(site: Site, run: Crawl, copy: Copy) -> None:
+async def test_session_ids_are_ignored(site: Site, run: Crawl, copy: Copy) -> None:
     """A new session in every link is the same two pages, without the session in any name."""
     for number in range(50):
         ids = f"{number:016x}a1b2"
@@ -43,8 +43,8 @@ async def test_session_ids_are_one_page(site: Site, run: Crawl, copy: Copy) -> N
     assert 'href="../index.html"' in copy.text("a/index.html")
 
 
-async def test_ever_deeper_paths_end(site: Site, run: Crawl, copy: Copy) -> None:
-    """A relative link that leads below its own page at every step is cut, and said so."""
+async def test_ever_deeper_paths_are_cut(site: Site, run: Crawl, copy: Copy) -> None:
+    """A relative link that leads below its own page at every step is cut, with the reason."""
     path = "/deep/"
     for _ in range(40):
         site.html_page(path, "Deep", '<a href="deep/">deeper</a><a href="deep/">again</a>' + f"<p>{path}</p>")
@@ -58,8 +58,8 @@ async def test_ever_deeper_paths_end(site: Site, run: Crawl, copy: Copy) -> None
     ]
 
 
-async def test_filters_end_also_when_resumed(site: Site, run: Crawl, copy: Copy) -> None:
-    """No more combinations of one path are fetched than the limit, over all runs; each that was cut is in the index."""
+async def test_filter_combinations_are_limited_over_all_runs(site: Site, run: Crawl, copy: Copy) -> None:
+    """No more than the limit are fetched for one path; each one cut is in the index."""
     filters = ["&".join(f"f{bit}={number >> bit & 1}" for bit in range(10)) for number in range(600)]
     queries = [f"/list?{query}" for query in filters]
     site.html_page("/", "Home", link(*queries[:400], "/more"))
@@ -77,8 +77,8 @@ async def test_filters_end_also_when_resumed(site: Site, run: Crawl, copy: Copy)
     assert set(asked(site)) <= {"/"}
 
 
-async def test_numbered_queries_are_read_whole(site: Site, run: Crawl) -> None:
-    """600 topics of a forum, by a number in the query: each is something new."""
+async def test_numbered_queries_are_not_cut(site: Site, run: Crawl) -> None:
+    """600 forum topics by a number in the query: each is something new."""
     queries = [f"/viewtopic.php?f=1&t={number}" for number in range(600)]
     site.html_page("/", "Home", link(*queries))
     for query in queries:
@@ -87,8 +87,8 @@ async def test_numbered_queries_are_read_whole(site: Site, run: Crawl) -> None:
     assert (report.successful, report.skipped) == (601, 0)
 
 
-async def test_frames_within_frames_end(site: Site, run: Crawl, copy: Copy) -> None:
-    """Frames belong to their page and so to its depth, but not without end."""
+async def test_nested_frames_are_cut(site: Site, run: Crawl, copy: Copy) -> None:
+    """Frames belong to their page's depth, but not without end."""
     for number in range(250):
         site.page(f"/frame/{number}", f'<iframe src="/frame/{number + 1}"></iframe><p>{number}</p>')
     site.html_page("/", "Home", '<iframe src="/frame/0"></iframe>')

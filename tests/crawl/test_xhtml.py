@@ -1,4 +1,4 @@
-"""Pages that are served as XML: their copies are read as HTML, and have to say the same."""
+"""Pages served as XML: their copies are parsed as HTML, and have to say the same."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.crawl.conftest import Copy, Crawl
 from tests.site import Site
 
 
-async def test_a_page_of_xml_is_read_and_saved_whole(site: Site, run: Crawl, copy: Copy) -> None:
-    """`<script/>` ends where it begins: what follows is followed, shown, and becomes Markdown."""
+async def test_xhtml_page_is_saved_completely(site: Site, run: Crawl, copy: Copy) -> None:
+    """`<script/>` ends where it begins: the rest is followed, shown, and becomes Markdown."""
     page = (
         '<?xml version="1.0"?>\r\n<html xmlns="http://www.w3.org/1999/xhtml"><head><title>X</title>'
         '<script src="/x.js"/><link rel="icon" href="/i.png"/></head>'
@@ -37,8 +37,8 @@ async def test_a_page_of_xml_is_read_and_saved_whole(site: Site, run: Crawl, cop
     assert "next/index.html" in copy.files
 
 
-async def test_a_page_of_xml_keeps_its_bytes_without_rewriting(site: Site, run: Crawl, copy: Copy) -> None:
-    """`--no-post-process` is about every byte; its links are followed all the same."""
+async def test_no_post_process_keeps_xhtml_bytes(site: Site, run: Crawl, copy: Copy) -> None:
+    """Its links are followed all the same."""
     page = b'<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><a href="/next">x</a></body></html>'
     site.page("/", page, type="application/xhtml+xml")
     site.html_page("/next", "Next", "<p>next</p>")
@@ -47,8 +47,8 @@ async def test_a_page_of_xml_keeps_its_bytes_without_rewriting(site: Site, run: 
     assert "next/index.html" in copy.files
 
 
-def test_one_page_of_xml_is_converted_whole(site: Site, run_here: RunHere, tmp_path: Path) -> None:
-    """`convert` reads it so, too, from its address and from a file."""
+def test_convert_reads_xhtml(site: Site, run_here: RunHere, tmp_path: Path) -> None:
+    """From a URL and from a file."""
     page = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>Text.</p></body></html>'
     site.page("/x", page, type="application/xhtml+xml")
     (tmp_path / "x.xhtml").write_text(page)
@@ -74,13 +74,13 @@ def test_one_page_of_xml_is_converted_whole(site: Site, run_here: RunHere, tmp_p
         (b"<p>1 /> 2</p>", b"<p>1 /> 2</p>"),
     ],
 )
-def test_what_is_closed_where_it_begins(xml: bytes, html: bytes) -> None:
-    """Elements get an end tag, those that HTML closes by itself do not; plain text is escaped, all else stays."""
+def test_self_closing_elements_get_end_tags(xml: bytes, html: bytes) -> None:
+    """Void elements of HTML do not; plain text is escaped, all else stays."""
     assert as_html(xml) == html
 
 
-async def test_a_page_of_xml_is_in_utf_8_unless_it_says_otherwise(site: Site, run: Crawl, copy: Copy) -> None:
-    """HTML has no such rule, so its copy says what it is in."""
+async def test_xhtml_is_utf_8_by_default(site: Site, run: Crawl, copy: Copy) -> None:
+    """HTML has no such rule, so the copy declares its encoding."""
     text = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>é <a href="{}">n</a></body></html>'
     site.page("/", text.format("/é"), type="application/xhtml+xml")
     declaration = '<?xml version="1.0" encoding="ISO-8859-2"?>'

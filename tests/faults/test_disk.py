@@ -1,4 +1,4 @@
-"""Disks that refuse: the run stops with one clear line, what is there is whole, and the next run goes on."""
+"""Disks that refuse: the run stops with one clear line, files stay complete, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _pages(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("guard", ["--min-free-mb=1", "--min-free-mb=0"])
-def test_no_inodes_left(site: Site, tmp_path: Path, guard: str) -> None:
-    """Room for bytes but not for files: the run stops, and goes on when there is."""
+def test_missing_inodes_stop_the_run(site: Site, tmp_path: Path, guard: str) -> None:
+    """The next run resumes when there are some."""
     site.sitemap(urls=site.fill(40))
     stopped, resumed, copy = _on_a_disk(site, tmp_path, "size=50m,nr_inodes=60", "nr_inodes=5000", guard)
     _clear_stop(stopped, "disk", "inodes")
@@ -73,8 +73,8 @@ def test_no_inodes_left(site: Site, tmp_path: Path, guard: str) -> None:
     assert _pages(copy) == 40
 
 
-def test_a_disk_that_became_read_only(site: Site, tmp_path: Path) -> None:
-    """A copy on a disk that can only be read stays as it is, and the run says why it did nothing."""
+def test_read_only_disk_stops_the_run(site: Site, tmp_path: Path) -> None:
+    """The copy is unchanged, and the run says why it did nothing."""
     site.sitemap(urls=site.fill(3))
     first, second, copy = _on_a_disk(site, tmp_path, "size=300m", "ro", "--update")
     assert (first.returncode, first.json["successful"]) == (0, 3)
@@ -82,8 +82,8 @@ def test_a_disk_that_became_read_only(site: Site, tmp_path: Path) -> None:
     assert _pages(copy) == 3
 
 
-def test_a_file_where_a_folder_must_go(site: Site, out: Path, run_here: RunHere) -> None:
-    """Somebody's file stands where pages have to be: it is not touched, and the run goes on once it is gone."""
+def test_foreign_file_in_place_of_a_folder_stops_the_run(site: Site, out: Path, run_here: RunHere) -> None:
+    """The file is not touched; without it the next run resumes."""
     site.sitemap(urls=site.fill(3))
     host = out / f"127.0.0.1_{site.port}"
     host.mkdir(parents=True)
@@ -94,8 +94,8 @@ def test_a_file_where_a_folder_must_go(site: Site, out: Path, run_here: RunHere)
     assert run_here("mirror", site.url, "--rate-limit", 0, "--output", out).json["successful"] == 3
 
 
-def test_an_output_folder_deleted_under_a_run(site: Site, out: Path, run_here: RunHere) -> None:
-    """Whatever the run makes of it, it ends without a crash, and the next one has every page."""
+def test_output_folder_deleted_during_a_run(site: Site, out: Path, run_here: RunHere) -> None:
+    """The run ends without a crash, and the next one has every page."""
     paths = site.fill(12)
     site.sitemap(urls=paths)
 
@@ -123,8 +123,8 @@ def _as_anybody() -> list[str]:
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 
 
-def test_permission_lost_halfway(site: Site, out: Path, tmp_path: Path) -> None:
-    """The folder may not be written to any more: a clear stop, nothing torn; allowed again, the run goes on."""
+def test_permission_lost_midway_stops_the_run(site: Site, out: Path, tmp_path: Path) -> None:
+    """Nothing is torn; with the permission restored the next run resumes."""
     paths = site.fill(12)
     site.sitemap(urls=paths)
     pages = out / f"127.0.0.1_{site.port}" / "page"
@@ -150,8 +150,8 @@ def test_permission_lost_halfway(site: Site, out: Path, tmp_path: Path) -> None:
     assert _pages(out) == 12
 
 
-def test_a_symlink_planted_during_a_run(site: Site, out: Path, tmp_path: Path, start_cli: StartCli) -> None:
-    """A folder of the copy that is replaced by a link in the middle of a run: nothing is written behind it."""
+def test_symlink_planted_during_a_run(site: Site, out: Path, tmp_path: Path, start_cli: StartCli) -> None:
+    """A folder of the copy is replaced by a symlink: nothing is written behind it."""
     if not hasattr(os, "symlink") or os.name == "nt":
         pytest.skip("symlinks need a privilege there")
     elsewhere = tmp_path / "elsewhere"
@@ -189,8 +189,8 @@ cp -R "$disk/." "$disk.copy"
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_a_disk_that_turns_read_only_in_the_middle(site: Site, tmp_path: Path, command: str) -> None:
-    """A real file system that stops taking writes while pages come in: a clear stop; repaired, the run goes on."""
+def test_disk_that_turns_read_only_midway_stops_the_run(site: Site, tmp_path: Path, command: str) -> None:
+    """A real file system refuses writes while pages arrive; once it is writable the next run resumes."""
     programs = ("unshare", "mkfs.ext4", "losetup", "e2fsck")
     if sys.platform != "linux" or os.geteuid() != 0 or not all(map(shutil.which, programs)):
         pytest.skip(f"needs Linux, root and {', '.join(programs)}")

@@ -1,4 +1,4 @@
-"""kill -9 at any moment: the next run goes on, and in the end the copy is what it would have been."""
+"""kill -9 at any moment: the next run resumes, and the copy is that of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def place(site: Site) -> Site:
 
 
 @pytest.mark.parametrize("kind", [Kind("mirror", 16), Kind("crawl", 16)], ids=lambda kind: kind.command)
-def test_killed_at_every_step_of_the_crash_order(place: Site, kind: Kind, tmp_path: Path) -> None:
-    """One copy is made by runs that die one after the other, each at another step: it is as if none had."""
+def test_kill_at_every_step_of_the_crash_order(place: Site, kind: Kind, tmp_path: Path) -> None:
+    """Runs die one after the other, each at another step: the copy is as if none had."""
     assert through_every_step(place, kind, tmp_path) >= 14
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_killed_while_links_are_made_local(place: Site, format: str, tmp_path: Path) -> None:
-    """Files that were rewritten before anything was forced onto the disk are not taken for damaged by the next run."""
+def test_kill_while_links_are_made_local(place: Site, format: str, tmp_path: Path) -> None:
+    """Files rewritten before a sync are not taken for damaged by the next run."""
     kind = Kind("crawl", 16, ("--format", format))
     assert each_step_alone(place, kind, tmp_path, ("links-rewritten:1", "links-committed:1")) == 2
 
 
 @pytest.mark.parametrize("kind", [Kind("mirror", 1), Kind("crawl", 16)], ids=lambda kind: kind.command)
-def test_killed_at_random_moments(place: Site, kind: Kind, tmp_path: Path) -> None:
-    """Ten kills at moments nobody chose; at most concurrency + 32 pages are fetched again after each."""
+def test_kill_at_random_moments(place: Site, kind: Kind, tmp_path: Path) -> None:
+    """Ten kills; at most concurrency + 32 pages are fetched again after each."""
     at_random(place, kind, tmp_path, kills=10, seed=int.from_bytes(os.urandom(2), "big"), in_a_row=5)
 
 
 @pytest.mark.parametrize("signals", [(signal.SIGTERM,), (signal.SIGINT, signal.SIGINT)], ids=["TERM", "INT twice"])
-def test_asked_to_end_at_random_moments(place: Site, signals: tuple[int, ...], tmp_path: Path) -> None:
-    """SIGTERM, and Ctrl+C by somebody impatient, lose no more than a kill."""
+def test_signal_at_random_moments(place: Site, signals: tuple[int, ...], tmp_path: Path) -> None:
+    """SIGTERM and repeated Ctrl+C lose no more than a kill."""
     kind = Kind("crawl", 16) if signals[0] == signal.SIGTERM else Kind("mirror", 16)
     at_random(place, kind, tmp_path, kills=3, seed=int.from_bytes(os.urandom(2), "big"), in_a_row=3, signals=signals)

@@ -1,4 +1,4 @@
-"""Kills between two steps that belong together, and losses on top of a kill: nothing dangles, nothing is left over."""
+"""Kills between two related steps, some with a lost state: nothing dangles or is left over."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def _sound(run_here: RunHere, out: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_a_page_that_becomes_a_redirect_leaves_no_file_behind(
+def test_kill_between_alias_and_file_removal_leaves_no_file(
     site: Site, run_here: RunHere, out: Path, command: str
 ) -> None:
-    """Killed after the page has become a name of another and before its files, two with both formats, are gone."""
+    """The page is an alias now; its files, two with both formats, are removed by the next run."""
     both = ("--format", "both") if command == "crawl" else ()
     site.html_page("/", "Home", link("/old", "/new"))
     site.html_page("/old", "Old", "<p>old</p>", etag="o1")
@@ -51,10 +51,10 @@ def test_a_page_that_becomes_a_redirect_leaves_no_file_behind(
 
 
 @pytest.mark.parametrize("step", ["file-renamed:14", "links-rewritten:1", "links-committed:1", "links-committed:2"])
-def test_links_that_were_being_made_local_follow_pages_that_move_later(
+def test_kill_while_links_made_local_follow_pages_that_move_later(
     site: Site, run_here: RunHere, tmp_path: Path, step: str
 ) -> None:
-    """A crawl cut by --max-pages is killed while it rewrites links; then a page comes that takes another's place."""
+    """A crawl cut by --max-pages is killed while it rewrites links; then a new page takes another's path."""
     leaves = [f"/leaf/{number}" for number in range(30)]
     site.html_page("/", "Home", link("/p/", *leaves))
     site.html_page("/p/", "Slash", link(*leaves, "/way"))
@@ -76,10 +76,10 @@ def test_links_that_were_being_made_local_follow_pages_that_move_later(
 
 @pytest.mark.parametrize("options", [(), ("--format", "html"), ("--format", "both", "--links", "local")])
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_what_a_killed_update_has_replaced_is_what_another_command_publishes(
+def test_pages_replaced_by_a_killed_update_are_published(
     site: Site, run_here: RunHere, out: Path, command: str, options: tuple[str, ...]
 ) -> None:
-    """Pages and assets were there anew, and their rows still told of the old ones; the next run is no update."""
+    """Files were new and rows still old; the next run is no update."""
     changing, kept = ["/", "/a", "/s.css", "/i.png"], "/b"
 
     def publish(version: str) -> None:
@@ -108,9 +108,7 @@ def test_what_a_killed_update_has_replaced_is_what_another_command_publishes(
 
 
 @pytest.mark.parametrize("step", ["rows-written:2", "rows-written:1"])
-def test_what_an_update_has_replaced_is_not_forgotten_over_a_second_kill(
-    site: Site, run_here: RunHere, out: Path, step: str
-) -> None:
+def test_pages_replaced_by_an_update_survive_a_second_kill(site: Site, run_here: RunHere, out: Path, step: str) -> None:
     """The run after the kill is killed as well, before it has fetched anything."""
     site.sitemap(urls=site.fill(3, etag="old"))
     _run(run_here, site, out, "mirror")
@@ -124,10 +122,8 @@ def test_what_an_update_has_replaced_is_not_forgotten_over_a_second_kill(
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_a_state_lost_while_files_stand_aside_loses_no_page(
-    site: Site, run_here: RunHere, out: Path, command: str
-) -> None:
-    """Two pages were changing places when the run was killed and its state lost: what is missing is fetched again."""
+def test_state_lost_during_a_swap_loses_no_page(site: Site, run_here: RunHere, out: Path, command: str) -> None:
+    """Two pages were exchanging paths at the kill: missing files are fetched again."""
     site.html_page("/", "Home", link("/p/", "/p", "/q"))
     for path in ("/p/", "/p", "/q"):
         site.html_page(path, path, f"<p>{path}</p>")
@@ -145,10 +141,8 @@ def test_a_state_lost_while_files_stand_aside_loses_no_page(
     _sound(run_here, out)
 
 
-def test_what_a_killed_run_left_unfinished_goes_though_the_state_is_lost(
-    site: Site, run_cli: RunCli, out: Path
-) -> None:
-    """The state alone knew that there may be such a file, and where."""
+def test_temporary_files_are_removed_after_state_loss(site: Site, run_cli: RunCli, out: Path) -> None:
+    """Only the state knew that there may be such files, and where."""
     site.sitemap(urls=site.fill(3))
     _run(run_cli, site, out, "mirror", die_at="draft-written")
     folder = out / f"127.0.0.1_{site.port}"
@@ -161,10 +155,8 @@ def test_what_a_killed_run_left_unfinished_goes_though_the_state_is_lost(
 
 
 @pytest.mark.parametrize("renewing", ["--update", "--re-download-all"])
-def test_what_was_deleted_since_a_killed_update_had_looked_at_it_is_fetched(
-    site: Site, run_cli: RunCli, out: Path, renewing: str
-) -> None:
-    """The run that goes on looks at nothing twice, but no page counts that is not there."""
+def test_file_deleted_after_a_killed_update_is_fetched(site: Site, run_cli: RunCli, out: Path, renewing: str) -> None:
+    """The resumed run checks no page twice, but counts no missing page."""
     paths = site.fill(3, etag="1")
     site.sitemap(urls=paths)
     _run(run_cli, site, out, "mirror")
@@ -176,8 +168,8 @@ def test_what_was_deleted_since_a_killed_update_had_looked_at_it_is_fetched(
     _sound(run_cli, out)
 
 
-def test_after_a_run_that_died_pages_are_read_by_workers(site: Site, out: Path, run_cli: RunCli) -> None:
-    """A page that its parser crashes on would end every run that came to it; of a worker's death it is told."""
+def test_run_after_a_crash_reads_pages_in_workers(site: Site, out: Path, run_cli: RunCli) -> None:
+    """A page that crashes the parser would end every run; a worker's death is reported."""
     site.sitemap(urls=site.fill(20))
     options = ("--rate-limit", "0", "--profile", "--output")
     alone = run_cli("mirror", site.url, *options, out / "alone")
@@ -188,8 +180,8 @@ def test_after_a_run_that_died_pages_are_read_by_workers(site: Site, out: Path, 
     assert resumed.json["profile"]["workers_cpu_sec"] > 0
 
 
-def test_a_page_that_takes_the_place_of_one_that_is_gone(site: Site, out: Path, run_here: RunHere) -> None:
-    """A run dies when the file is replaced and the state does not know yet: no page has another's text afterwards."""
+def test_page_that_takes_over_a_gone_pages_path(site: Site, out: Path, run_here: RunHere) -> None:
+    """A kill between file and row: no page has another's text afterwards."""
     for path in ("/a.html", "/a"):
         site.html_page(path, path, f"<p>This is {path} itself.</p>")
     options = ("--rate-limit", 0, "--output", out)
@@ -217,10 +209,10 @@ def test_a_page_that_takes_the_place_of_one_that_is_gone(site: Site, out: Path, 
         ("html", "rebuilt"),  # It tells by itself what its links were.
     ],
 )
-def test_links_between_files_are_led_on_after_a_kill_in_rebuilding(
+def test_local_links_are_updated_after_a_kill_during_rebuild(
     site: Site, run_here: RunHere, out: Path, format: str, step: str
 ) -> None:
-    """The state is lost, and its rebuilding killed: what files link to each other by is known all the same."""
+    """The state is lost and its rebuilding killed: the local links of files are still known."""
     leaves = [f"/leaf/{number}" for number in range(20)]
     for leaf in leaves:
         site.html_page(leaf, leaf, link("/b"), etag="1")
@@ -240,10 +232,8 @@ def test_links_between_files_are_led_on_after_a_kill_in_rebuilding(
     _sound(run_here, out)
 
 
-def test_markdown_that_was_edited_after_a_kill_among_links_is_not_taken_for_the_runs_own(
-    site: Site, run_here: RunHere, out: Path
-) -> None:
-    """The run that was killed noted what files would be: those that are so are its own, and others are not."""
+def test_markdown_edited_after_a_kill_during_relinking_is_foreign(site: Site, run_here: RunHere, out: Path) -> None:
+    """The killed run recorded the hashes of relinked files; other bytes are an edit."""
     pages = [f"/p/{number}" for number in range(6)]
     for page in pages:
         site.html_page(page, page, f"<p>Hello</p>{link(*pages)}")
@@ -264,10 +254,8 @@ def test_markdown_that_was_edited_after_a_kill_among_links_is_not_taken_for_the_
 
 
 @pytest.mark.parametrize("kind", ["_failed", "_skipped"])
-def test_a_reason_that_was_written_before_its_row_goes_with_the_kill(
-    site: Site, run_here: RunHere, out: Path, kind: str
-) -> None:
-    """Killed between a placeholder and the row that it stands for; then the page is there: nothing says it is not."""
+def test_placeholder_without_a_row_is_removed(site: Site, run_here: RunHere, out: Path, kind: str) -> None:
+    """Killed between placeholder and row; then the page succeeds."""
     fault = faults.status(500) if kind == "_failed" else faults.raw(b"HTTP/1.1 204 Nothing\r\n\r\n")
     site.html_page("/", "Home", "<p>home</p>")
     for path in ("/a", "/b"):
@@ -288,10 +276,10 @@ def test_a_reason_that_was_written_before_its_row_goes_with_the_kill(
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
 @pytest.mark.parametrize("now", ["missing", "redirect", "file"])
-def test_a_file_without_a_row_goes_when_its_page_cannot_be_had_again(
+def test_file_without_a_row_is_removed_when_its_page_fails(
     site: Site, run_here: RunHere, out: Path, format: str, now: str
 ) -> None:
-    """Killed when the page was on disk and no row told of it; then the site has it no more."""
+    """Killed between file and row; then the site no longer has the page."""
     for path in ("/a", "/b"):
         site.html_page(path, path, f"<p>{path}</p>")
     site.sitemap(urls=["/a", "/b"])
@@ -313,8 +301,8 @@ def test_a_file_without_a_row_goes_when_its_page_cannot_be_had_again(
     _sound(run_here, tried)
 
 
-def test_the_file_of_another_mirror_stays_when_its_page_cannot_be_had(site: Site, run_here: RunHere, out: Path) -> None:
-    """Killed before it came to a page of another host, of which there is a mirror of its own in the same folder."""
+def test_file_of_another_mirror_stays_when_its_page_fails(site: Site, run_here: RunHere, out: Path) -> None:
+    """Killed before a page of another host, which has its own mirror in the same folder."""
     main, docs = site.url_of("site.localhost"), site.url_of("docs.site.localhost")
     options = ("--rate-limit", 0, "--concurrency", 1, "--quiet", "--max-retries", 0, "--output", out)
     site.html_page("/a", "A", "<p>a</p>", host="site.localhost")

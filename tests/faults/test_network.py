@@ -1,4 +1,4 @@
-"""Everything that can go wrong on the wire, in one crawl: each page has its reason, and all others are there."""
+"""Every network fault in one crawl: each page has its reason, and all others are saved."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _SKIPPED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-async def test_each_failure_has_its_reason_and_the_rest_goes_on(site: Site, out: Path, command: str) -> None:
-    """Eighteen kinds of broken pages among good ones: named one by one, in bounded time and memory."""
+async def test_each_fault_has_its_reason_and_other_pages_are_saved(site: Site, out: Path, command: str) -> None:
+    """Eighteen kinds of broken pages among good ones, in bounded time and memory."""
     good = [f"/good/{number}" for number in range(40)]
     bad = {f"/{name}": told for name, told in (_FAULTS | _SKIPPED).items()}
     order = [path for pair in zip(good, [*bad, *good[len(bad) :]], strict=True) for path in pair]
@@ -101,8 +101,8 @@ class _Names(AbstractResolver):
         pass
 
 
-async def test_a_name_that_cannot_be_resolved_for_a_while(site: Site, out: Path) -> None:
-    """DNS that fails for one of two hosts and comes back: a few pages fail, the run waits and fetches the others."""
+async def test_dns_failure_of_one_host_is_waited_for(site: Site, out: Path) -> None:
+    """DNS fails for one of two hosts and recovers: a few pages fail, the run waits and fetches the others."""
     there = site.url_of("there.test")
     paths = [f"/{number}" for number in range(20)]
     for path in paths:
@@ -120,8 +120,8 @@ async def test_a_name_that_cannot_be_resolved_for_a_while(site: Site, out: Path)
     assert (again.status, again.successful) == ("ok", 21)
 
 
-async def test_a_server_that_is_gone_and_back(site: Site, out: Path) -> None:
-    """Stopped and started again within a run: connection refused for a while, and then every page."""
+async def test_restarted_server_is_waited_for(site: Site, out: Path) -> None:
+    """Connection refused for a while, and then every page."""
     paths = site.fill(60)
     site.sitemap()
     site.latency = 0.02
@@ -142,8 +142,8 @@ async def _finished(run: object) -> MirrorReport:
     return await run  # type: ignore[misc, no-any-return]
 
 
-async def test_rules_that_cannot_be_had(site: Site, out: Path) -> None:
-    """Hosts that are silent about their robots.txt: named as that, no page asked of them, and nobody waits for them."""
+async def test_silent_robots_txt_skips_its_host_only(site: Site, out: Path) -> None:
+    """No page of such a host is requested, and no other host waits for it."""
     stuck = [f"stuck-{number}.test" for number in range(6)]
     for host in stuck:
         site.fault("/robots.txt", faults.silence(), host=host)

@@ -1,4 +1,4 @@
-"""Power cuts, as far as they can be staged: files that were not forced onto the disk are gone, the state is behind."""
+"""Simulated power cuts: files that were not synced are lost, and the state is older."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _as_after_a_start(folder: Path) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_here: RunHere, tmp_path: Path) -> None:
-    """`_processed.txt` reached the disk, the last rows and their pages did not: no page counts that is not there."""
+def test_state_and_pages_older_than_the_log(site: Site, run_here: RunHere, tmp_path: Path) -> None:
+    """`_processed.txt` reached the disk, the last rows and pages did not: no missing page counts."""
     site.sitemap(urls=site.fill(60))
     assert run_here("mirror", site.url, "--rate-limit", 0, "--output", tmp_path / "whole").returncode == 0
     out = tmp_path / "cut"
@@ -67,7 +67,7 @@ def test_the_state_and_the_pages_fall_behind_the_log(site: Site, run_here: RunHe
 
 
 @pytest.mark.timeout(120)
-def test_the_state_falls_behind_links_that_were_made_local(site: Site, run_here: RunHere, tmp_path: Path) -> None:
+def test_state_older_than_relinked_files(site: Site, run_here: RunHere, tmp_path: Path) -> None:
     """Files with new links reached the disk, and what was noted of them did not: nobody has edited those files. That
     holds until a run has come to its links again."""
     paths = site.fill(30)
@@ -104,10 +104,8 @@ def test_the_state_falls_behind_links_that_were_made_local(site: Site, run_here:
 
 
 @pytest.mark.timeout(120)
-def test_one_of_two_files_is_lost_where_nobody_knows_of_the_power_cut(
-    site: Site, run_here: RunHere, tmp_path: Path
-) -> None:
-    """Some systems do not tell one start of the machine from another: what is missing after a kill is fetched again."""
+def test_file_lost_in_an_undetected_power_cut_is_fetched(site: Site, run_here: RunHere, tmp_path: Path) -> None:
+    """Some systems have no boot id: a file missing after a kill is fetched again."""
     site.sitemap(urls=site.fill(60))
     both = ("--format", "both")
     assert run_here("mirror", site.url, "--rate-limit", 0, *both, "--output", tmp_path / "whole").returncode == 0
@@ -127,7 +125,7 @@ def test_one_of_two_files_is_lost_where_nobody_knows_of_the_power_cut(
 
 @pytest.mark.timeout(120)
 def test_no_row_is_durable_before_its_file_is(site: Site, out: Path, tmp_path: Path) -> None:
-    """As the kernel sees it: each file whose row says that it is on the disk was synced after it was renamed."""
+    """As the kernel sees it: each file whose row says durable was synced after its rename."""
     if shutil.which("strace") is None:
         pytest.skip("strace shows the order of writes, and is not here")
     site.sitemap(urls=site.fill(60))
@@ -167,10 +165,10 @@ def test_no_row_is_durable_before_its_file_is(site: Site, out: Path, tmp_path: P
 
 
 @pytest.mark.timeout(120)
-def test_what_a_killed_run_left_is_synced_where_it_counts_as_durable(
+def test_pages_of_a_killed_run_are_synced_before_they_count(
     site: Site, run_here: RunHere, out: Path, tmp_path: Path
 ) -> None:
-    """That the next run can read a page says nothing of the disk."""
+    """That the next run can read a page says nothing about the disk."""
     if shutil.which("strace") is None:
         pytest.skip("strace shows what is synced, and is not here")
     site.sitemap(urls=site.fill(60))
@@ -194,10 +192,8 @@ def test_what_a_killed_run_left_is_synced_where_it_counts_as_durable(
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_all_pages_are_on_the_disk_when_the_manifest_says_so(
-    site: Site, run_here: RunHere, out: Path, command: str
-) -> None:
-    """A run that ends before the first ten seconds are over forces its pages onto the disk as any other does."""
+def test_pages_are_synced_before_the_manifest(site: Site, run_here: RunHere, out: Path, command: str) -> None:
+    """Also in a run that ends before the first periodic sync."""
     site.html_page("/", "Home", "".join(f'<a href="{path}">a page</a>' for path in site.fill(30)))
     site.sitemap()
     assert run_here(command, site.url, "--rate-limit", "0", "--output", out).json["successful"] == 31

@@ -1,4 +1,4 @@
-"""A quota that is used up, for a page or for the state: a clear stop, nothing torn, and the next run goes on."""
+"""An exhausted quota, for a page or for the state: a clear stop, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _run(site: Site, out: Path, most: int, place: int) -> Finished:
     [(20, 90_000, NEVER), (150, NEVER, 200_000), (150, NEVER, 0)],
     ids=["page", "log", "all"],
 )
-def test_a_quota_that_is_used_up(site: Site, out: Path, pages: int, most: int, place: int) -> None:
-    """A page that is too much, a state that may not grow, one that may not be written at all: each stops the run."""
+def test_exhausted_quota_stops_the_run(site: Site, out: Path, pages: int, most: int, place: int) -> None:
+    """A page that is too much, a state that may not grow, or may not be written at all."""
     paths = site.fill(pages)
     site.html_page("/big", "Big", f"<p>{'All of it. ' * 10_000}</p>")
     site.sitemap(urls=[*paths, "/big"])
@@ -60,8 +60,8 @@ def test_a_quota_that_is_used_up(site: Site, out: Path, pages: int, most: int, p
         assert len(site.paths()) < 2 * (pages + 1)
 
 
-def test_a_quota_that_is_used_up_between_two_runs(site: Site, out: Path) -> None:
-    """A good state that cannot be opened for want of room is not taken for a damaged one."""
+def test_quota_exhausted_between_two_runs(site: Site, out: Path) -> None:
+    """A good state that cannot be opened for lack of space is not taken for a damaged one."""
     site.sitemap(urls=site.fill(5))
     assert _run(site, out, NEVER, NEVER).returncode == 0
     refused = _run(site, out, NEVER, 0)

@@ -1,4 +1,4 @@
-"""Several people, or one at several places, with one copy."""
+"""Several people, or one in several places, with one copy."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def _fast(site: Site, out: Path) -> tuple[str | Path | float, ...]:
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_verify_while_a_run_writes(site: Site, out: Path, run_here: RunHere, start_cli: StartCli, command: str) -> None:
-    """Checking a copy in the middle of a run neither fails nor disturbs the run; afterwards the copy is sound."""
+def test_verify_during_a_run(site: Site, out: Path, run_here: RunHere, start_cli: StartCli, command: str) -> None:
+    """It neither fails nor disturbs the run; afterwards the copy is sound."""
     paths = site.fill(60)
     site.html_page("/", "Home", link(*paths))
     site.sitemap(urls=["/", *paths])
@@ -47,7 +47,7 @@ def test_verify_while_a_run_writes(site: Site, out: Path, run_here: RunHere, sta
 
 @pytest.mark.skipif(os.name == "nt", reason="a umask is something else there")
 def test_runs_under_different_umasks(site: Site, out: Path, tmp_path: Path) -> None:
-    """Files are made with the rights that each user's umask allows, and a later run can go on with them."""
+    """Files get the permissions of each user's umask, and a later run can continue with them."""
     paths = site.fill(6)
     site.sitemap(urls=paths[:3])
     command = [sys.executable, "-m", "sitemirror", "mirror", *map(str, _fast(site, out))]
@@ -66,10 +66,8 @@ def test_runs_under_different_umasks(site: Site, out: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-def test_a_copy_that_was_moved_elsewhere_is_updated_there(
-    site: Site, tmp_path: Path, run_here: RunHere, command: str
-) -> None:
-    """Copied to another place, its times renewed as by a checkout: an update takes what changed, and all is sound."""
+def test_moved_copy_is_updated(site: Site, tmp_path: Path, run_here: RunHere, command: str) -> None:
+    """Copied to another place with new mtimes, as by a checkout: an update fetches only changes."""
     pages = {f"/page/{number}": f"e{number}" for number in range(8)}
     site.html_page("/", "Home", link(*pages), etag="home")
     for path, etag in pages.items():
@@ -91,8 +89,8 @@ def test_a_copy_that_was_moved_elsewhere_is_updated_there(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux names a process's children")
-def test_nothing_outlives_a_second_ctrl_c(site: Site, out: Path, start_cli: StartCli) -> None:
-    """A worker in the middle of a page, here one that stands still, ends with the run that is ended at once."""
+def test_second_ctrl_c_ends_workers(site: Site, out: Path, start_cli: StartCli) -> None:
+    """A worker that hangs in a page ends with the run."""
     paths, gate = site.fill(5), threading.Event()
     site.fault(paths[-1], faults.held(gate))
     site.sitemap(urls=paths)

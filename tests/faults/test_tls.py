@@ -1,4 +1,4 @@
-"""Certificates that cannot be trusted, met in the middle of a run: each is named, and all other pages are there."""
+"""Untrusted certificates in the middle of a run: each is named, and all other pages are saved."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def secured() -> Iterator[_Secured]:
 
 
 @pytest.mark.parametrize("command", ["mirror", "crawl"])
-async def test_bad_certificates_cost_their_own_pages(
+async def test_bad_certificates_fail_their_own_pages_only(
     site: Site, secured: _Secured, out: Path, tmp_path: Path, command: str
 ) -> None:
-    """Expired, unknown, or for another name: a reason for each page, none fetched, the rest saved."""
+    """Expired, unknown, or for another name: a reason for each page, and none is fetched."""
     numbers = range(4)  # One more failure in a row, and the host would be left alone for a while.
     for number in numbers:
         for one in (site, secured.good, secured.stranger, secured.expired):
@@ -75,8 +75,8 @@ async def test_bad_certificates_cost_their_own_pages(
     assert {seen.host for seen in secured.good.requests} == {"127.0.0.1"}
 
 
-def test_a_start_page_with_a_bad_certificate(secured: _Secured, out: Path, run_cli: RunCli) -> None:
-    """Nothing to mirror: the run fails with the certificate's fault and what can be done about it."""
+def test_start_page_with_a_bad_certificate_ends_the_run(secured: _Secured, out: Path, run_cli: RunCli) -> None:
+    """The error has the certificate's fault and a hint."""
     done = run_cli("crawl", secured.stranger.url, "--rate-limit", 0, "--output", out)
     assert done.returncode == 1
     assert "self-signed certificate" in done.json["error"]

@@ -1,4 +1,4 @@
-"""URLs are taken in once each and in order, repeats are counted exactly, and a kill at any point changes neither."""
+"""URLs are inserted once each and in order, with exact duplicate counts, despite kills."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def repeats(listing: Listing) -> list[int]:
     return [row.repeats for row in listing.sitemaps()]
 
 
-def test_each_once_in_the_order_of_discovery(tmp_path: Path) -> None:
-    """Of URLs that come again within a sitemap and across them, each is kept once, at its first place."""
+def test_urls_are_inserted_once_in_discovery_order(tmp_path: Path) -> None:
+    """A URL repeated within a sitemap or across them stays at its first place."""
     first, second = shuffled(30_000, 1), shuffled(10_000, 2)
     third = [*first[::7], *second[::3], "https://example.com/last"]
     with opened(tmp_path / "state") as state:
@@ -85,8 +85,8 @@ def test_each_once_in_the_order_of_discovery(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("known", [0, 1, 3])
-def test_kill_while_filling(tmp_path: Path, known: int) -> None:
-    """What was committed when the program was killed is there when the state is opened, and the rest comes after it."""
+def test_kill_during_insert_keeps_committed_urls(tmp_path: Path, known: int) -> None:
+    """The rest is inserted after them."""
     lists = [shuffled(8_000, seed) for seed in (3, 4)]
     lists.append([*lists[0][::2], *lists[1][::2]])
     with opened(tmp_path / "state") as state:
@@ -108,8 +108,8 @@ def test_kill_while_filling(tmp_path: Path, known: int) -> None:
         assert sum(repeats(listing)) == sum(map(len, lists)) - len(rows(state))
 
 
-def test_sitemap_that_broke_off_is_counted_anew(tmp_path: Path) -> None:
-    """A sitemap that is read again from its beginning counts nothing twice; what it no longer lists is gone."""
+def test_sitemap_read_again_counts_nothing_twice(tmp_path: Path) -> None:
+    """A URL that it no longer lists is gone."""
     found = shuffled(5_000, 5)
     with opened(tmp_path / "state") as state:
         _, listing = begin(state)
@@ -131,8 +131,8 @@ def test_sitemap_that_broke_off_is_counted_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [0, 3_000])
-def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path, before: int) -> None:
-    """Reasons and alternates are kept while an empty state is filled, also for a URL that waits to be looked up."""
+def test_out_of_scope_reasons_and_alternates_are_stored(tmp_path: Path, before: int) -> None:
+    """Also while an empty state is filled, and for a URL that waits for a lookup."""
     entries = [
         Listed("https://example.com/a", alternates='[{"lang":"de","href":"/de"}]'),
         Listed("https://other.example/", reason=Reason.DOMAIN_LOCK),
@@ -154,8 +154,8 @@ def test_what_is_out_of_scope_and_what_languages_there_are(tmp_path: Path, befor
         assert (listing.total, listing.in_scope, listing.repeats) == (before + 3, before + 2, 0)
 
 
-def test_second_run_meets_what_is_known(tmp_path: Path) -> None:
-    """A later run's list is laid over what is there: nothing is doubled, and what it leaves out is gone."""
+def test_second_run_merges_with_known_urls(tmp_path: Path) -> None:
+    """Nothing is doubled, and URLs that it does not list are gone."""
     found = list(dict.fromkeys(shuffled(3_000, 6)))
     with opened(tmp_path / "state") as state:
         _, listing = begin(state)

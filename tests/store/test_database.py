@@ -1,4 +1,4 @@
-"""The state's file, from its making to its end."""
+"""The state's file, from its creation to its end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sitemirror.store.database import State, StateUnusable
 from tests.store.older import to_version_6
 
 
-def test_a_state_that_is_left_is_one_file(tmp_path: Path) -> None:
-    """What was written is in the file itself, also when it was folded before and written to since."""
+def test_closed_state_is_one_file(tmp_path: Path) -> None:
+    """All writes are in the file itself, also after an earlier checkpoint."""
     state = State.open(tmp_path / "state")
     state.put("one", 1)
     state.fold()
@@ -25,8 +25,8 @@ def test_a_state_that_is_left_is_one_file(tmp_path: Path) -> None:
         assert dict(db.execute("SELECT name, value FROM meta WHERE name IN ('one', 'two')")) == {"one": "1", "two": "2"}
 
 
-def test_a_state_is_closed_while_a_thread_folds_it(tmp_path: Path) -> None:
-    """A run that is cancelled does not wait for its thread, and must not pull the file away from under it."""
+def test_close_during_a_checkpoint_in_a_thread(tmp_path: Path) -> None:
+    """A cancelled run does not wait for its thread, and must not close the file under it."""
     with ThreadPoolExecutor(1) as threads:
         for number in range(40):
             state = State.open(tmp_path / f"state-{number}")
@@ -47,8 +47,8 @@ def _columns(db: sqlite3.Connection) -> list[tuple[object, ...]]:
     return sorted(row[1:] for row in db.execute("PRAGMA table_info(page)"))
 
 
-def test_a_state_of_the_version_before_gets_what_it_lacks(tmp_path: Path) -> None:
-    """Its pages have said what they say since they were last fetched; nothing else is touched, and only once."""
+def test_older_state_is_upgraded(tmp_path: Path) -> None:
+    """Its pages count as unchanged since their last fetch; nothing else is touched, and only once."""
     state = State.open(tmp_path / "state")
     columns = _columns(state.db)
     page = "INSERT INTO page (id, path, wanted, fold, size, fetched_at, received) VALUES (?, ?, '', '', 1, ?, 'hash')"
@@ -65,8 +65,8 @@ def test_a_state_of_the_version_before_gets_what_it_lacks(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("version", "change"), [(5, ""), (99, ""), (6, "DROP TABLE page")])
-def test_a_state_that_cannot_be_upgraded_is_left_as_it_is(tmp_path: Path, version: int, change: str) -> None:
-    """It is of another version, or lacks a part: whoever opens it puts it aside."""
+def test_state_that_cannot_be_upgraded_is_unchanged(tmp_path: Path, version: int, change: str) -> None:
+    """It has another version or lacks a part: the caller sets it aside."""
     State.open(tmp_path / "state").close()
     _as_version(tmp_path / "state", version, *([change] if change else []))
     with pytest.raises(StateUnusable):
@@ -75,8 +75,8 @@ def test_a_state_that_cannot_be_upgraded_is_left_as_it_is(tmp_path: Path, versio
         assert db.execute("PRAGMA user_version").fetchone() == (version,)
 
 
-def test_a_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
-    """It is no state that has yet to be made, whatever it is doing there."""
+def test_foreign_database_is_unchanged(tmp_path: Path) -> None:
+    """It is not taken for an empty state."""
     with closing(sqlite3.connect(tmp_path / "state")) as db, db:
         db.execute("CREATE TABLE mine AS SELECT 7 AS number")
     with pytest.raises(StateUnusable):

@@ -1,4 +1,4 @@
-"""The disk guard, and what a person is told about an output folder that cannot be used."""
+"""The disk space guard, and errors about an unusable output folder."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_run_does_not_start_on_a_full_disk(out: Path) -> None:
-    """The error says how much is free, where, how much is needed and how to go on."""
+def test_run_does_not_start_on_a_full_disk(out: Path) -> None:
+    """The error says how much is free, where, how much is needed and how to continue."""
     tree = Tree(out, min_free_mb=100, measure=Disk(40 * MB))
     tree.prepare()
     with pytest.raises(DiskFull) as caught:
@@ -46,8 +46,8 @@ def test_a_run_does_not_start_on_a_full_disk(out: Path) -> None:
     assert "--min-free-mb" in caught.value.hint
 
 
-def test_every_write_looks_at_the_disk(out: Path) -> None:
-    """The limit is met between two writes, not some time later; nothing more is written."""
+def test_every_write_checks_free_space(out: Path) -> None:
+    """The limit stops a run between two writes, not some time later; nothing more is written."""
     disk = Disk(101 * MB)
     tree = Tree(out, min_free_mb=100, measure=disk)
     tree.prepare()
@@ -67,8 +67,8 @@ def test_every_write_looks_at_the_disk(out: Path) -> None:
     assert (out / "log").read_bytes() == b"one\n"
 
 
-def test_a_draft_stops_when_the_disk_fills_up_meanwhile(out: Path) -> None:
-    """A manifest of many megabytes is watched too."""
+def test_draft_stops_when_the_disk_fills_up(out: Path) -> None:
+    """A manifest of many megabytes is checked while it is written."""
     disk = Disk(200 * MB)
     tree = Tree(out, min_free_mb=100, measure=disk)
     tree.prepare()
@@ -85,8 +85,8 @@ def test_a_draft_stops_when_the_disk_fills_up_meanwhile(out: Path) -> None:
 
 
 @pytest.mark.parametrize(("files", "full"), [(999, True), (1000, False), (None, False)])
-def test_inodes_run_out_too(out: Path, files: int | None, full: bool) -> None:
-    """A disk with room but without inodes is full; one that does not count them is not."""
+def test_missing_inodes_are_a_full_disk(out: Path, files: int | None, full: bool) -> None:
+    """A file system that does not count them is not full."""
     tree = Tree(out, min_free_mb=1, measure=Disk(10**12, files))
     tree.prepare()
     if full:
@@ -96,8 +96,8 @@ def test_inodes_run_out_too(out: Path, files: int | None, full: bool) -> None:
         tree.check_space()
 
 
-def test_zero_means_do_not_look(out: Path) -> None:
-    """With `--min-free-mb 0` even an empty disk is not asked about."""
+def test_zero_disables_the_guard(out: Path) -> None:
+    """With `--min-free-mb 0` free space is not queried."""
     disk = Disk(0, 0)
     tree = Tree(out, min_free_mb=0, measure=disk)
     tree.prepare()
@@ -106,7 +106,7 @@ def test_zero_means_do_not_look(out: Path) -> None:
     assert disk.looks == 0
 
 
-def test_a_real_disk_is_measured(out: Path) -> None:
+def test_real_disk_is_measured(out: Path) -> None:
     """The numbers come from the system, and a limit above them stops the run."""
     assert space(str(out.parent)).bytes > 0
     tree = Tree(out, min_free_mb=10**12)
@@ -117,10 +117,8 @@ def test_a_real_disk_is_measured(out: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)])
-def test_a_disk_that_fills_during_a_write_tears_nothing(
-    out: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    """Full disk and exceeded quota are the same error to the user, and the old file stays."""
+def test_disk_full_during_a_write_keeps_the_old_file(out: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Full disk and exceeded quota are the same error to the user."""
     tree = Tree(out, min_free_mb=0)
     tree.prepare()
     tree.write("a.md", b"old")
@@ -142,7 +140,7 @@ def test_a_disk_that_fills_during_a_write_tears_nothing(
     assert (out / "a.md").read_bytes() == b"old"
 
 
-def test_an_output_that_is_a_file_is_a_clear_error(out: Path) -> None:
+def test_output_that_is_a_file_is_an_error(out: Path) -> None:
     """So is one below a file."""
     out.write_bytes(b"")
     for root in (out, out / "deeper" / "still"):
@@ -152,10 +150,8 @@ def test_an_output_that_is_a_file_is_a_clear_error(out: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows does not remove a folder that somebody works in")
-def test_an_output_in_a_working_folder_that_is_gone_is_a_clear_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Somebody has removed the folder that the program was started in: there is no place below it."""
+def test_output_in_a_deleted_working_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody has removed the folder that the program was started in."""
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -174,10 +170,10 @@ def test_an_output_in_a_working_folder_that_is_gone_is_a_clear_error(
         (errno.EMFILE, "too many open files"),
     ],
 )
-def test_an_output_that_takes_no_files_is_a_clear_error(
+def test_output_that_refuses_files_is_an_error(
     out: Path, monkeypatch: pytest.MonkeyPatch, number: int, match: str
 ) -> None:
-    """That a folder exists does not mean that it can be written to, so it is tried."""
+    """An existing folder may not be writable, so it is tried."""
     out.mkdir()
     real = os.open
 
@@ -193,8 +189,8 @@ def test_an_output_that_takes_no_files_is_a_clear_error(
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not hold for this user")
-def test_an_unwritable_output_is_a_clear_error(tmp_path: Path) -> None:
-    """Where the folder cannot be made, and where it cannot be written to."""
+def test_unwritable_output_is_an_error(tmp_path: Path) -> None:
+    """Whether the folder cannot be created or cannot be written to."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o555)
     for root in (closed, closed / "out"):
@@ -202,8 +198,8 @@ def test_an_unwritable_output_is_a_clear_error(tmp_path: Path) -> None:
             Tree(root, min_free_mb=0).prepare()
 
 
-def test_preparing_leaves_nothing_but_the_folder(out: Path) -> None:
-    """The proof that files can be made is cleared away."""
+def test_prepare_leaves_only_the_folder(out: Path) -> None:
+    """The probe file is removed."""
     Tree(out / "deep", min_free_mb=0).prepare()
     assert list((out / "deep").iterdir()) == []
 
@@ -237,22 +233,22 @@ def _ask(disk: Syncs, others: int) -> list[BaseException | None]:
         return [one.exception(timeout=10) for one in (first, *rest)]
 
 
-def test_who_asks_while_the_disk_is_synced_shares_the_next_time() -> None:
-    """The one under way began too early for them: it may have passed over what they wrote."""
+def test_requests_during_a_sync_share_the_next_one() -> None:
+    """The current sync began too early for them: it may have missed what they wrote."""
     disk = Syncs()
     assert _ask(disk, others=8) == [None] * 9
     assert disk.begun == 2
 
 
-def test_a_sync_that_failed_is_no_answer_to_others() -> None:
-    """Whoever made it is told; the next one tries again."""
+def test_failed_sync_is_not_shared() -> None:
+    """Its caller gets the error; the next caller tries again."""
     disk = Syncs(fails=True)
     errors = [error for error in _ask(disk, others=8) if error is not None]
     assert [str(error) for error in errors] == ["[Errno 5] the disk is broken"]
     assert disk.begun == 3
 
 
-def test_many_with_a_few_files_each_are_synced_together(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_syncs_are_combined(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred sites that end at once would make the disk's journal wait for each of their files."""
     if sync_file_system(os.open(out.parent, os.O_RDONLY)) is False:
         pytest.skip("this system has no call for all files at once")
@@ -271,8 +267,8 @@ def test_many_with_a_few_files_each_are_synced_together(out: Path, monkeypatch: 
     assert len(forced) == alone
 
 
-def test_a_hundred_who_asked_before_a_sync_began_are_answered_by_it() -> None:
-    """Most of them wait for a thread and not for the sync: what counts is when they asked."""
+def test_requests_before_a_sync_began_share_it() -> None:
+    """The time of the request counts, although most requests wait for a thread."""
     together, calls = Together(), list[int]()
     with ThreadPoolExecutor(3) as threads:
         asked = [together.begun for _ in range(100)]

@@ -1,4 +1,4 @@
-"""Segments become names, and `fold` says which names are one."""
+"""Segments become file names, and `fold` says which names are equal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from sitemirror.store.paths import digest, fold, keep_free, name_of, split_exten
         ("❤%EF%B8%8F", "❤\ufe0f"),
     ],
 )
-def test_a_segment_becomes_a_name_every_system_takes(segment: str, name: str) -> None:
+def test_segment_becomes_a_portable_name(segment: str, name: str) -> None:
     """Each kind of character that some system refuses is replaced, and nothing else."""
     assert name_of(segment) == name
 
@@ -64,8 +64,8 @@ def test_a_segment_becomes_a_name_every_system_takes(segment: str, name: str) ->
         ("docs", "docs"),
     ],
 )
-def test_first_names_leave_the_tools_own_files_free(name: str, kept: str) -> None:
-    """What would meet a file of the tool, on whichever file system, gets one more underscore."""
+def test_names_do_not_collide_with_our_own_files(name: str, kept: str) -> None:
+    """A name that would, on whichever file system, gets one more underscore."""
     assert keep_free(name) == kept
 
 
@@ -86,13 +86,13 @@ def test_first_names_leave_the_tools_own_files_free(name: str, kept: str) -> Non
         ("ǅ", "ǆ"),
     ],
 )
-def test_names_that_some_file_system_merges_are_equal_folded(one: str, other: str) -> None:
-    """Case, full case folding, composition and invisible characters do not tell files apart everywhere."""
+def test_names_that_some_file_system_merges_fold_to_one(one: str, other: str) -> None:
+    """Case, full case folding, composition and invisible characters do not separate files everywhere."""
     assert fold(one) == fold(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("a", "b"), ("é", "e"), ("a/b", "a_b"), ("İ", "I"), ("a.", "a")])
-def test_names_that_every_file_system_keeps_apart_differ_folded(one: str, other: str) -> None:
+def test_names_that_every_file_system_separates_stay_different(one: str, other: str) -> None:
     """Folding does not go further than file systems do."""
     assert fold(one) != fold(other)
 
@@ -111,7 +111,7 @@ def test_folding_is_stable_for_every_character() -> None:
         assert fold(normalize("NFC", char)) == fold(normalize("NFD", char)) == folded, hex(code)
 
 
-def test_hashes_go_on_after_the_md5_so_that_lengthening_never_ends_early() -> None:
+def test_hashes_continue_after_the_md5() -> None:
     """The first 32 digits are the md5; URLs made to share it still differ further on."""
     assert digest("q=test&page=2") == "93b5eb01"
     assert digest("x", 32) == "9dd4e461268c8034f5c8564e155c67a6"
@@ -121,7 +121,7 @@ def test_hashes_go_on_after_the_md5_so_that_lengthening_never_ends_early() -> No
 
 @pytest.mark.parametrize("stem", ["a" * 300, "ж" * 300, "😀" * 300, "a" + "😀" * 300])
 def test_cutting_respects_characters_and_both_limits(stem: str) -> None:
-    """A long stem is cut as little as the limits of 200 characters and 240 bytes ask for."""
+    """A long stem is cut as little as the limits of 200 characters and 240 bytes require."""
     name = with_ending(stem, "_12345678.md")
     kept = name.removesuffix("_12345678.md")
     assert stem.startswith(kept)
@@ -142,6 +142,6 @@ def test_cutting_respects_characters_and_both_limits(stem: str) -> None:
         ("a.ж", ("a.ж", "")),
     ],
 )
-def test_only_plain_short_endings_count_as_extensions(name: str, parts: tuple[str, str]) -> None:
-    """Hashes go before an extension, so what counts as one must be sure."""
+def test_only_short_alphanumeric_endings_are_extensions(name: str, parts: tuple[str, str]) -> None:
+    """Hashes go before an extension, so it has to be certain."""
     assert split_extension(name) == parts

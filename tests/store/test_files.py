@@ -1,4 +1,4 @@
-"""Whole files or nothing, and logs of whole lines, whatever the system refuses."""
+"""Atomic writes and line logs, whatever the system refuses."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def fail(monkeypatch: pytest.MonkeyPatch, function: str, number: int) -> None:
     monkeypatch.setattr(os, function, refuse)
 
 
-def test_a_written_file_is_there_with_its_folders_and_nothing_else(tree: Tree, out: Path) -> None:
-    """Parents are made, bytes are exact, no temporary file stays."""
+def test_write_creates_the_file_and_its_folders(tree: Tree, out: Path) -> None:
+    """Bytes are exact, and no temporary file stays."""
     tree.write("host/a/b/index.md", b"one\r\n\x00")
     assert (out / "host/a/b/index.md").read_bytes() == b"one\r\n\x00"
     assert everything(out) == {"host", "host/a", "host/a/b", "host/a/b/index.md"}
 
 
-def test_writing_again_replaces_the_file_as_a_whole(tree: Tree, out: Path) -> None:
-    """Whoever has the old file open keeps reading the old file."""
+def test_rewrite_replaces_the_file_atomically(tree: Tree, out: Path) -> None:
+    """An open handle keeps reading the old file."""
     tree.write("a.md", b"old" * 1000)
     with (out / "a.md").open("rb") as held:
         tree.write("a.md", b"new")
@@ -43,14 +43,14 @@ def test_writing_again_replaces_the_file_as_a_whole(tree: Tree, out: Path) -> No
     assert tree.read("a.md") == b"new"
 
 
-def test_files_get_the_users_usual_permissions(tree: Tree, out: Path) -> None:
-    """A mirror is shared like any other file, not private as temporary files are."""
+def test_files_get_default_permissions(tree: Tree, out: Path) -> None:
+    """A mirror is not private as temporary files are."""
     tree.write("a.md", b"")
     (out / "plain").write_bytes(b"")
     assert (out / "a.md").stat().st_mode == (out / "plain").stat().st_mode
 
 
-def test_names_of_full_length_can_be_written(tree: Tree) -> None:
+def test_longest_names_can_be_written(tree: Tree) -> None:
     """The temporary name does not grow with the file's name."""
     name = "ж" * 118 + ".md"
     tree.write(f"a/{name}", b"x")
@@ -59,7 +59,7 @@ def test_names_of_full_length_can_be_written(tree: Tree) -> None:
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EROFS, errno.ENAMETOOLONG, errno.EMFILE])
 @pytest.mark.parametrize("function", ["open", "write", "replace"])
-def test_the_systems_refusals_name_the_file_and_the_next_step(
+def test_os_errors_name_the_file_and_the_next_step(
     tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch, function: str, number: int
 ) -> None:
     """No raw error reaches the user, the old file stays, and nothing half-written does."""
@@ -82,7 +82,7 @@ def test_control_characters_in_a_path_do_not_reach_the_message(tree: Tree) -> No
 
 
 def test_short_writes_are_completed(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system may take fewer bytes at a time than it was given."""
+    """The system may write fewer bytes at a time than it was given."""
     write = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
     tree.write("a.md", b"0123456789" * 10)
@@ -90,8 +90,8 @@ def test_short_writes_are_completed(tree: Tree, monkeypatch: pytest.MonkeyPatch)
     assert tree.read("a.md") == b"0123456789" * 10
 
 
-def test_a_draft_appears_only_when_complete(tree: Tree, out: Path) -> None:
-    """Readers see the old file until the new one is whole."""
+def test_draft_appears_only_when_complete(tree: Tree, out: Path) -> None:
+    """Readers see the old file until the new one is complete."""
     tree.write("h/_manifest.json", b"old")
     with tree.replace_with("h/_manifest.json") as draft:
         for _ in range(100):
@@ -101,7 +101,7 @@ def test_a_draft_appears_only_when_complete(tree: Tree, out: Path) -> None:
     assert everything(out) == {"h", "h/_manifest.json"}
 
 
-def test_a_draft_that_fails_leaves_nothing(tree: Tree, out: Path) -> None:
+def test_failed_draft_leaves_nothing(tree: Tree, out: Path) -> None:
     """The error passes through and the old file stays."""
     tree.write("m.json", b"old")
 
@@ -117,10 +117,8 @@ def test_a_draft_that_fails_leaves_nothing(tree: Tree, out: Path) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without"])
-def test_a_draft_that_is_added_replaces_nothing(
-    tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
-    """A name that is taken, be it by a dangling symlink, gets a number."""
+def test_added_draft_replaces_nothing(tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    """A name in use, even by a dangling symlink, gets a number."""
     tree.write("h/a.md", b"old")
     (out / "h/a-2.md").symlink_to("nowhere")
     if not links:
@@ -135,8 +133,8 @@ def test_a_draft_that_is_added_replaces_nothing(
     assert everything(out) == {"h", "h/a.md", "h/a-2.md", "h/a-3.md", "h/a-4.md"}
 
 
-def test_a_log_grows_by_whole_lines(tree: Tree) -> None:
-    """Each append is there at once, and later openings go on at the end."""
+def test_log_grows_by_whole_lines(tree: Tree) -> None:
+    """Each append is on disk at once, and a reopened log continues at the end."""
     with tree.log("h/_processed.txt") as log:
         log.append(b"one\n")
         log.append(b"two\nthree\n")
@@ -149,7 +147,7 @@ def test_a_log_grows_by_whole_lines(tree: Tree) -> None:
 
 @settings(max_examples=30)
 @given(st.lists(st.binary(max_size=5).map(lambda line: line.replace(b"\n", b"") + b"\n")), st.binary(max_size=9))
-def test_a_torn_last_line_is_cut_off(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], torn: bytes) -> None:
+def test_torn_last_line_is_cut_off(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], torn: bytes) -> None:
     """`/p/1` may be the torn `/p/12`: only lines with their newline count."""
     root = tmp_path_factory.mktemp("out")
     torn = torn.replace(b"\n", b"")
@@ -158,15 +156,15 @@ def test_a_torn_last_line_is_cut_off(tmp_path_factory: pytest.TempPathFactory, l
     assert (root / "log").read_bytes() == b"".join(lines) + b"next\n"
 
 
-def test_a_long_torn_line_is_cut_off(tree: Tree, out: Path) -> None:
+def test_long_torn_line_is_cut_off(tree: Tree, out: Path) -> None:
     """Also where the last newline is far from the end."""
     (out / "log").write_bytes(b"good\n" + b"x" * 200_000)
     tree.append("log", b"next\n")
     assert tree.read("log") == b"good\nnext\n"
 
 
-def test_a_log_that_cannot_grow_is_not_torn(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half a line is taken back before the error is raised."""
+def test_failed_append_tears_no_line(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a line is removed before the error is raised."""
     write = os.write
 
     def half(fd: int, data: bytes) -> int:
@@ -185,16 +183,16 @@ def test_a_log_that_cannot_grow_is_not_torn(tree: Tree, monkeypatch: pytest.Monk
     assert tree.read("log") == b"one\nthree\n"
 
 
-def test_renaming_makes_and_clears_folders(tree: Tree, out: Path) -> None:
-    """The folders that a move empties go away with it."""
+def test_rename_creates_and_removes_folders(tree: Tree, out: Path) -> None:
+    """Folders that a move empties are removed."""
     tree.write("h/a/b/index.md", b"x")
     tree.write("h/keep.md", b"y")
     tree.rename("h/a/b/index.md", "h/c/d_12345678.md")
     assert everything(out) == {"h", "h/keep.md", "h/c", "h/c/d_12345678.md"}
 
 
-def test_renaming_never_overwrites(tree: Tree) -> None:
-    """A page that stands at the goal is not lost."""
+def test_rename_never_overwrites(tree: Tree) -> None:
+    """A page at the destination is not lost."""
     tree.write("a.md", b"a")
     tree.write("b.md", b"b")
     with pytest.raises(OutputError, match=r"b\.md is taken"):
@@ -204,13 +202,13 @@ def test_renaming_never_overwrites(tree: Tree) -> None:
     assert tree.read("a.md") == b"a"
 
 
-def test_renaming_what_is_not_there_is_an_error(tree: Tree) -> None:
-    """A lost file is noticed, not passed over."""
+def test_renaming_a_missing_file_is_an_error(tree: Tree) -> None:
+    """A lost file is noticed."""
     with pytest.raises(OutputError):
         tree.rename("gone.md", "new.md")
 
 
-def test_removing_clears_empty_folders_up_to_the_root(tree: Tree, out: Path) -> None:
+def test_remove_clears_empty_folders_up_to_the_root(tree: Tree, out: Path) -> None:
     """The root stays even when it is empty; removing again is no error."""
     tree.write("h/a/b/index.md", b"x")
     tree.write("h/a/c.md", b"x")
@@ -222,8 +220,8 @@ def test_removing_clears_empty_folders_up_to_the_root(tree: Tree, out: Path) -> 
     assert out.is_dir()
 
 
-def test_what_is_known_of_a_file(tree: Tree) -> None:
-    """Size and time; and that nothing is known of what is not there."""
+def test_stat_gives_size_and_time(tree: Tree) -> None:
+    """A missing file gives nothing."""
     tree.write("a.md", b"12345")
     tree.touch("a.md", 1_700_000_000)
     assert tree.mtime("a.md") == 1_700_000_000
@@ -234,8 +232,8 @@ def test_what_is_known_of_a_file(tree: Tree) -> None:
     assert tree.mtime("no/b.md") is None
 
 
-def test_syncing_reaches_files_and_their_folders(tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file is safe only with the folders that lead to it; a missing one is no success."""
+def test_sync_covers_files_and_their_folders(tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is safe only with its folders; a missing one is no success."""
     tree.write("h/a/one.md", b"1")
     tree.write("h/a/two.md", b"2")
     synced = []
@@ -258,8 +256,8 @@ def test_syncing_reaches_files_and_their_folders(tree: Tree, out: Path, monkeypa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux syncs a whole file system")
-def test_many_files_are_synced_at_one_go(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thousands of files cost one request to the disk, not two each; one that is gone is no success."""
+def test_many_files_are_synced_in_one_call(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of files cost one request to the disk, not two each; a missing one is no success."""
     names = [f"h/{number}/index.md" for number in range(50)]
     for name in names:
         tree.write(name, b"x")
@@ -270,8 +268,8 @@ def test_many_files_are_synced_at_one_go(tree: Tree, monkeypatch: pytest.MonkeyP
         assert len(asked) <= 3  # the folders that might have led to the one that is gone
 
 
-def test_only_our_own_leftovers_are_swept(tree: Tree, out: Path) -> None:
-    """Files of the site and of the user stay, whatever they are called."""
+def test_sweep_removes_only_our_own_leftovers(tree: Tree, out: Path) -> None:
+    """Files of the site and of the user stay, whatever their names."""
     leftovers = ["h/.sitemirror 0123456789abcdef.tmp", "h/a/b/.sitemirror 0123456789abcdee.tmp"]
     others = ["h/x.tmp", "h/.sitemirror-0123456789abcdef.tmp", "h/a/.sitemirror 0123.tmp", "h/a/index.md"]
     for name in leftovers + others:
@@ -283,10 +281,8 @@ def test_only_our_own_leftovers_are_swept(tree: Tree, out: Path) -> None:
     assert {name for name in everything(out) if (out / name).is_file()} == set(others)
 
 
-def test_a_write_that_is_killed_leaves_what_the_sweep_finds(
-    tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run that dies inside a write leaves the old file whole and one leftover."""
+def test_killed_write_leaves_one_leftover_to_sweep(tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old file stays complete."""
     tree.write("a/x.md", b"old")
 
     def die(*_: object, **__: object) -> None:
@@ -303,8 +299,8 @@ def test_a_write_that_is_killed_leaves_what_the_sweep_finds(
     assert everything(out) == {"a", "a/x.md"}
 
 
-def test_no_descriptor_is_lost(tree: Tree, out: Path) -> None:
-    """A long run opens and closes, also when things go wrong."""
+def test_no_descriptor_leaks(tree: Tree, out: Path) -> None:
+    """Also when operations fail."""
     if not Path("/proc/self/fd").exists():
         pytest.skip("no way to count descriptors here")
     tree.write("a/x.md", b"x")

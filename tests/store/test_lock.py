@@ -51,8 +51,8 @@ def process(code: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
             started.kill()
 
 
-def test_a_second_run_is_told_who_holds_the_folder(tmp_path: Path) -> None:
-    """The error names the process and the folder, and says what to do."""
+def test_error_names_the_holder_of_the_lock(tmp_path: Path) -> None:
+    """And the folder, and says what to do."""
     folder = tmp_path / "example.com"
     with process(_HOLD, folder) as holder:
         with pytest.raises(FolderLocked) as caught:
@@ -62,7 +62,7 @@ def test_a_second_run_is_told_who_holds_the_folder(tmp_path: Path) -> None:
         assert "wait" in caught.value.hint
 
 
-def test_a_killed_holder_frees_the_folder(tmp_path: Path) -> None:
+def test_kill_releases_the_lock(tmp_path: Path) -> None:
     """Nothing has to be cleaned up by hand after kill -9."""
     folder = tmp_path / "example.com"
     with process(_HOLD, folder) as holder:
@@ -74,7 +74,7 @@ def test_a_killed_holder_frees_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_workers_do_not_keep_a_dead_runs_lock(tmp_path: Path) -> None:
+def test_workers_do_not_inherit_the_lock(tmp_path: Path) -> None:
     """A forked child that outlives its killed parent does not hold the folder."""
     folder = tmp_path / "example.com"
     with process(_FORK, folder) as holder:
@@ -85,8 +85,8 @@ def test_workers_do_not_keep_a_dead_runs_lock(tmp_path: Path) -> None:
         FolderLock(folder).acquire().release()
 
 
-def test_a_released_lock_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Neither the file nor a folder made for it; a folder with content stays."""
+def test_released_lock_leaves_no_file(tmp_path: Path) -> None:
+    """Nor a folder created for it; a folder with content stays."""
     with FolderLock(tmp_path / "new"):
         assert (tmp_path / "new").is_dir()
     assert list(tmp_path.iterdir()) == []
@@ -113,7 +113,7 @@ def test_one_process_cannot_lock_twice(tmp_path: Path) -> None:
 
 
 def test_releasing_twice_or_without_a_lock_is_harmless(tmp_path: Path) -> None:
-    """And it does not free somebody else's lock."""
+    """And it does not release somebody else's lock."""
     lock = FolderLock(tmp_path / "x")
     lock.release()
     with FolderLock(tmp_path / "x"):
@@ -123,7 +123,7 @@ def test_releasing_twice_or_without_a_lock_is_harmless(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symlinks need a privilege on Windows")
-def test_planted_links_are_not_followed(tmp_path: Path) -> None:
+def test_symlinks_are_not_followed(tmp_path: Path) -> None:
     """Neither a linked folder nor a linked lock file is written to."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -139,8 +139,8 @@ def test_planted_links_are_not_followed(tmp_path: Path) -> None:
     assert (outside / "theirs").read_text() == "theirs"
 
 
-def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
-    """Its parent is missing, or a file stands in its place."""
+def test_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
+    """Its parent is missing, or a file has its name."""
     (tmp_path / "file").write_bytes(b"")
     for folder in (tmp_path / "file", tmp_path / "missing" / "deep"):
         with pytest.raises(OutputError) as caught:
@@ -148,16 +148,16 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
         assert caught.value.hint
 
 
-def test_a_folder_in_the_place_of_the_lock_is_named(tmp_path: Path) -> None:
-    """Whoever moves away what is named there moves no mirror away."""
+def test_folder_in_place_of_the_lock_file_is_named(tmp_path: Path) -> None:
+    """Moving away what the error names does not move the mirror."""
     (tmp_path / "host" / "_lock").mkdir(parents=True)
     with pytest.raises(OutputError) as caught:
         FolderLock(tmp_path / "host").acquire()
     assert caught.value.message == f"cannot write {tmp_path / 'host' / '_lock'}: something else is in its place"
 
 
-def test_two_never_hold_the_lock_at_once_while_it_comes_and_goes(tmp_path: Path) -> None:
-    """Removing the lock file on release opens no gap between those who compete for it."""
+def test_two_processes_never_hold_the_lock_at_once(tmp_path: Path) -> None:
+    """Removing the lock file on release opens no gap between competitors."""
     folder, mark = tmp_path / "x", tmp_path / "mark"
 
     def compete() -> int:

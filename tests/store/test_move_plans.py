@@ -1,4 +1,4 @@
-"""Any plan of moves is carried out to its end, killed before each of its steps."""
+"""Any plan of moves is completed, with a kill before each of its steps."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _check_plan(folder: Path, ways: Mapping[str, str], bystanders: Sequence[str]
     ],
     ids=lambda ways: ", ".join(f"{old}-{new or 'nowhere'}".replace("/", ":") for old, new in ways.items()),
 )
-def test_a_plan_is_carried_out_whatever_it_is(ways: dict[str, str], tmp_path: Path) -> None:
-    """Swaps, circles, chains, and files and folders that take each other's names."""
+def test_named_plans_are_completed(ways: dict[str, str], tmp_path: Path) -> None:
+    """Swaps, cycles, chains, and files and folders that exchange names."""
     _check_plan(tmp_path, ways, ["z/bystander"])
 
 
@@ -82,7 +82,7 @@ def _apart(paths: Sequence[str]) -> bool:
 
 @settings(max_examples=15)
 @given(st.data())
-def test_any_plan_is_carried_out(data: st.DataObject) -> None:
+def test_random_plans_are_completed(data: st.DataObject) -> None:
     """Any files to any places, some to none."""
     olds = data.draw(st.lists(_NAMES, min_size=1, max_size=5, unique=True).filter(_apart))
     news = st.lists(_NAMES, min_size=len(olds), max_size=len(olds), unique=True).filter(_apart)

@@ -1,4 +1,4 @@
-"""Files change places, and the program is killed before each single thing it does to the disk or to the state."""
+"""Moving files, with a kill before every single change of disk or state."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def _expected(pages: Sequence[Saved]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_killed_before_every_step_the_mirror_is_the_same(shape: str, tmp_path: Path) -> None:
-    """Wherever settling is cut off, once or twice: files, folders and rows end as if nobody had disturbed it."""
+def test_kill_before_any_step_gives_the_same_mirror(shape: str, tmp_path: Path) -> None:
+    """Interrupted once or twice: files, folders and rows are the same in the end."""
     pages, others = SHAPES[shape]
     start = Mirror(tmp_path / "start")
     start.begin(pages, others)
@@ -163,8 +163,8 @@ def test_killed_before_every_step_the_mirror_is_the_same(shape: str, tmp_path: P
     assert steps >= (2 if expected == {page.url: page.path for page in pages} and not others else 4)
 
 
-def test_a_settled_mirror_is_left_alone(tmp_path: Path) -> None:
-    """Settling again finds nothing to do."""
+def test_placed_files_are_not_moved_again(tmp_path: Path) -> None:
+    """A second placement finds nothing to do."""
     for number, (pages, others) in enumerate(SHAPES.values()):
         mirror = Mirror(tmp_path / str(number))
         mirror.begin(pages, others)
@@ -176,8 +176,8 @@ def test_a_settled_mirror_is_left_alone(tmp_path: Path) -> None:
         assert (mirror.files, mirror.rows) == before
 
 
-def test_what_somebody_put_into_a_folder_stays(tmp_path: Path) -> None:
-    """A page whose name is a folder with a stranger's file keeps its odd name, and the state says so."""
+def test_foreign_file_in_a_folder_stays(tmp_path: Path) -> None:
+    """A page whose path is a folder with a foreign file keeps its temporary name, and the state has it."""
     mirror = Mirror(tmp_path)
     mirror.begin([_asset("/data", _DATA), _page("/data/x")], ["data/notes.txt"])
     mirror.finish()
@@ -192,8 +192,8 @@ def test_what_somebody_put_into_a_folder_stays(tmp_path: Path) -> None:
     assert mirror.rows[f"{SITE}/data/x"][0] == f"{HOST}/data/x/index.html"
 
 
-def test_what_somebody_put_in_place_of_a_folder_stays(tmp_path: Path) -> None:
-    """A page below a name at which a stranger's file is keeps its odd name, and the state says so."""
+def test_foreign_file_in_place_of_a_folder_stays(tmp_path: Path) -> None:
+    """A page below that path keeps its temporary name, and the state has it."""
     odd = _beside(f"{SITE}/data/x", "data")
     mirror = Mirror(tmp_path)
     mirror.begin([_page("/data/x", odd)], ["data"])
@@ -203,8 +203,8 @@ def test_what_somebody_put_in_place_of_a_folder_stays(tmp_path: Path) -> None:
     assert mirror.files[odd] == f"{SITE}/data/x .html"
 
 
-def test_a_file_with_two_names_is_not_taken_for_two(tmp_path: Path) -> None:
-    """Where case does not count, `p/index.html` is there because `P/index.html` is: it is nobody's leftover."""
+def test_case_insensitive_name_is_not_a_second_file(tmp_path: Path) -> None:
+    """`p/index.html` exists because `P/index.html` does: it is no leftover."""
     mirror = Mirror(tmp_path)
     mirror.begin([_page("/P"), _page("/p", _provisional(f"{SITE}/p"))], [])
     (tmp_path / HOST / "p").mkdir()
@@ -213,8 +213,8 @@ def test_a_file_with_two_names_is_not_taken_for_two(tmp_path: Path) -> None:
         assert Placement(state, mirror.tree).moves() == []
 
 
-def test_moved_files_are_looked_at_after_a_power_cut(tmp_path: Path) -> None:
-    """Renames may be lost with the system's cache, so the next run compares what moved with its hash."""
+def test_moved_files_are_verified_after_a_power_cut(tmp_path: Path) -> None:
+    """Renames may be lost with the system's cache, so the next run compares moved files with their hash."""
     mirror = Mirror(tmp_path)
     mirror.begin([_page("/p", _provisional(f"{SITE}/p")), _page("/p/"), _page("/q")], [])
     mirror.finish()
@@ -223,8 +223,8 @@ def test_moved_files_are_looked_at_after_a_power_cut(tmp_path: Path) -> None:
         assert unsure.fetchall() == [(f"{SITE}/p",), (f"{SITE}/p/",)]
 
 
-def test_what_a_lost_state_left_aside_is_in_nobodys_way(tmp_path: Path) -> None:
-    """A kill in the middle, and the state deleted: the next plan is carried out all the same."""
+def test_files_set_aside_before_state_loss_do_not_block_moves(tmp_path: Path) -> None:
+    """A kill midway, and the state deleted: the next plan is still completed."""
     mirror = Mirror(tmp_path)
     mirror.begin([_page("/p", _provisional(f"{SITE}/p")), _page("/p/")], [f"{ASIDE}/{number}" for number in range(4)])
     mirror.finish()

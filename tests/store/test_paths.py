@@ -1,4 +1,4 @@
-"""URL → path: the contract's rules and table, and what must hold for any URL at all."""
+"""URL → path: the rules and table of the contract, and properties of every URL."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def h(text: str, digits: int = 8) -> str:
         ("/aux.txt?x", f"aux_.txt__q_{h('x')}.md"),
     ],
 )
-def test_page_paths_are_as_the_contract_says(path: str, file: str) -> None:
+def test_page_paths_follow_the_contract(path: str, file: str) -> None:
     """Each row of the table, and each rule's own cases."""
     assert page_path(normalize(SITE + path)) == file
 
 
-def test_an_html_mirror_is_the_same_map_with_html() -> None:
+def test_html_paths_differ_only_in_the_extension() -> None:
     """Only the extension differs."""
     assert page_path(url_for("a"), ".html") == "a/index.html"
     assert page_path(url_for("a?x"), ".html") == f"a__q_{h('x')}.html"
@@ -112,8 +112,8 @@ def test_assets_keep_their_names(path: str, file: str) -> None:
         (f"/{'x' * 300}", "text/css", f"{'x' * 187}_{h('x' * 300)}.css"),
     ],
 )
-def test_an_asset_has_the_ending_that_browsers_know_it_by(path: str, content_type: str, file: str) -> None:
-    """On disk a style sheet and a drawing are known by their ending alone; other assets by their first bytes."""
+def test_assets_get_the_extension_browsers_need(path: str, content_type: str, file: str) -> None:
+    """A local style sheet or SVG is recognised only by its extension; other assets by their first bytes."""
     url = normalize(SITE + path)
     assert asset_path(url, content_type) == file
     assert file in asset_paths(url)
@@ -141,7 +141,7 @@ def test_long_names_are_cut_and_hashed(segment: str, file: str) -> None:
     assert page_path(url_for(segment)) == file
 
 
-def test_a_path_over_the_limit_folds_its_middle() -> None:
+def test_path_over_the_limit_hashes_its_middle() -> None:
     """The beginning and the end stay readable, and different middles stay different."""
     deep = [f"folder-number-{number:04d}" for number in range(100)]
     one = page_path(url_for("/".join([*deep, "page"])))
@@ -153,7 +153,7 @@ def test_a_path_over_the_limit_folds_its_middle() -> None:
     assert one != other
 
 
-def test_a_path_at_the_limit_stays_as_it_is() -> None:
+def test_path_at_the_limit_is_unchanged() -> None:
     """1,000 bytes are fine, 1,001 are not."""
     segments = ["x" * 99] * 9
     assert page_path(url_for("/".join([*segments, "y" * 91]))).encode() == (
@@ -175,8 +175,8 @@ def test_a_path_at_the_limit_stays_as_it_is() -> None:
         ("logo.png", f"{SITE}/Logo.png", f"logo_{h(f'{SITE}/Logo.png')}.png"),
     ],
 )
-def test_the_loser_of_a_path_is_named_for_its_url(path: str, url: str, other: str) -> None:
-    """The hash goes after the stem, beside the folder that the winner keeps; nothing leaves its host's folder."""
+def test_colliding_path_gets_the_hash_of_its_url(path: str, url: str, other: str) -> None:
+    """The hash goes after the stem, beside the winner's folder; nothing leaves its host's folder."""
     assert collision_path(path, url) == other
 
 
@@ -190,8 +190,8 @@ def test_lengthened_hashes_still_fit() -> None:
         assert h(url, min(digits, 32)) in collision_path(path, url, digits)
 
 
-def test_a_folder_that_meets_a_file_moves_beside_it() -> None:
-    """Only the component in the way is renamed."""
+def test_folder_that_collides_with_a_file_is_renamed() -> None:
+    """Only the colliding component is renamed."""
     url = f"{SITE}/a/index.md/b"
     assert moved_folder("a/index.md/b/index.md", "a/index.md", url) == f"a/index.md_{h(url)}/b/index.md"
 
@@ -216,8 +216,8 @@ def test_folders_are_named_outermost_first() -> None:
         ("http://../", "@.@2e"),
     ],
 )
-def test_host_folders_are_as_the_contract_says(url: str, folder: str) -> None:
-    """The host as it is, but for what would not be a folder everywhere."""
+def test_host_folders_follow_the_contract(url: str, folder: str) -> None:
+    """The host, except for characters that are not portable."""
     assert host_folder(normalize(url)) == folder
 
 
@@ -258,8 +258,8 @@ def test_distinct_hosts_have_distinct_folders() -> None:
 
 
 @given(urls(), st.sampled_from([".md", ".html"]))
-def test_any_url_maps_to_a_page_path_every_file_system_takes(url: str, extension: str) -> None:
-    """Inside the root, valid everywhere, clear of the tool's files, the same every time."""
+def test_any_url_maps_to_a_portable_page_path(url: str, extension: str) -> None:
+    """Inside the root, valid everywhere, clear of our own files, the same every time."""
     path = page_path(url, extension)
     assert objections(path) == []
     assert path.endswith(extension)
@@ -268,7 +268,7 @@ def test_any_url_maps_to_a_page_path_every_file_system_takes(url: str, extension
 
 
 @given(urls())
-def test_any_url_maps_to_an_asset_path_every_file_system_takes(url: str) -> None:
+def test_any_url_maps_to_a_portable_asset_path(url: str) -> None:
     """What holds for pages holds for assets, which keep their own names."""
     path = asset_path(url)
     assert objections(path) == []

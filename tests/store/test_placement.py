@@ -1,4 +1,4 @@
-"""Two URLs, one path: who keeps it, and that nothing is ever overwritten."""
+"""Two URLs, one path: which keeps it, and that nothing is ever overwritten."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_the_url_that_sorts_first_keeps_the_path() -> None:
     assert settle(wanted(second, first)) == expected
 
 
-def test_a_published_path_never_moves() -> None:
-    """A page that sorts first but comes later does not push a published one away."""
+def test_published_path_never_moves() -> None:
+    """A new page that sorts first does not displace a published one."""
     first, second = f"{SITE}/p", f"{SITE}/p/"
     assert settle([(first, "p/index.md", None), (second, "p/index.md", "p/index.md")]) == {
         first: f"p_{h(first)}.md",
@@ -61,7 +61,7 @@ def test_queries_with_one_short_hash_are_both_kept() -> None:
     assert settle(wanted(one, other)) == {one: "c__q_327e8aeb.md", other: f"c__q_327e8aeb_{h(other)}.md"}
 
 
-def test_a_file_gives_way_to_a_folder_that_sorts_first() -> None:
+def test_file_yields_to_a_folder_that_sorts_first() -> None:
     """`/?x` is a file at the root; a page below a segment of that name needs a folder there."""
     file = f"{SITE}/a/?x"
     below = f"{SITE}/a/%69ndex__q_{h('x')}.md/deep"
@@ -71,7 +71,7 @@ def test_a_file_gives_way_to_a_folder_that_sorts_first() -> None:
     assert settled[file] == f"a/index__q_{h('x')}_{h(file)}.md"
 
 
-def test_a_folder_gives_way_to_a_file_that_sorts_first() -> None:
+def test_folder_yields_to_a_file_that_sorts_first() -> None:
     """`/` is `index.md`, so `/index.md/deep` cannot have a folder of that name."""
     settled = settle(wanted(f"{SITE}/index.md/deep", f"{SITE}/Index.md/too", f"{SITE}/"))
     assert settled[f"{SITE}/"] == "index.md"
@@ -79,7 +79,7 @@ def test_a_folder_gives_way_to_a_file_that_sorts_first() -> None:
     assert settled[f"{SITE}/Index.md/too"] == f"Index.md_{h(f'{SITE}/Index.md/too')}/too/index.md"
 
 
-def test_a_losers_new_name_never_takes_what_another_page_wants() -> None:
+def test_renamed_page_gets_no_other_pages_preferred_path() -> None:
     """The hash is lengthened until the name is free."""
     loser = f"{SITE}/logo.png"
     taken = f"{SITE}/logo_{h(loser)}.png"
@@ -89,15 +89,15 @@ def test_a_losers_new_name_never_takes_what_another_page_wants() -> None:
     assert settled[loser] == f"logo_{h(loser, 9)}.png"
 
 
-def test_names_in_use_elsewhere_are_not_given_away() -> None:
-    """A caller that settles only the conflicts says what the rest of the mirror uses."""
+def test_names_in_use_elsewhere_are_not_allocated() -> None:
+    """A caller that places only the conflicts passes the paths in use by the rest."""
     first, second = f"{SITE}/P", f"{SITE}/p"
     used = {f"p_{h(second)}.md", f"p_{h(second, 9)}.md"}
     assert settle(wanted(first, second), used.__contains__)[second] == f"p_{h(second, 10)}.md"
 
 
-def test_hosts_do_not_get_into_each_others_way() -> None:
-    """With the host's folder in front, equal pages of two hosts are no conflict, and a loser stays with its host."""
+def test_hosts_do_not_collide() -> None:
+    """Equal paths of two hosts are no conflict, and a renamed page stays with its host."""
     pages = [
         ("http://a.test/", "a.test/index.md", None),
         ("http://b.test/", "b.test/index.md", None),
@@ -119,8 +119,8 @@ def test_no_two_urls_share_a_file_and_order_does_not_matter(found: list[str], sh
 
 
 @given(st.lists(urls(), unique=True, max_size=10), st.integers(0, 10))
-def test_a_second_run_moves_nothing_that_the_first_published(found: list[str], count: int) -> None:
-    """New pages arrange themselves around the published ones."""
+def test_second_run_moves_no_published_path(found: list[str], count: int) -> None:
+    """New pages are placed around the published ones."""
     published = settle(wanted(*found[:count]))
     settled = settle((url, page_path(url), published.get(url)) for url in found)
     assert {url: settled[url] for url in published} == published
@@ -128,8 +128,8 @@ def test_a_second_run_moves_nothing_that_the_first_published(found: list[str], c
 
 
 @given(st.lists(urls(), unique=True, max_size=10))
-def test_settling_only_the_conflicts_gives_the_same_outcome(found: list[str]) -> None:
-    """A large mirror need not be held in memory to be settled."""
+def test_placing_only_the_conflicts_gives_the_same_paths(found: list[str]) -> None:
+    """A large mirror need not be held in memory."""
     pages = wanted(*found)
     folds = [fold(path) for _, path, _ in pages]
     needed = {folder for path in folds for folder in folders(path)}
@@ -143,7 +143,7 @@ def test_settling_only_the_conflicts_gives_the_same_outcome(found: list[str]) ->
     assert partly == settle(pages)
 
 
-def test_many_conflicts_settle_in_reasonable_time() -> None:
+def test_many_conflicts_are_placed_in_linear_time() -> None:
     """Time grows with the number of pages, not with its square."""
     count = 20_000
     found = [url for number in range(count // 2) for url in (f"{SITE}/p{number}", f"{SITE}/P{number}/")]

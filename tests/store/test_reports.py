@@ -1,4 +1,4 @@
-"""What is read for publishing comes in the same order however many there are, and from any row on."""
+"""Rows for publishing come in one order, however many there are, and from any row on."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def state(tmp_path: Path) -> Iterator[State]:
 
 
 @pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1])
-def test_few_and_many_are_sorted_alike(state: State, count: int) -> None:
-    """Few are sorted in memory and many on the disk; a folder's URLs are together in both, and any row can be first."""
+def test_few_and_many_rows_have_one_order(state: State, count: int) -> None:
+    """Few are sorted in memory and many on disk; a folder's URLs are adjacent in both."""
     found = [f"https://example.com/{'a/' * (n % 3)}{'b-' * (n % 2)}{n}" for n in range(count)]
     random.Random(count).shuffle(found)
     run = state.begin_run(source_url="https://example.com/", mode="list", scope="", started_at="2026-01-03T20:00:00Z")
@@ -45,8 +45,8 @@ def test_few_and_many_are_sorted_alike(state: State, count: int) -> None:
     state.close()
 
 
-def test_every_look_resolves_aliases_anew(state: State) -> None:
-    """What became another page's name since the last look is one; a circle is none, and is told as a failure."""
+def test_aliases_are_resolved_on_every_read(state: State) -> None:
+    """A new alias is resolved; a loop is not an alias but a failure."""
 
     def put(id: int, status: Row, leads_to: int | None) -> None:
         state.db.execute(
@@ -95,8 +95,8 @@ def test_urls_without_a_page_take_no_memory(state: State) -> None:
     state.close()
 
 
-def test_where_copies_lead_is_looked_up_once(state: State) -> None:
-    """A site that is being worked on sends every reader to the same page."""
+def test_redirect_target_of_copies_is_looked_up_once(state: State) -> None:
+    """A site under maintenance redirects every page to the same one."""
     run = state.begin_run(source_url="https://example.com/", mode="update", scope="", started_at="2026-01-03T20:00:00Z")
     moved = (Reason.MOVED_TEMPORARILY, "https://example.com/0")
     for n in range(100):

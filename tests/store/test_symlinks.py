@@ -1,4 +1,4 @@
-"""Inside the tree or nowhere, whatever links, pipes and paths somebody has put in the way."""
+"""Nothing is read or written outside the tree, whatever links, pipes and paths are planted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.store.conftest import everything, no_symlinks
 
 
 @no_symlinks
-def test_a_planted_folder_link_is_refused(
+def test_symlink_in_place_of_a_folder_is_refused(
     tree: Tree, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A symlink in the place of a folder is never followed, by no operation."""
+    """No operation follows it."""
     monkeypatch.setattr("sitemirror.store.files.others_sync", lambda _: False)  # Together no file is opened at all.
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -48,8 +48,8 @@ def test_a_planted_folder_link_is_refused(
 
 
 @no_symlinks
-def test_a_planted_file_link_is_replaced_not_followed(tree: Tree, out: Path, tmp_path: Path) -> None:
-    """The page takes the link's place; what it pointed at is untouched."""
+def test_symlink_in_place_of_a_file_is_replaced(tree: Tree, out: Path, tmp_path: Path) -> None:
+    """Its target is untouched."""
     theirs = tmp_path / "theirs"
     theirs.write_bytes(b"theirs")
     (out / "a.md").symlink_to(theirs)
@@ -66,8 +66,8 @@ def test_a_planted_file_link_is_replaced_not_followed(tree: Tree, out: Path, tmp
 
 
 @no_symlinks
-def test_the_output_folder_itself_may_be_a_link(out: Path, tmp_path: Path) -> None:
-    """Where the mirror goes is the user's choice."""
+def test_output_folder_may_be_a_symlink(out: Path, tmp_path: Path) -> None:
+    """The output folder is the user's choice."""
     (tmp_path / "disk").mkdir()
     out.symlink_to(tmp_path / "disk")
     tree = Tree(out, min_free_mb=0)
@@ -77,7 +77,7 @@ def test_the_output_folder_itself_may_be_a_link(out: Path, tmp_path: Path) -> No
 
 
 @no_symlinks
-def test_a_folder_swapped_for_a_link_between_two_writes_is_noticed(tree: Tree, out: Path, tmp_path: Path) -> None:
+def test_folder_replaced_by_a_symlink_between_writes_is_noticed(tree: Tree, out: Path, tmp_path: Path) -> None:
     """Nothing known about a folder is trusted the next time."""
     tree.write("a/b/one.md", b"x")
     (out / "a/b").rename(tmp_path / "moved")
@@ -87,8 +87,8 @@ def test_a_folder_swapped_for_a_link_between_two_writes_is_noticed(tree: Tree, o
     assert everything(tmp_path / "moved") == {"one.md"}
 
 
-def test_a_folder_deleted_between_two_writes_is_made_again(tree: Tree, out: Path) -> None:
-    """A mirror can be cleared while a run goes on."""
+def test_folder_deleted_between_writes_is_created_again(tree: Tree, out: Path) -> None:
+    """A mirror can be cleared during a run."""
     tree.write("a/b/one.md", b"x")
     (out / "a/b/one.md").unlink()
     (out / "a/b").rmdir()
@@ -97,7 +97,7 @@ def test_a_folder_deleted_between_two_writes_is_made_again(tree: Tree, out: Path
 
 
 @pytest.mark.parametrize("rel", ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", "a\0b"])
-def test_paths_that_lead_elsewhere_are_refused(tree: Tree, rel: str, tmp_path: Path) -> None:
+def test_paths_out_of_the_tree_are_refused(tree: Tree, rel: str, tmp_path: Path) -> None:
     """Even if the state were tampered with, no path leaves the tree."""
     before = everything(tmp_path)
     for action in (lambda: tree.write(rel, b"x"), lambda: tree.remove(rel), lambda: tree.read(rel)):
@@ -106,8 +106,8 @@ def test_paths_that_lead_elsewhere_are_refused(tree: Tree, rel: str, tmp_path: P
     assert everything(tmp_path) == before
 
 
-def test_a_file_where_a_folder_is_needed_is_a_clear_error(tree: Tree) -> None:
-    """And the other way round; asking is no error."""
+def test_file_in_place_of_a_folder_is_an_error(tree: Tree) -> None:
+    """And the other way round; a query is no error."""
     tree.write("a", b"x")
     with pytest.raises(OutputError, match=r"^a in the output folder is a file where a folder is needed$"):
         tree.write("a/b.md", b"x")
@@ -121,7 +121,7 @@ def test_a_file_where_a_folder_is_needed_is_a_clear_error(tree: Tree) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_a_planted_pipe_does_not_hang_the_run(tree: Tree, out: Path) -> None:
+def test_named_pipe_does_not_hang_the_run(tree: Tree, out: Path) -> None:
     """Opening a pipe would wait for its other end for ever."""
     os.mkfifo(out / "pipe")
     with pytest.raises(OutputError):
@@ -133,7 +133,7 @@ def test_a_planted_pipe_does_not_hang_the_run(tree: Tree, out: Path) -> None:
 
 
 @no_symlinks
-def test_sweeping_does_not_leave_the_tree(tree: Tree, out: Path, tmp_path: Path) -> None:
+def test_sweep_does_not_leave_the_tree(tree: Tree, out: Path, tmp_path: Path) -> None:
     """A linked folder is not entered."""
     (tmp_path / "outside").mkdir()
     theirs = tmp_path / "outside" / ".sitemirror 0123456789abcdef.tmp"

@@ -66,24 +66,24 @@ def test_odd_segments_can_be_written(vectors: Path, out: Path) -> None:
     assert sum(1 for file in out.rglob("*") if file.is_file()) == len(urls)
 
 
-def test_case_pairs_are_one_file_elsewhere(vectors: Path) -> None:
-    """Unicode's own case folding pairs are seen as collisions, and both pages kept."""
+def test_case_pairs_collide(vectors: Path) -> None:
+    """Unicode's case folding pairs are recognised as collisions, and both pages are saved."""
     for pair in _lines(vectors / "names" / "casefold_pairs.jsonl"):
         one, other = (normalize(SITE + pair[side]) for side in "ab")
         assert fold(page_path(one)) == fold(page_path(other)), pair
         assert len(_settled({one, other})) == 2
 
 
-def test_composed_and_decomposed_spellings_are_one_name(vectors: Path) -> None:
-    """NFC and NFD of a name want one path; both URLs keep a file."""
+def test_composed_and_decomposed_spellings_collide(vectors: Path) -> None:
+    """NFC and NFD of a name map to one path; both URLs keep a file."""
     for pair in _lines(vectors / "names" / "nfc_nfd_pairs.jsonl"):
         one, other = (normalize(SITE + pair[side]) for side in ("nfc", "nfd"))
         assert fold(page_path(one)) == fold(page_path(other)), pair
         assert len(_settled({one, other})) == len({one, other})
 
 
-def test_queries_that_share_a_hash_are_both_kept(vectors: Path) -> None:
-    """The first in order keeps the short name, the other is named for its URL too."""
+def test_queries_that_share_a_hash_are_both_saved(vectors: Path) -> None:
+    """The first in order keeps the short name, the other gets the hash of its URL."""
     for pair in _lines(vectors / "names" / "md5_8_query_collisions.jsonl"):
         first, second = sorted(f"{SITE}/c?{pair[side]}" for side in "ab")
         name = f"c__q_{pair['md5_8']}.md"
