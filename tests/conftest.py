@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,12 +136,13 @@ def vectors() -> Path:
     return folder
 
 
-def _start(
-    arguments: tuple[str | Path | float, ...],
+def start_program(
+    arguments: Sequence[str | Path | float],
     env: Mapping[str, str] | None,
-    cwd: Path,
+    cwd: Path | None = None,
     stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[str]:
+    """Start `sitemirror ARGUMENTS` in a process group of its own. `env` is added to a clean environment."""
     return subprocess.Popen(
         [sys.executable, "-m", "sitemirror", *map(str, arguments)],
         stdin=stdin,
@@ -163,7 +164,7 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
     def start(
         *arguments: str | Path | float, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> subprocess.Popen[str]:
-        process = _start(arguments, env, cwd or tmp_path)
+        process = start_program(arguments, env, cwd or tmp_path)
         started.append(process)
         return process
 
@@ -183,7 +184,9 @@ def run_cli(tmp_path: Path) -> RunCli:
         stdin: str | None = None,
         timeout: float = 50,
     ) -> Finished:
-        process = _start(arguments, env, cwd or tmp_path, subprocess.DEVNULL if stdin is None else subprocess.PIPE)
+        process = start_program(
+            arguments, env, cwd or tmp_path, subprocess.DEVNULL if stdin is None else subprocess.PIPE
+        )
         try:
             stdout, stderr = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""What a process may keep for itself."""
+"""Memory that a process keeps or returns."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ with open("/proc/self/statm") as file:
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told")
-def test_what_every_page_needs_stays_and_what_one_needed_goes() -> None:
-    """Blocks of a usual size are not asked of the system for each page; a very large one is given back at once."""
+def test_usual_blocks_are_reused_and_large_ones_returned() -> None:
+    """Blocks of a usual size are not requested for each page; a very large one is returned at once."""
     done = subprocess.run([sys.executable, "-c", PAGES], capture_output=True, text=True, check=True)
     faults, megabytes = map(int, done.stdout.split())
     assert faults < 20  # 300 if each block came anew

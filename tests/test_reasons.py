@@ -135,8 +135,8 @@ def test_every_reason_is_in_the_table() -> None:
 
 
 @given(st.text())
-def test_any_text_comes_back(text: str) -> None:
-    """Whatever stands in an old manifest is told again as it was."""
+def test_any_text_is_restored(text: str) -> None:
+    """Any reason in an old manifest is published unchanged."""
     assert parse_reason(text).text == text
 
 

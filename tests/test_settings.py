@@ -100,7 +100,7 @@ def test_settings_are_frozen_and_changed_only_by_making_others() -> None:
 
 
 def test_all_wrong_values_are_named_together() -> None:
-    """One try is enough to mend them all."""
+    """One try is enough to correct them all."""
     with pytest.raises(InvalidSettings) as caught:
         Settings.of({"timeout": "soon", "concurrency": 0, "quiet": True})
     assert list(caught.value.problems) == ["concurrency", "timeout"]
@@ -119,7 +119,7 @@ def test_all_wrong_values_are_named_together() -> None:
         ({"basic_auth": "secret"}, "basic_auth: give it as USER:PASSWORD"),
     ],
 )
-def test_a_wrong_value_is_told_in_one_sentence(values: dict[str, Any], sentence: str) -> None:
+def test_wrong_value_is_reported_in_one_sentence(values: dict[str, Any], sentence: str) -> None:
     """Programs get the error that every other wrong argument gives them, in words about their own argument."""
     with pytest.raises(UsageError) as caught:
         Settings(**values)

@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_read_is_not_passed_over(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="making symlinks is a privilege there")
-def test_a_file_that_has_moved_away_behind_its_symlink_is_told(folder: Path) -> None:
+def test_dangling_symlink_to_a_configuration_is_reported(folder: Path) -> None:
     """Somebody put it there to be read."""
     (folder / "sitemirror.toml").symlink_to("dotfiles/sitemirror.toml")
     assert complaint().message == "sitemirror.toml: cannot be read: No such file or directory"
@@ -177,8 +177,8 @@ def test_the_home_folder_is_where_a_path_says(folder: Path, monkeypatch: pytest.
         assert settings_for(Command.MIRROR, {"output": name}, environ={}) == Settings(output=Path(name))
 
 
-def test_a_louder_wish_nearer_to_the_person_replaces_a_quieter_one(folder: Path) -> None:
-    """--verbose on the command line is not at odds with quiet in the file; two in one place are."""
+def test_verbose_on_the_command_line_overrides_quiet_in_the_file(folder: Path) -> None:
+    """Two of them in one place are an error."""
     write(folder, "quiet = true\n")
     settings = settings_for(Command.MIRROR, {"verbose": True}, environ={})
     assert (settings.quiet, settings.verbose) == (False, True)
@@ -227,8 +227,8 @@ def test_a_mistake_in_the_environment_names_the_variable(folder: Path) -> None:
     assert complaint(SITEMIRROR_TIMEOUT="soon").message == "SITEMIRROR_TIMEOUT must be a number, got soon"
 
 
-def test_a_misspelt_variable_is_told_with_the_right_one(run_here: RunHere) -> None:
-    """One that is passed over in silence leaves a person with a run that does not do what they said."""
+def test_misspelt_variable_is_reported_with_a_suggestion(run_here: RunHere) -> None:
+    """Ignored silently, it would leave a run that does not do what was asked."""
     environ = {"SITEMIRROR_RATELIMIT": "9", "SITEMIRROR_OUTPUT": "x", "SITEMIRROR_CONFIG": "x", "SITEMIRROR_LOGO": "x"}
     assert misspelt(environ) == [("SITEMIRROR_RATELIMIT", "SITEMIRROR_RATE_LIMIT")]
     done = run_here("mirror", "http://127.0.0.1:1/", env={"SITEMIRROR_RATELIMIT": "9"})

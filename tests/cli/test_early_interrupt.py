@@ -58,15 +58,15 @@ def run(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[st
         "sitemirror.publish.report",
     ],
 )
-def test_ctrl_c_while_modules_load_is_told_in_one_line(tmp_path: Path, module: str) -> None:
+def test_ctrl_c_while_modules_load_gives_one_line(tmp_path: Path, module: str) -> None:
     """Whichever module is being loaded: exit code 130, one line on stderr, nothing on stdout and on disk."""
     done = run(AT_IMPORT.format(module=module), "mirror", "http://127.0.0.1:9/", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_while_a_page_is_fetched_is_told_in_one_line(site: Site, start_cli: StartCli) -> None:
-    """`convert` has nothing to tidy up, so it ends at once, however slow the server is."""
+def test_ctrl_c_while_convert_fetches_gives_one_line(site: Site, start_cli: StartCli) -> None:
+    """`convert` has nothing to clean up, so it ends at once, however slow the server is."""
     site.html_page("/a", "A", "<p>A</p>")
     gate = threading.Event()
     site.fault("/a", faults.held(gate))

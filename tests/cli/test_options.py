@@ -73,10 +73,10 @@ def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture
         assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out
 
 
-def test_the_door_has_the_options_of_both_commands(
+def test_sitemap_to_markdown_has_the_options_of_both_commands(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """sitemap-to-markdown is a thin door: --url, --mirror, --list-only and everything list and mirror take."""
+    """sitemap-to-markdown has --url, --mirror, --list-only and every option of list and mirror."""
     monkeypatch.setenv("COLUMNS", "400")
     assert run_program("sitemap-to-markdown", ["--help"]) == 0
     out = capsys.readouterr().out

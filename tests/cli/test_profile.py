@@ -8,8 +8,8 @@ from tests.conftest import RunCli, RunHere
 from tests.site import Site, faults
 
 
-def test_the_limit_and_the_stages_are_told(site: Site, run_cli: RunCli) -> None:
-    """The sentence on stderr is the one in the JSON; the table has the stages that came up."""
+def test_profile_shows_the_limit_and_the_stages(site: Site, run_cli: RunCli) -> None:
+    """The sentence on stderr is the one in the JSON; the table has the stages that occurred."""
     site.fill(4)
     site.sitemap()
     done = run_cli("mirror", site.url, "--rate-limit", "5", "--profile")

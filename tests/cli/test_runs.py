@@ -183,8 +183,8 @@ def test_an_interrupted_mirror_resumes_with_the_same_command(
     assert not set(paths[:5]) & set(site.paths())
 
 
-def test_the_door_lists_by_default_and_mirrors_on_request(small: Site, tmp_path: Path) -> None:
-    """The ancestor's command line: an outline without flags or with --list-only, pages with --mirror."""
+def test_sitemap_to_markdown_lists_by_default(small: Site, tmp_path: Path) -> None:
+    """An outline without flags or with --list-only, pages with --mirror."""
     plain = door(tmp_path, "--url", small.url, *FAST)
     assert plain.returncode == 0, plain.stderr
     assert json.loads(plain.stdout)["command"] == "list"
@@ -196,8 +196,8 @@ def test_the_door_lists_by_default_and_mirrors_on_request(small: Site, tmp_path:
     assert "note:" not in mirrored.stderr
 
 
-def test_the_door_says_which_options_have_no_effect(small: Site, tmp_path: Path) -> None:
-    """A mirror option without --mirror is taken, and the person is told that it does nothing."""
+def test_sitemap_to_markdown_names_options_without_effect(small: Site, tmp_path: Path) -> None:
+    """A mirror option without --mirror is accepted, with a note that it has no effect."""
     done = door(tmp_path, "--url", small.url, *FAST, "--concurrency", "2", "--update")
     assert done.returncode == 0, done.stderr
     assert "note: --concurrency, --update count only with --mirror\n" in done.stderr
@@ -287,7 +287,7 @@ def test_a_run_without_a_page_says_why(
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 @pytest.mark.parametrize("command", ["list", "mirror", "crawl"])
-def test_too_few_open_files_are_told_before_anything_begins(small: Site, out: Path, command: str) -> None:
+def test_too_few_open_files_are_reported_before_the_run(small: Site, out: Path, command: str) -> None:
     """One line says how many there are, and how to get more."""
     program = f'exec "{sys.executable}" -m sitemirror {command} {small.url} --output "{out}"'
     limited = ["sh", "-c", f"ulimit -n 14; {program}"]
@@ -332,8 +332,8 @@ def test_an_interrupted_verify_says_so(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell that can close streams is needed")
-def test_no_stdin_is_told(tmp_path: Path) -> None:
-    """A page that should come from a stream that is closed."""
+def test_closed_stdin_is_reported(tmp_path: Path) -> None:
+    """A page should come from a closed stream."""
     program = f'exec "{sys.executable}" -m sitemirror convert - <&-'
     done = subprocess.run(["sh", "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -30,7 +30,7 @@ HEAVY = {"rich", "pydantic", "aiohttp", "asyncio", "turbohtml", "orjson", "sqlit
         "import sitemirror.__main__",
     ],
 )
-def test_the_front_door_loads_nothing(code: str) -> None:
+def test_entry_points_load_no_modules(code: str) -> None:
     """The version, the package and `python -m sitemirror` cost no more than Python itself."""
     assert not loaded_by(code) & HEAVY
 

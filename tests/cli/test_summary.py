@@ -49,8 +49,8 @@ def test_files_that_are_no_pages_are_not_called_pages() -> None:
     assert lines[0] == "ok: 1 page and 11 other files saved (2 new, 0 changed); 1.0 s"
 
 
-def test_what_the_site_has_no_more_is_told() -> None:
-    """Else a sitemap that has shrunk to nothing looks like any other."""
+def test_gone_pages_are_in_the_summary() -> None:
+    """Otherwise a sitemap that shrank to nothing would look like any other."""
     lines = summary(mirror_report(RunStatus.OK, successful=3, new=0, gone=10), TYPED)
     assert lines[0] == "ok: 3 pages saved (0 new, 0 changed), 10 no longer on the site; 1.0 s"
 

@@ -82,7 +82,7 @@ def test_no_path_has_a_nul_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err.startswith(said)
 
 
-def test_another_scheme_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_scheme_is_answered_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever typed it knows how a URL looks."""
     assert run_program("sitemirror", ["mirror", "ftp://example.com/"]) == 2
     assert capsys.readouterr().err.endswith("hint: only http and https can be mirrored\n")
@@ -132,7 +132,7 @@ def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("command", ["list", "mirror"])
-def test_an_option_before_the_command_is_told_its_place(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_option_before_the_command_is_told_its_place(capsys: pytest.CaptureFixture[str], command: str) -> None:
     """It is one, and the help of the program, which does not list it, would not tell."""
     assert run_program("sitemirror", ["--rate-limit", "2", command, URL]) == 2
     hint = f"hint: options stand behind the command: sitemirror {command} … --rate-limit\n"
@@ -145,7 +145,7 @@ def test_what_is_no_option_has_no_place(capsys: pytest.CaptureFixture[str]) -> N
     assert "behind" not in capsys.readouterr().err
 
 
-def test_a_second_url_is_told_of_lists(capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_url_gets_a_hint_to_sites_files(capsys: pytest.CaptureFixture[str]) -> None:
     """Where a command takes one; where it takes no list either, its help says what it takes."""
     codes = (
         run_program("sitemirror", ["mirror", URL, URL]),
@@ -182,15 +182,15 @@ def test_no_arguments_show_the_help_and_fail(capsys: pytest.CaptureFixture[str])
     assert "Usage: sitemirror" in err
 
 
-def test_the_door_names_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    """The ancestor's command line complains under its own name and asks for --url."""
+def test_sitemap_to_markdown_names_itself_in_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    """It complains under its own name and asks for --url."""
     assert run_program("sitemap-to-markdown", ["--mirror"]) == 2
     assert capsys.readouterr().err == (
         "sitemap-to-markdown: error: missing option '--url'\nhint: see `sitemap-to-markdown --help`\n"
     )
 
 
-def test_the_door_judges_options_that_have_no_effect(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sitemap_to_markdown_validates_options_without_effect(capsys: pytest.CaptureFixture[str]) -> None:
     """A wrong value of a mirror option is wrong without --mirror too."""
     assert run_program("sitemap-to-markdown", ["--url", URL, "--max-pages", "-3"]) == 2
     assert "sitemap-to-markdown: error: --max-pages must be 0 or more, got -3\n" in capsys.readouterr().err

@@ -130,8 +130,8 @@ def test_it_is_said_why_there_is_no_file(site: Site, run_here: RunHere, tmp_path
     assert "it was saved, but is not there any more" in run_here("where", f"{site.url}/a").stderr
 
 
-def test_a_page_is_found_under_its_twins(site: Site, run_here: RunHere) -> None:
-    """With the other scheme, with or without `www` and the last slash it is most likely the same page, and said so."""
+def test_page_is_found_under_similar_urls(site: Site, run_here: RunHere) -> None:
+    """The other scheme, with or without `www` and the last slash: most likely the same page, and reported so."""
     host = "docs.localhost"
     site.html_page("/a", "A", "<h1>A</h1>", host=host)
     site.html_page("/b/", "B", "<h1>B</h1>", host=host)
@@ -153,8 +153,8 @@ def test_a_page_is_found_under_its_twins(site: Site, run_here: RunHere) -> None:
     assert "this is where it would be" in run_here("where", f"{secure}/a?b=c").stderr
 
 
-def test_twins_that_are_two_pages_are_told_apart(site: Site, run_here: RunHere) -> None:
-    """A URL that a manifest names is answered for itself, whatever became of its twin."""
+def test_similar_urls_of_two_pages_are_distinguished(site: Site, run_here: RunHere) -> None:
+    """A URL in a manifest is answered for itself, whatever its similar URL became."""
     site.html_page("/p", "One", "<h1>One</h1>")
     site.html_page("/p/", "Two", "<h1>Two</h1>")
     site.html_page("/q", "Q", "<h1>Q</h1>")

@@ -1,4 +1,4 @@
-"""What a page's blocks are kept or cut for."""
+"""Why blocks of a page are kept or removed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ of text.</p><p hidden>unseen</p></main>
 <aside>teaser</aside><footer>imprint</footer>"""
 
 
-def test_every_block_is_told_with_the_reason() -> None:
-    """All text of the page is told in its order, whether it is kept or not, and why."""
+def test_every_block_is_explained() -> None:
+    """All text of the page in its order, kept or not, each with the reason."""
     found = explain(PAGE, url="https://example.com/", content="main")
     assert [(block.text, block.is_kept, block.reason) for block in found] == [
         ("Home", False, "navigation"),

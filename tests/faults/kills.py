@@ -23,7 +23,7 @@ from typing import Any, Final, Protocol
 import psutil
 
 from bench.server import program
-from tests.conftest import clean_environment
+from tests.conftest import start_program
 from tests.crawl.conftest import Copy, timeless
 from tests.faults import town
 from tests.manual.server import SOURCE, Manual
@@ -114,20 +114,6 @@ KINDS: Final = (
 )
 
 
-def start(arguments: list[str], *, failpoint: str = "") -> subprocess.Popen[str]:
-    added = {"SITEMIRROR_FAILPOINT": failpoint} if failpoint else {}
-    return subprocess.Popen(
-        [sys.executable, "-m", "sitemirror", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env=clean_environment(added),
-        start_new_session=True,
-    )
-
-
 def finish(process: subprocess.Popen[str], patience: int = 60) -> tuple[int, str]:
     """The exit code, and what was said on stderr.
 
@@ -207,7 +193,8 @@ class Victim:
     def run(self, *, failpoint: str = "", moment: Moment | None = None, signals: tuple[int, ...] = ()) -> int:
         """One run: to its end, to a step, or to a moment. Gives its exit code."""
         self.site.clear_log()
-        process = start(self.kind.arguments(self.site.url, self.output), failpoint=failpoint)
+        env = {"SITEMIRROR_FAILPOINT": failpoint} if failpoint else None
+        process = start_program(self.kind.arguments(self.site.url, self.output), env)
         try:
             if moment is not None and moment.came(self.site, process):
                 for one in signals or (signal.SIGKILL,):

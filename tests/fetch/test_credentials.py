@@ -1,4 +1,4 @@
-"""Headers, cookies and passwords go to the start host and its www twin, and to nobody else."""
+"""Headers, cookies and passwords go to the start host with and without www, and to no other."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def credentials(start: str = "https://example.com/", **settings: Any) -> Credent
         ("http://example.com:8080/", "http://example.com:8081/", False),
     ],
 )
-def test_who_is_trusted(start: str, url: str, trusted: bool) -> None:
-    """Only the start host and its www twin, on the same port, and never from https down to http."""
+def test_only_the_start_host_is_trusted(start: str, url: str, trusted: bool) -> None:
+    """With and without www, on the same port, and never from https down to http."""
     found = credentials(start, header=("X-Key: 1",), basic_auth="u:p").headers_for(url)
     assert bool(found) is trusted
 

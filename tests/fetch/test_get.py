@@ -70,8 +70,8 @@ async def test_statuses(client: MakeClient, server: RawServer, status: str, reas
 
 
 @pytest.mark.parametrize("status", ["200 OK", "201 Created", "203 Non-Authoritative", "204 No Content", "205 Reset"])
-async def test_every_success_is_taken_as_it_is(client: MakeClient, server: RawServer, status: str) -> None:
-    """2xx answers pass with what body they have, also none."""
+async def test_every_success_is_accepted(client: MakeClient, server: RawServer, status: str) -> None:
+    """2xx responses pass with their body, also an empty one."""
     server.fallback = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n".encode() + (
         b"\r\n" if "204" in status else b"Content-Length: 0\r\n\r\n"
     )

@@ -235,8 +235,8 @@ def test_a_limit_of_zero_is_none() -> None:
         ("/(S(x));jsessionid=1/c", "/c"),
     ],
 )
-def test_a_session_id_is_taken_out(url: str, bare: str) -> None:
-    """In the query, in the path, in any case; the rest of the URL stays as it was."""
+def test_session_id_is_removed(url: str, bare: str) -> None:
+    """In the query, in the path, in any case; the rest of the URL is unchanged."""
     assert without_session(SITE + url) == SITE + bare
 
 

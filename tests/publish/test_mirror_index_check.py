@@ -224,8 +224,8 @@ def test_each_fault_is_named_with_its_place(path: Path, edit: Edit, expected: li
     assert all(problem.startswith(start) for problem, start in zip(named, expected, strict=True)), named
 
 
-def test_problems_found_before_the_layout_ends_are_told_once(path: Path) -> None:
-    """An index that somebody edited by hand halfway down is read on, and nothing is said twice."""
+def test_problems_before_a_change_of_layout_are_reported_once(path: Path) -> None:
+    """An index edited by hand halfway down is still read, and nothing is reported twice."""
     found = document(path, Rows())
     found["items"][3]["sha256"] = 7
     found["errors"][0]["ts"] = 7

@@ -158,8 +158,8 @@ def test_page_meta_can_be_kept_in_the_state() -> None:
         ("", "filter-exclude", None),
     ],
 )
-def test_our_reasons_have_the_seeds_five_names(internal: str, reason: str, detail: str | None) -> None:
-    """The gate's words map to the index's; what the index has no word for is told as a detail."""
+def test_reasons_map_to_the_five_names_of_the_format(internal: str, reason: str, detail: str | None) -> None:
+    """A reason without a name of its own becomes a detail."""
     assert index_reason(parse_reason(internal) if internal else None) == (reason, detail)
 
 

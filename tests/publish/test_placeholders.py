@@ -1,4 +1,4 @@
-"""What stands for a URL that has no page."""
+"""Placeholder files for URLs without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two files that say where a run stands."""
+"""The two files that say how far a run is."""
 
 from __future__ import annotations
 

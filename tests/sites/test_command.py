@@ -158,10 +158,10 @@ WRONG = [
 @pytest.mark.parametrize(
     ("key", "hint"), [("quiet = true", "on the command line"), ("workers = 2", "once, before the first [[site]]")]
 )
-def test_what_counts_for_all_sites_is_sent_where_it_is_taken(
+def test_hint_names_the_place_of_a_key_for_all_sites(
     key: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The hint names the one place that takes the key; following it gives no second complaint."""
+    """Following the hint gives no second error."""
     from sitemirror.cli.commands import run_program
 
     file = tmp_path / "sites.toml"
@@ -194,7 +194,7 @@ def test_a_bad_list_says_where(
 
 
 @pytest.mark.parametrize("text", ["http://a.example/\n", '[[sites]]\nurl = "a.example"\n', "site = 3\n"])
-def test_a_list_of_the_other_kind_is_told_how_this_one_looks(text: str, tmp_path: Path, run_here: RunHere) -> None:
+def test_plain_list_in_a_toml_file_gives_a_hint(text: str, tmp_path: Path, run_here: RunHere) -> None:
     """A file that ends in .toml has tables."""
     file = tmp_path / "list.toml"
     file.write_text(text, encoding="utf-8")
@@ -217,7 +217,7 @@ def test_a_url_or_a_list(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow  # Pages in conversion have two seconds to end after a signal.
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize("ending", ["interrupted", "terminated", "killed"])
-def test_the_same_command_goes_on(
+def test_same_command_resumes_all_sites(
     ending: str, site: Site, out: Path, start_cli: StartCli, run_here: RunHere, tmp_path: Path
 ) -> None:
     """Stopped by a signal or killed amid four sites, the same command fetches the rest, and little twice."""

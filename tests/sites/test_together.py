@@ -245,7 +245,7 @@ async def test_one_host_with_two_outputs_is_asked_as_if_it_had_one(site: Site, o
     assert pages == pages[:4] * 2
 
 
-async def test_a_site_is_taken_once(site: Site, out: Path) -> None:
+async def test_repeated_site_is_mirrored_once(site: Site, out: Path) -> None:
     """The same URL twice, in two spellings, is one site."""
     (url,) = settle(site, "a")
     report = await mirror_sites([url, url.removesuffix("/"), url.upper().replace("HTTP", "http")], output=out)

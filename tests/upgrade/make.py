@@ -39,7 +39,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import clean_environment
+from tests.conftest import start_program
 from tests.site import faults
 from tests.upgrade.cases import CASES, HOST, MIRRORS, RECORD, Case, Run, Web, account, change, findings
 
@@ -55,16 +55,7 @@ class Old:
 
     def run(self, *arguments: str, failpoint: str = "") -> subprocess.Popen[str]:
         added = {"PYTHONPATH": self._path, **({"SITEMIRROR_FAILPOINT": failpoint} if failpoint else {})}
-        return subprocess.Popen(
-            [sys.executable, "-m", "sitemirror", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            env=clean_environment(added),
-            start_new_session=True,
-        )
+        return start_program(arguments, added)
 
     def report(self, *arguments: str) -> Any:
         process = self.run(*arguments)

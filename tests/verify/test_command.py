@@ -64,8 +64,8 @@ def test_a_hint_is_given_where_it_helps(mirrored: Mirrored, run_here: RunHere) -
     assert "--re-download-all, fetches missing pages again and writes changed" in (copy.verify().hint or "")
 
 
-def test_dead_links_of_an_interrupted_run_are_mended_by_its_end(mirrored: Mirrored) -> None:
-    """Links are led on when a run ends: until then nothing has to be downloaded anew for them."""
+def test_dead_links_of_an_interrupted_run_are_fixed_when_it_ends(mirrored: Mirrored) -> None:
+    """Links are updated at the end of a run: nothing has to be downloaded again for them."""
     copy = mirrored("mirror")
     manifest = json.loads((copy.folder / "_manifest.json").read_text())
     for complete, advice in ((True, "delete what"), (False, "to its end")):
@@ -75,7 +75,7 @@ def test_dead_links_of_an_interrupted_run_are_mended_by_its_end(mirrored: Mirror
 
 
 def test_dead_anchors_alone_have_a_hint(mirrored: Mirrored) -> None:
-    """Whoever sees nothing else is told how to find out whose mistake it is."""
+    """The hint says how to find out whose mistake it is."""
     copy = mirrored("mirror-local")
     copy.forget_what_was_saved()
     page = copy.folder / "guide/index.md"
@@ -104,7 +104,7 @@ def test_what_is_no_mirror(run_here: RunHere, tmp_path: Path, name: str) -> None
     assert "hint: give the folder of a" in done.stderr
 
 
-def test_paths_are_told_from_where_one_stands(mirrored: Mirrored, run_here: RunHere) -> None:
+def test_paths_are_relative_to_the_working_folder(mirrored: Mirrored, run_here: RunHere) -> None:
     """From inside a mirror, its files are named as they are opened there."""
     copy = mirrored("mirror")
     (copy.folder / "guide/index.md").unlink()

@@ -33,8 +33,8 @@ def test_a_missing_file(mirrored: Mirrored, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", GUIDE)
-def test_missing_files_for_people(mirrored: Mirrored, way: str) -> None:
-    """The contents, and what stands in for a page that failed or is not wanted, are missed as pages are."""
+def test_missing_contents_and_placeholders_are_reported(mirrored: Mirrored, way: str) -> None:
+    """They are missed as pages are."""
     copy = mirrored(way)
     stand_ins = sorted(copy.folder.glob("_failed/*.md")) + sorted(copy.folder.glob("_skipped/*.md"))
     assert stand_ins
@@ -206,8 +206,8 @@ def test_an_unaccounted_url(mirrored: Mirrored) -> None:
     assert copy.problems() == [("unaccounted", lost), ("unaccounted", "http://127.0.0.1/new")]
 
 
-def test_a_url_in_the_state_alone(mirrored: Mirrored) -> None:
-    """What a run has found and not told is found in its working state."""
+def test_url_only_in_the_state_is_reported(mirrored: Mirrored) -> None:
+    """A URL that a run has found and not published is found in its state."""
     copy = mirrored("crawl")
     with sqlite3.connect(copy.folder / "_state.sqlite3") as db:
         db.execute("INSERT INTO url (key, url, status, run, source, sitemap) VALUES (x'00', 'http://x/', 0, 1, 1, 0)")
@@ -217,8 +217,8 @@ def test_a_url_in_the_state_alone(mirrored: Mirrored) -> None:
     assert copy.problems() == [("unaccounted", "http://x/")]
 
 
-def test_a_url_told_twice(mirrored: Mirrored) -> None:
-    """A URL that is a page and was not reached is accounted for twice, and the counts tell of it."""
+def test_url_reported_twice_is_a_problem(mirrored: Mirrored) -> None:
+    """A URL that is a page and not reached is accounted for twice, and the counts show it."""
     copy = mirrored("mirror")
     content = copy.manifest
     content["not_reached"].append(content["pages"][0]["url"])

@@ -135,8 +135,8 @@ def test_an_anchor_that_the_site_lacks_in_a_page_with_other_names(site: Site, ou
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_an_anchor_of_a_twin_that_was_not_kept(site: Site, out: Path, format: str) -> None:
-    """Two pages whose Markdown is the same are one; a place that only the other one had is lost, and that is told."""
+def test_anchor_of_a_removed_duplicate_is_reported(site: Site, out: Path, format: str) -> None:
+    """Two pages with equal Markdown are one; an anchor that only the other one had is lost."""
     site.html_page("/", "Home", '<a href="/b#one">b</a><a href="/b/#two">b</a>')
     site.html_page("/b", "B", '<h1 id="one">B</h1>')
     site.html_page("/b/", "B", '<h1 id="two">B</h1>')

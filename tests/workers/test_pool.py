@@ -43,7 +43,7 @@ async def test_answers_find_their_askers() -> None:
 
 
 @pytest.mark.slow
-async def test_whoever_reads_tells_how_long_it_took() -> None:
+async def test_reading_time_is_measured_where_it_happens() -> None:
     """In this process or in a worker: the seconds of each page without its wait for the others."""
     large = source(b"<p>words <b>and</b> more" * 20_000)
     watch = Running(1)
@@ -136,8 +136,8 @@ async def test_a_page_cannot_take_all_memory(monkeypatch: pytest.MonkeyPatch) ->
         assert (await good).title == "A page"
 
 
-async def test_what_goes_wrong_in_a_page_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error while reading is the page's, in a worker and here alike."""
+async def test_error_while_reading_is_the_pages_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a worker and in this process alike."""
     monkeypatch.setattr(pool, "_BOOT", _booting("if b'odd' in job[1]: return jobs._dump({'error': 'Odd: page'}), b''"))
     async with pool_of(1) as (readers, _):
         await started(readers)
@@ -284,7 +284,7 @@ async def test_standing_still_is_no_hanging(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see a process' memory here")
-async def test_a_worker_gives_back_what_a_large_page_took() -> None:
+async def test_worker_releases_memory_of_a_large_page() -> None:
     """One large page among many does not keep a worker large for the rest of the run."""
 
     def resident(pid: int) -> int:
