@@ -13,7 +13,7 @@ from sitemirror.fetch.pace import Pace
 from sitemirror.run.crawl_loop import Queue
 from sitemirror.settings import Settings
 from sitemirror.store.database import State
-from sitemirror.store.schema import Row
+from sitemirror.store.tables import UrlState
 from sitemirror.store.url_table import Lookup, Selection
 from sitemirror.urls import key
 from tests.fetch.clocks import JumpingClock
@@ -109,8 +109,8 @@ class Listed:
 
     def add(self, urls: Iterable[str]) -> None:
         with self._state.transaction() as db:
-            rows = [(key(url), url, Row.QUEUED) for url in urls]
-            db.executemany("INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 1, 1, 1)", rows)
+            rows = [(key(url), url, UrlState.QUEUED) for url in urls]
+            db.executemany("INSERT INTO url (key, url, state, run, source, sitemap) VALUES (?, ?, ?, 1, 1, 1)", rows)
 
 
 def test_waiting_urls_are_read_once(tmp_path: Path) -> None:

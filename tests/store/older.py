@@ -7,8 +7,25 @@ import sqlite3
 from sitemirror.reasons import text_of
 
 
+def to_version_8(db: sqlite3.Connection) -> None:
+    """One number tells what there is of a URL, and that it is gone."""
+    db.executescript("""
+        ALTER TABLE url ADD COLUMN old INTEGER NOT NULL DEFAULT 0;
+        UPDATE url SET old = status, at = coalesce(gone_since, at);
+        UPDATE url SET reason = NULL WHERE state = 2;
+        ALTER TABLE url DROP COLUMN status;
+        ALTER TABLE url DROP COLUMN state;
+        ALTER TABLE url DROP COLUMN gone_since;
+        ALTER TABLE url RENAME COLUMN old TO status;
+        ALTER TABLE doubtful RENAME COLUMN state TO status;
+        UPDATE doubtful SET status = 6 WHERE status = 5;
+        PRAGMA user_version=8;
+    """)
+
+
 def to_version_7(db: sqlite3.Connection) -> None:
     """Reasons are words."""
+    to_version_8(db)
     db.create_function("words", 3, text_of)
     for table in ("url", "doubtful"):
         db.executescript(f"""

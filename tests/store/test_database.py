@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sitemirror.reasons import Reason
 from sitemirror.store.database import State, StateUnusable
+from sitemirror.store.tables import UrlState
 from tests.store.older import to_version_6
 
 
@@ -62,6 +64,37 @@ def test_older_state_is_upgraded(tmp_path: Path) -> None:
             rows = state.db.execute("SELECT path, received, changed_at FROM page ORDER BY id").fetchall()
             assert rows == [("a", "hash", changed_at), ("b", "hash", "")]
             state.db.execute("UPDATE page SET changed_at = '2026-01-01T20:00:00Z' WHERE id = 1")
+
+
+def test_what_became_of_a_url_survives_an_upgrade(tmp_path: Path) -> None:
+    """State, being gone and the reason of an alias come out of the one number that an older state has for them."""
+    moment, moved, same = "2026-01-03T20:00:00Z", Reason.MOVED, Reason.DUPLICATE
+    told = [
+        (UrlState.QUEUED, None, None),
+        (UrlState.PAGE, None, None),
+        (UrlState.PAGE, moment, None),
+        (UrlState.ALIAS, None, moved),
+        (UrlState.ALIAS, None, same),
+        (UrlState.FAILED, None, Reason.TIMED_OUT),
+        (UrlState.SKIPPED, None, Reason.TOO_LARGE),
+        (UrlState.EXCLUDED, None, Reason.ROBOTS),
+        (UrlState.EXCLUDED, moment, Reason.ROBOTS),
+        (UrlState.QUEUED, moment, None),
+    ]
+    columns = "INSERT INTO url (id, key, url, run, source, sitemap, state, gone_since, reason)"
+    with closing(State.open(tmp_path / "state")) as state:
+        state.db.executemany(
+            f"{columns} VALUES (?, ?, '', 1, 1, 1, ?, ?, ?)", [(n, bytes([n]), *row) for n, row in enumerate(told)]
+        )
+        page = "INSERT INTO page (id, path, wanted, fold, size, fetched_at) VALUES (?, 'a', 'a', '', 1, '')"
+        state.db.executemany(page, [(1,), (2,)])
+        statuses = state.db.execute("SELECT status FROM url ORDER BY id").fetchall()
+    with closing(sqlite3.connect(tmp_path / "state")) as db:
+        to_version_8(db)
+        assert db.execute("SELECT status FROM url ORDER BY id").fetchall() == statuses
+    with closing(State.open(tmp_path / "state")) as state:
+        assert state.db.execute("SELECT state, gone_since, reason FROM url ORDER BY id").fetchall() == told
+        assert state.db.execute("SELECT status FROM url ORDER BY id").fetchall() == statuses
 
 
 @pytest.mark.parametrize(("version", "change"), [(5, ""), (99, ""), (6, "DROP TABLE page")])

@@ -18,6 +18,7 @@ from sitemirror.store.disappeared import let_go
 from sitemirror.store.reports import FEW, Survey
 from sitemirror.store.schema import Row
 from sitemirror.store.sitemap_table import Listing
+from sitemirror.store.tables import UrlState
 
 
 @pytest.fixture
@@ -48,27 +49,27 @@ def test_few_and_many_rows_have_one_order(state: State, count: int) -> None:
 def test_aliases_are_resolved_on_every_read(state: State) -> None:
     """A new alias is resolved; a loop is not an alias but a failure."""
 
-    def put(id: int, status: Row, leads_to: int | None) -> None:
+    def put(id: int, kind: UrlState, leads_to: int | None) -> None:
         state.db.execute(
-            "INSERT OR REPLACE INTO url (id, key, url, status, run, source, sitemap, leads_to)"
+            "INSERT OR REPLACE INTO url (id, key, url, state, run, source, sitemap, leads_to)"
             " VALUES (?, ?, ?, ?, 1, 1, 1, ?)",
-            (id, bytes([id]), f"https://example.com/{id}", status, leads_to),
+            (id, bytes([id]), f"https://example.com/{id}", kind, leads_to),
         )
 
     def aliases() -> list[tuple[int, int, int]]:
         return state.db.execute("SELECT id, final, hops FROM temp.resolved ORDER BY id").fetchall()
 
-    put(1, Row.SAVED, None)
-    put(2, Row.REDIRECT, 1)
+    put(1, UrlState.PAGE, None)
+    put(2, UrlState.ALIAS, 1)
     Survey(state)
     assert aliases() == [(2, 1, 1)]
-    put(3, Row.REDIRECT, 2)
-    put(4, Row.REDIRECT, 5)
-    put(5, Row.REDIRECT, 4)
+    put(3, UrlState.ALIAS, 2)
+    put(4, UrlState.ALIAS, 5)
+    put(5, UrlState.ALIAS, 4)
     survey = Survey(state)
     assert aliases() == [(2, 1, 1), (3, 1, 2)]
     assert survey.fail_loops("2026-01-03T20:00:00Z") == 2
-    put(2, Row.SAVED, None)
+    put(2, UrlState.PAGE, None)
     Survey(state)
     assert aliases() == [(3, 2, 1)]
     state.close()
@@ -78,10 +79,17 @@ def test_aliases_are_resolved_on_every_read(state: State) -> None:
 def test_urls_without_a_page_take_no_memory(state: State) -> None:
     """There may be a million of them: they are read one by one."""
     state.db.executemany(
-        "INSERT INTO url (id, key, url, status, run, source, sitemap, reason, detail)"
+        "INSERT INTO url (id, key, url, state, run, source, sitemap, reason, detail)"
         " VALUES (?, ?, ?, ?, 1, 1, 1, ?, ?)",
         (
-            (n, n.to_bytes(4), f"https://example.com/docs/a-page-with-a-name/{n}", Row.FAILED, Reason.OTHER, f"why {n}")
+            (
+                n,
+                n.to_bytes(4),
+                f"https://example.com/docs/a-page-with-a-name/{n}",
+                UrlState.FAILED,
+                Reason.OTHER,
+                f"{n}",
+            )
             for n in range(5_000)
         ),
     )
@@ -102,8 +110,8 @@ def test_redirect_target_of_copies_is_looked_up_once(state: State) -> None:
     for n in range(100):
         url = f"https://example.com/{n}"
         state.db.execute(
-            "INSERT INTO url (id, key, url, status, run, source, sitemap) VALUES (?, ?, ?, ?, ?, ?, 1)",
-            (n, urls.key(url), url, Row.SAVED, run.number if n else 0, run.source),
+            "INSERT INTO url (id, key, url, state, run, source, sitemap) VALUES (?, ?, ?, ?, ?, ?, 1)",
+            (n, urls.key(url), url, UrlState.PAGE, run.number if n else 0, run.source),
         )
         state.db.execute(
             "INSERT INTO page (id, path, wanted, fold, size, fetched_at, refresh_reason, refresh_detail)"

@@ -34,9 +34,11 @@ class Fingerprints:
         return place < len(part) and part[place] == value
 
 
+from sitemirror.store.tables import UrlState
+
 # Bound once: an enum's member is looked up in its class each time.
-_QUEUED: Final = Row.QUEUED.value
-_OUTSIDE: Final = Row.OUTSIDE.value
+_QUEUED: Final = UrlState.QUEUED.value
+_EXCLUDED: Final = UrlState.EXCLUDED.value
 
 _FEW: Final = 2_000
 """URLs that are sooner looked up one by one than an index is dropped and made again."""
@@ -47,27 +49,29 @@ _BYTES: Final = 8 << 20
 # A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. Whoever leaves it out
 # does not answer for it: when nobody lists it any more, that is for those to say who took it, and that it failed, too.
 _LEFT_OUT: Final = (
-    f"excluded.status = {Row.OUTSIDE} AND NOT (status = {Row.FAILED} AND source NOT IN (0, excluded.source))"
+    f"state NOT IN ({UrlState.PAGE}, {UrlState.ALIAS}) AND excluded.state = {UrlState.EXCLUDED}"
+    f" AND NOT (status = {Row.FAILED} AND source NOT IN (0, excluded.source))"
 )
 _MEET_AGAIN: Final = f"""
 ON CONFLICT (key) DO UPDATE SET
   run = excluded.run, sitemap = excluded.sitemap,
-  source = CASE WHEN excluded.status = {Row.OUTSIDE} AND status != {Row.OUTSIDE} THEN source ELSE excluded.source END,
+  source = CASE
+    WHEN excluded.state = {UrlState.EXCLUDED} AND status != {Row.OUTSIDE} THEN source
+    ELSE excluded.source END,
   lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
   reason = CASE
-    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) THEN excluded.reason
+    WHEN {_LEFT_OUT} THEN excluded.reason
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
     ELSE reason END,
   detail = CASE
-    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}) THEN excluded.detail
+    WHEN {_LEFT_OUT} THEN excluded.detail
     WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
     ELSE detail END,
-  status = CASE
-    WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
-    WHEN {_LEFT_OUT} AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE}, {Row.GONE})
-      THEN {Row.OUTSIDE}
-    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {Row.QUEUED}
-    ELSE status END
+  gone_since = NULL,
+  state = CASE
+    WHEN {_LEFT_OUT} THEN {UrlState.EXCLUDED}
+    WHEN state != {UrlState.PAGE} AND status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {UrlState.QUEUED}
+    ELSE state END
 WHERE url.run != excluded.run
 """
 
@@ -98,7 +102,7 @@ class Intake:
     def add(self, sitemap: int, entries: Sequence[Listed]) -> int:
         """Lists URLs; says how many of them this run had listed already, as far as is known yet."""
         found, lastmods, priorities, alternates, reasons, details = zip(*entries, strict=True)
-        statuses = [_OUTSIDE if reason else _QUEUED for reason in reasons]
+        states = [_EXCLUDED if reason else _QUEUED for reason in reasons]
         return self._add(
             self._same_for_all(sitemap),
             {
@@ -108,7 +112,7 @@ class Intake:
                 "alternates": alternates,
                 "reason": [reason and reason.value for reason in reasons],
                 "detail": details,
-                "status": statuses,
+                "state": states,
             },
         )
 
@@ -116,7 +120,7 @@ class Intake:
         self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
     ) -> int:
         """The same for URLs that may all be fetched, and of which no more is known."""
-        constants = self._same_for_all(sitemap) | {"status": _QUEUED}
+        constants = self._same_for_all(sitemap) | {"state": _QUEUED}
         return self._add(constants, {"url": found, "lastmod": lastmods, "priority": priorities})
 
     def _same_for_all(self, sitemap: int) -> dict[str, int]:
@@ -183,7 +187,7 @@ def settle(db: sqlite3.Connection) -> None:
     if not db.in_transaction:
         db.execute("BEGIN")
     db.execute(KEY_INDEX)
-    names = "id, key, run, source, sitemap, status, url, lastmod, priority, alternates, reason, detail"
+    names = "id, key, run, source, sitemap, state, url, lastmod, priority, alternates, reason, detail"
     # What an unfinished reading listed is known, but listed no more.
     db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE run < 0 ORDER BY id")
     db.execute("DELETE FROM doubtful WHERE run < 0")

@@ -15,11 +15,13 @@ from sitemirror.reasons import Reason
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.files import Tree
 from sitemirror.store.schema import OUT_FOR_NOW, Row
+from sitemirror.store.tables import UrlState
 
 # Of the few rows in question: a list of all that is gone would be made anew for every page that is saved.
 _REPLACED: Final = f"""
 DELETE FROM page WHERE fold = ? AND path = ?
     AND EXISTS (SELECT 1 FROM url WHERE url.id = page.id AND url.status = {Row.GONE})
+RETURNING id
 """
 # URLs first: their rows are short, and few are gone.
 _GONE: Final = f"""
@@ -40,7 +42,9 @@ def forget_replaced(db: sqlite3.Connection, path: str, fold: bytes) -> bool:
 
     A site that drops `.html` from its URLs has all its pages so.
     """
-    return db.execute(_REPLACED, (bytearray(fold), path)).rowcount > 0
+    replaced = db.execute(_REPLACED, (bytearray(fold), path)).fetchall()
+    db.executemany(f"UPDATE url SET state = {UrlState.QUEUED} WHERE id = ?", replaced)
+    return bool(replaced)
 
 
 def forget_deleted(state: State, tree: Tree) -> None:
@@ -58,6 +62,7 @@ def forget_deleted(state: State, tree: Tree) -> None:
     if missing or halves:
         with state.transaction() as db:
             db.executemany("DELETE FROM page WHERE id = ?", ((id,) for id in missing))
+            db.executemany(f"UPDATE url SET state = {UrlState.QUEUED} WHERE id = ?", ((id,) for id in missing))
             db.executemany("DELETE FROM edge WHERE src = ?", ((id,) for id in missing))
             db.executemany(  # in case the page comes back
                 "UPDATE page SET refresh_reason = ?, refresh_detail = ?, missing_path = NULL WHERE id = ?", halves
@@ -156,7 +161,8 @@ status = {Row.REDIRECT} AND EXISTS (
   SELECT 1 FROM way CROSS JOIN page USING (id))
 """
 _GONE_reach: Final = f"""
-UPDATE url SET status = {Row.GONE}, at = :at, leads_to = NULL
+UPDATE url SET gone_since = :at, leads_to = NULL,
+  state = CASE state WHEN {UrlState.ALIAS} THEN {UrlState.QUEUED} ELSE state END
 WHERE NOT {_NAMED} AND status NOT IN ({Row.GONE}, {Row.TWIN}) AND id NOT IN temp.led_to AND NOT ({_NAMES_A_PAGE})
 """
 

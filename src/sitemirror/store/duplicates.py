@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sitemirror import urls
+from sitemirror.reasons import Reason
 from sitemirror.store.database import State
 from sitemirror.store.placement import Move
 from sitemirror.store.schema import Row
+from sitemirror.store.tables import UrlState
 
 
 class Candidate(NamedTuple):
@@ -57,7 +59,10 @@ def find_merges(state: State) -> Iterator[Merge]:
 def merge_pages(state: State, merge: Merge) -> Iterator[Move]:
     """Makes the losers other names of the winner; their files go away."""
     for loser in merge.losers:
-        state.db.execute("UPDATE url SET status = ?, leads_to = ? WHERE id = ?", (Row.TWIN, merge.winner.id, loser.id))
+        state.db.execute(
+            "UPDATE url SET state = ?, reason = ?, detail = NULL, leads_to = ? WHERE id = ?",
+            (UrlState.ALIAS, Reason.DUPLICATE, merge.winner.id, loser.id),
+        )
         if not loser.is_twin and loser.path != merge.winner.path:
             yield Move(0, loser.path, "")
 

@@ -9,6 +9,7 @@ from sitemirror import urls
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, cause_of
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.schema import ASSET, PAGE, UNREAD, Row
+from sitemirror.store.tables import UrlState
 
 
 class Linked(NamedTuple):
@@ -50,7 +51,7 @@ status = {Row.REDIRECT} AND EXISTS (
 # the sitemaps is gone for a run by sitemaps, whoever links to it, if it ever was a page; else it is as if it had never
 # been listed. What led to a page that is gone is asked again.
 _MEET = f"""
-INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, kind, found_on, reason, detail, at)
+INSERT INTO url (key, url, state, run, source, sitemap, depth, chain, kind, found_on, reason, detail, at)
 VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
   run = CASE
@@ -62,21 +63,24 @@ ON CONFLICT (key) DO UPDATE SET
   found_on = coalesce(found_on, excluded.found_on),
   reason = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.reason ELSE reason END,
   detail = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.detail ELSE detail END,
-  status = CASE
-    WHEN status = {Row.GONE} AND {_HAS_PAGE}
-      THEN CASE WHEN excluded.status = {Row.QUEUED} OR ? THEN {Row.SAVED} ELSE status END
-    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.status
-    WHEN excluded.status = {Row.QUEUED} AND {_LEADS_TO_GONE} THEN {Row.QUEUED}
-    ELSE status END,
+  gone_since = CASE
+    WHEN state = {UrlState.PAGE} AND excluded.state != {UrlState.QUEUED} AND NOT ? THEN gone_since
+    ELSE NULL END,
+  state = CASE
+    WHEN state = {UrlState.PAGE} THEN state
+    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.state
+    WHEN excluded.state = {UrlState.QUEUED} AND {_LEADS_TO_GONE} THEN {UrlState.QUEUED}
+    ELSE state END,
   seen = CASE
-    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.status = {Row.QUEUED} AND ? THEN {UNREAD}
+    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.state = {UrlState.QUEUED} AND ?
+      THEN {UNREAD}
     ELSE seen END
 RETURNING id
 """
 
 # Bound once: whatever is no plain number, sqlite3 looks for an adapter for.
-_QUEUED: Final = Row.QUEUED.value
-_OUTSIDE: Final = Row.OUTSIDE.value
+_QUEUED: Final = UrlState.QUEUED.value
+_EXCLUDED: Final = UrlState.EXCLUDED.value
 
 _REDIRECTED_OUT: Final = f"""
 SELECT id, url, detail FROM url
@@ -140,7 +144,7 @@ class LinkBook:
             (
                 bytearray(urls.key(link.url)),
                 link.url,
-                _OUTSIDE if link.cause else _QUEUED,
+                _EXCLUDED if link.cause else _QUEUED,
                 self._run.number,
                 self._run.source,
                 link.depth,
@@ -165,7 +169,7 @@ class LinkBook:
     def is_new(self, url: str) -> bool:
         """Whether nobody has decided yet to fetch this URL."""
         row = self._db.execute("SELECT status FROM url WHERE key = ?", (bytearray(urls.key(url)),)).fetchone()
-        return row is None or row[0] == _OUTSIDE
+        return row is None or row[0] == Row.OUTSIDE
 
     def led_by(self, id: int, steps: int) -> list[str]:
         """The URLs of the pages that led to a page, nearest first, as far back as `steps`."""
@@ -201,8 +205,8 @@ class LinkBook:
     def rejudge(self, id: int, cause: Cause | None) -> None:
         """The URL may be fetched after all, or no longer."""
         self._db.execute(
-            "UPDATE url SET status = ?, reason = ?, detail = ? WHERE id = ?",
-            (Row.OUTSIDE if cause else Row.QUEUED, cause and cause.reason, cause and cause.detail, id),
+            "UPDATE url SET state = ?, reason = ?, detail = ? WHERE id = ?",
+            (UrlState.EXCLUDED if cause else UrlState.QUEUED, cause and cause.reason, cause and cause.detail, id),
         )
 
     def redirected_out(self) -> list[tuple[int, str, str]]:
@@ -226,14 +230,12 @@ class LinkBook:
         """
         self._db.execute(
             f"""
-            UPDATE url SET run = ?, status = CASE
-              WHEN status != {Row.GONE} OR NOT ? THEN status
-              WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
-              WHEN reason IS NULL OR attempts > 0 OR content_type IS NOT NULL THEN {Row.QUEUED}
-              ELSE {Row.OUTSIDE} END
-            WHERE id IN (SELECT dst FROM edge WHERE src = ?)
+            UPDATE url SET run = :run, gone_since = CASE WHEN :by_links THEN NULL ELSE gone_since END,
+              state = CASE WHEN :by_links AND gone_since IS NOT NULL
+                AND state NOT IN ({UrlState.PAGE}, {UrlState.EXCLUDED}) THEN {UrlState.QUEUED} ELSE state END
+            WHERE id IN (SELECT dst FROM edge WHERE src = :src)
             """,
-            (self._run.number, self._by_links, src),
+            {"run": self._run.number, "by_links": self._by_links, "src": src},
         )
 
     def come_nearer(self, src: int, depth: int, limit: int) -> None:
@@ -243,7 +245,7 @@ class LinkBook:
         self._db.execute(
             f"""
             UPDATE url SET depth = {there},
-              status = CASE WHEN {reached} THEN {Row.QUEUED} ELSE status END,
+              state = CASE WHEN {reached} THEN {UrlState.QUEUED} ELSE state END,
               reason = CASE WHEN {reached} THEN NULL ELSE reason END,
               detail = CASE WHEN {reached} THEN NULL ELSE detail END
             WHERE depth > {there} AND id IN (SELECT dst FROM edge WHERE src = :src)

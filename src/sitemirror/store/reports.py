@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from sitemirror.reasons import Cause, Reason, cause_of, text_of
 from sitemirror.store.database import State
 from sitemirror.store.schema import ASSET, PAGE, UNREAD, UNTOLD_ONCE_GONE, UPGRADES, VERSION, Row, in_order
+from sitemirror.store.tables import UrlState
 
 FEW: Final = 1_000
 """URLs that are quicker sorted in memory than written down in their order."""
@@ -260,10 +261,11 @@ class Survey:
         yield from in_order(
             self._db,
             f"""
-            SELECT url.url, page.path, url.at FROM url LEFT JOIN page ON page.id = url.id
+            SELECT url.url, page.path, nullif(url.gone_since, '') FROM url LEFT JOIN page ON page.id = url.id
             WHERE url.status = {Row.GONE} AND NOT ({UNTOLD_ONCE_GONE})
             UNION ALL
-            SELECT a.url, NULL, f.at FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
+            SELECT a.url, NULL, nullif(f.gone_since, '')
+            FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
             WHERE f.status = {Row.GONE}
             ORDER BY 1
             """,
@@ -290,8 +292,8 @@ class Survey:
             return 0
         cursor = self._db.execute(
             f"""
-            UPDATE url SET status = {Row.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0, at = ?,
-              leads_to = NULL, attempts = coalesce(attempts, 0) + 1
+            UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,
+              at = ?, leads_to = NULL, attempts = coalesce(attempts, 0) + 1
             WHERE status = {Row.REDIRECT} AND run != 0 AND id NOT IN (SELECT id FROM resolved)
             """,
             (at,),

@@ -9,6 +9,7 @@ from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
 from sitemirror.store.database import State
 from sitemirror.store.placement import fold_key
 from sitemirror.store.schema import Row
+from sitemirror.store.tables import UrlState
 
 _REQUESTED: Final = frozenset((Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.NO_CONTENT, *REDIRECTED_OUT.values()))
 """Reasons for which a URL is skipped only after an answer."""
@@ -78,7 +79,7 @@ class Restorer:
 
     def page(self, page: Remembered) -> None:
         """Counts the page as saved."""
-        id = self._row(page.url, Row.SAVED)
+        id = self._row(page.url, UrlState.PAGE)
         columns = {
             **{name: getattr(page, name) for name in _AS_REMEMBERED},
             "id": id,
@@ -98,12 +99,12 @@ class Restorer:
         """Counts `url` as another name of a page that is remembered."""
         target = self._id(of)
         if target is not None and not self.done(url):
-            id = self._row(url, Row.REDIRECT)
-            self._db.execute("UPDATE url SET leads_to = ? WHERE id = ?", (target, id))
+            id = self._row(url, UrlState.ALIAS)
+            self._db.execute("UPDATE url SET leads_to = ?, reason = ? WHERE id = ?", (target, Reason.MOVED, id))
 
     def failure(self, url: str, cause: Cause, attempts: int, at: str | None, depth: int | None) -> None:
         if not self.knows(url):
-            id = self._row(url, Row.FAILED)
+            id = self._row(url, UrlState.FAILED)
             self._db.execute(
                 "UPDATE url SET reason = ?, detail = ?, attempts = ?, at = ?, transient = 1 WHERE id = ?",
                 (cause.reason, cause.detail, attempts, at, id),
@@ -114,7 +115,7 @@ class Restorer:
         """Counts `url` as not wanted: looked at, or never to be."""
         if not self.knows(url):
             looked_at = content_type is not None or size is not None or cause.reason in _REQUESTED
-            id = self._row(url, Row.SKIPPED if looked_at else Row.OUTSIDE)
+            id = self._row(url, UrlState.SKIPPED if looked_at else UrlState.EXCLUDED)
             self._db.execute(
                 "UPDATE url SET reason = ?, detail = ?, content_type = ?, size = ? WHERE id = ?",
                 (cause.reason, cause.detail, content_type, size, id),
@@ -124,7 +125,7 @@ class Restorer:
     def not_reached(self, url: str, depth: int) -> None:
         """Counts `url` as found by links and still to be fetched."""
         if not self.knows(url):
-            self._found(self._row(url, Row.QUEUED), depth)
+            self._found(self._row(url, UrlState.QUEUED), depth)
 
     def has_file(self, path: str) -> bool:
         """Whether a page is remembered there already."""
@@ -148,7 +149,7 @@ class Restorer:
 
     def forget_file(self, id: int) -> None:
         """Queues a page whose file is not there."""
-        self._db.execute("UPDATE url SET status = ? WHERE id = ?", (Row.QUEUED, id))
+        self._db.execute("UPDATE url SET state = ? WHERE id = ?", (UrlState.QUEUED, id))
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
 
     def gone(self, page: Remembered, since: str | None) -> None:
@@ -158,23 +159,23 @@ class Restorer:
 
     def gone_without_file(self, url: str, since: str | None) -> None:
         if not self.knows(url):
-            self._row(url, Row.GONE)
+            self._row(url, UrlState.QUEUED)
             self._gone(url, since)
 
     def _gone(self, url: str, since: str | None) -> None:
         # Some sitemap named it once: to be linked still is not enough for being there again.
-        query = "UPDATE url SET status = ?, at = ?, sitemap = -1 WHERE id = ?"
-        self._db.execute(query, (Row.GONE, since, self._id(url)))
+        query = "UPDATE url SET gone_since = coalesce(?, ''), sitemap = -1 WHERE id = ?"
+        self._db.execute(query, (since, self._id(url)))
 
     def _found(self, id: int, depth: int | None) -> None:
         """How many links away a URL was found, if by links at all."""
         if depth is not None:
             self._db.execute("UPDATE url SET depth = ? WHERE id = ?", (depth, id))
 
-    def _row(self, url: str, status: Row) -> int:
+    def _row(self, url: str, state: UrlState) -> int:
         row = self._db.execute(
-            "INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, ?, 0, 0, 0) "
-            "ON CONFLICT (key) DO UPDATE SET status = excluded.status, reason = NULL, detail = NULL RETURNING id",
-            (urls.key(url), url, status),
+            "INSERT INTO url (key, url, state, run, source, sitemap) VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (key)"
+            " DO UPDATE SET state = excluded.state, gone_since = NULL, reason = NULL, detail = NULL RETURNING id",
+            (urls.key(url), url, state),
         ).fetchone()
         return int(row[0])

@@ -12,6 +12,7 @@ from sitemirror.store.database import RunInfo, State
 from sitemirror.store.link_targets import Localities
 from sitemirror.store.reports import Survey
 from sitemirror.store.schema import PAGE, Row
+from sitemirror.store.tables import UrlState
 
 _EARLIER: Final = 1
 """The run that everything restored belongs to. The next one finds out what is still linked."""
@@ -84,8 +85,9 @@ class Knitter:
         """Adds links. What is linked and not restored was not fetched yet, and is queued."""
         keyed = [(urls.key(target), target) for target in targets]
         self._db.executemany(
-            f"INSERT INTO url (key, url, status, run, source, sitemap) VALUES (?, ?, {Row.QUEUED}, {_EARLIER}, 1, 0) "
-            "ON CONFLICT (key) DO UPDATE SET run = excluded.run, source = excluded.source",
+            "INSERT INTO url (key, url, state, run, source, sitemap)"
+            f" VALUES (?, ?, {UrlState.QUEUED}, {_EARLIER}, 1, 0)"
+            " ON CONFLICT (key) DO UPDATE SET run = excluded.run, source = excluded.source",
             keyed,
         )
         self._db.executemany(

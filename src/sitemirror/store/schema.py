@@ -9,9 +9,10 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
-from sitemirror.reasons import Cause, parse_reason
+from sitemirror.reasons import Cause, Reason, parse_reason
+from sitemirror.store.tables import UrlState
 
-VERSION: Final = 8
+VERSION: Final = 9
 
 CACHE: Final = -4_000
 """SQLite's `cache_size`: kilobytes, with a minus."""
@@ -30,17 +31,25 @@ def in_order(db: sqlite3.Connection, query: str) -> sqlite3.Cursor:
 
 
 class Row(IntEnum):
-    """A URL's status as the database keeps it."""
+    """A URL's `state` and `gone_since` as one number: the column `status`, which is computed."""
 
     QUEUED = 0
     SAVED = 1
-    REDIRECT = 2  # another name of `leads_to`, decided at once
-    TWIN = 3  # another name of `leads_to`, decided before publishing
+    REDIRECT = 2  # an alias of `leads_to`, decided at once
+    TWIN = 3  # an alias of `leads_to`, decided before publishing: a duplicate
     FAILED = 4
     SKIPPED = 5  # looked at and not wanted: type, size
     OUTSIDE = 6  # never looked at: scope, not a URL
     GONE = 7  # no sitemap lists it, and no link leads to it, any more
 
+
+_STATUS: Final = f"""
+status INTEGER GENERATED ALWAYS AS (CASE
+  WHEN gone_since IS NOT NULL THEN {Row.GONE}
+  WHEN state = {UrlState.ALIAS} AND reason IS {Reason.DUPLICATE} THEN {Row.TWIN}
+  WHEN state > {UrlState.ALIAS} THEN state + 1
+  ELSE state END) VIRTUAL
+"""
 
 PAGE: Final = 1
 ASSET: Final = 2
@@ -88,12 +97,14 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One row a URL, in the order of discovery. `run` is the run that listed or linked it last (0: only redirects lead
 -- there, or it is only another name of a page), `source` the start URL it was listed for, `seen` the run that last
--- decided about it; `reason` and `detail` are a `Cause`.
+-- decided about it; `reason` and `detail` are a `Cause`. A URL that is gone keeps its `state`, so that coming back is
+-- no more than `gone_since = NULL`.
 CREATE TABLE url (
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL,
   url TEXT NOT NULL,
-  status INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  gone_since TEXT,
   run INTEGER NOT NULL,
   source INTEGER NOT NULL,
   sitemap INTEGER NOT NULL,
@@ -115,7 +126,8 @@ CREATE TABLE url (
   chain INTEGER NOT NULL DEFAULT 0,
   found_on INTEGER,
   kind INTEGER,
-  linked_as TEXT NOT NULL DEFAULT ''
+  linked_as TEXT NOT NULL DEFAULT '',
+  {_STATUS}
 );
 {KEY_INDEX}
 CREATE INDEX url_depth ON url (depth, id) WHERE depth IS NOT NULL;
@@ -127,7 +139,7 @@ CREATE TABLE doubtful (
   run INTEGER NOT NULL,
   source INTEGER NOT NULL,
   sitemap INTEGER NOT NULL,
-  status INTEGER NOT NULL,
+  state INTEGER NOT NULL,
   url TEXT NOT NULL,
   lastmod TEXT,
   priority TEXT,
@@ -240,7 +252,35 @@ ALTER TABLE page DROP COLUMN error;
 {REFRESH_INDEX}
 """
 
-UPGRADES: Final[Mapping[int, str]] = MappingProxyType({6: _CHANGED_AT, 7: _REASONS})
+# Until then one number told what there was of a URL and that it was gone.
+_TO_STATE: Final = f"""
+CASE status WHEN {Row.TWIN} THEN {UrlState.ALIAS}
+  WHEN {Row.GONE} THEN {{gone}}
+  ELSE status - (status > {Row.TWIN}) END
+"""
+_STATES: Final = f"""
+ALTER TABLE url ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE url ADD COLUMN gone_since TEXT;
+UPDATE url SET
+  state = {
+    _TO_STATE.format(
+        gone=f'''CASE
+    WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {UrlState.PAGE}
+    WHEN reason IS NULL OR attempts > 0 OR content_type IS NOT NULL THEN {UrlState.QUEUED}
+    ELSE {UrlState.EXCLUDED} END'''
+    )
+},
+  gone_since = CASE status WHEN {Row.GONE} THEN coalesce(at, '') END,
+  reason = CASE status WHEN {Row.TWIN} THEN {Reason.DUPLICATE} WHEN {Row.REDIRECT} THEN
+    CASE WHEN transient = 1 THEN {Reason.MOVED_TEMPORARILY} ELSE {Reason.MOVED} END ELSE reason END;
+ALTER TABLE url DROP COLUMN status;
+ALTER TABLE url ADD COLUMN {_STATUS};
+ALTER TABLE doubtful ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
+UPDATE doubtful SET state = {_TO_STATE.format(gone=0)};
+ALTER TABLE doubtful DROP COLUMN status;
+"""
+
+UPGRADES: Final[Mapping[int, str]] = MappingProxyType({6: _CHANGED_AT, 7: _REASONS, 8: _STATES})
 """What makes a state of a version one of the next. A rebuilt one would not know what pages were received as."""
 
 

@@ -12,6 +12,7 @@ from sitemirror.store.bulk_insert import Intake, Listed
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.disappeared import let_go, note_for_now
 from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Row
+from sitemirror.store.tables import UrlState
 
 # Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
 # large index is all of them. So each commit takes in a part of what is listed, and the writing grows with the list, not
@@ -235,8 +236,8 @@ class Listing:
         with self._state.transaction() as db:
             db.execute(
                 f"""
-                UPDATE url SET reason = NULL, detail = NULL, status = CASE
-                  WHEN EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED} ELSE {Row.QUEUED} END
+                UPDATE url SET reason = NULL, detail = NULL, gone_since = NULL,
+                  state = CASE state WHEN {UrlState.PAGE} THEN state ELSE {UrlState.QUEUED} END
                 WHERE status IN ({Row.GONE}, {Row.OUTSIDE}) AND id IN (
                   WITH RECURSIVE ends (id) AS (
                     SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND run = ?
@@ -258,10 +259,10 @@ class Listing:
                 {_KEPT.format(roots="1")}
                 UPDATE url SET run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE run END,
                   sitemap = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 0 ELSE sitemap END,
-                  status = CASE
-                  WHEN status = {Row.GONE} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id) THEN {Row.SAVED}
-                  WHEN status = {Row.GONE} AND kind = {ASSET} THEN {Row.QUEUED}
-                  ELSE status END
+                  gone_since = CASE WHEN state = {UrlState.PAGE} OR kind = {ASSET} THEN NULL ELSE gone_since END,
+                  state = CASE
+                  WHEN gone_since IS NOT NULL AND state != {UrlState.PAGE} AND kind = {ASSET} THEN {UrlState.QUEUED}
+                  ELSE state END
                 WHERE run != :run AND id IN (SELECT id FROM kept)
                 """,
                 {"run": self._run.number},

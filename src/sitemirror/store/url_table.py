@@ -14,6 +14,7 @@ from sitemirror.store.database import RunInfo, State
 from sitemirror.store.disappeared import forget_replaced
 from sitemirror.store.processed_log import ProcessedLog
 from sitemirror.store.schema import ASSET, PAGE, UNREAD, Row
+from sitemirror.store.tables import UrlState
 
 
 class Known(NamedTuple):
@@ -316,13 +317,16 @@ _ADD_PAGE: Final = f"INSERT {_INTO_PAGE}"
 _REPLACE_PAGE: Final = f"INSERT OR REPLACE {_INTO_PAGE}"
 
 _SAVED: Final = f"""
-UPDATE url SET status = {Row.SAVED}, at = ?, seen = ?, leads_to = NULL, kind = ?, reason = NULL, detail = NULL,
+UPDATE url SET state = {UrlState.PAGE}, gone_since = NULL, at = ?, seen = ?, leads_to = NULL, kind = ?, reason = NULL,
+  detail = NULL,
   transient = NULL, size = NULL WHERE id = ?
 """
 
 _LOST: Final = "CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received, sha256, changed_at)"
 
-_PART_TWINS: Final = "UPDATE url SET status = ?, leads_to = NULL WHERE leads_to = ? AND status = ?"
+_PART_TWINS: Final = f"""
+UPDATE url SET state = {UrlState.QUEUED}, reason = NULL, leads_to = NULL WHERE leads_to = ? AND status = {Row.TWIN}
+"""
 
 
 class Ledger(Lookup):
@@ -339,7 +343,7 @@ class Ledger(Lookup):
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
         found, depth = self.find(url), source.depth
         if found is not None and found.status is Row.GONE and found.path is not None:  # which it no longer is
-            self._set(found.id, status=Row.SAVED)
+            self._set(found.id, gone_since=None)
             found = found._replace(status=Row.SAVED)
         if found is not None and (depth is None or (found.depth is not None and found.depth <= depth)):
             return found
@@ -350,9 +354,9 @@ class Ledger(Lookup):
             self._db.execute("UPDATE url SET depth = ?, seen = ? WHERE id = ?", (depth, seen, found.id))
             return found._replace(depth=depth, seen=seen)
         self._db.execute(
-            "INSERT INTO url (key, url, status, run, source, sitemap, depth, chain, found_on)"
+            "INSERT INTO url (key, url, state, run, source, sitemap, depth, chain, found_on)"
             " VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?)",
-            (urls.key(url), url, Row.QUEUED, self._run.source, depth, source.chain, source.id),
+            (urls.key(url), url, UrlState.QUEUED, self._run.source, depth, source.chain, source.id),
         )
         added = self.find(url)
         assert added is not None
@@ -389,7 +393,7 @@ class Ledger(Lookup):
             "SELECT body, published, path FROM page WHERE id = ?", (id,)
         ).fetchone()
         if body != page.body:
-            self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
+            self._db.execute(_PART_TWINS, (id,))
         at_home = published if path == page.path else 0
         self._db.execute(_REPLACE_PAGE, (id, at_home, *page))
 
@@ -433,9 +437,16 @@ class Ledger(Lookup):
         self._state.begin()
         self._db.execute("DELETE FROM page WHERE id = ?", (id,))
         self._db.execute(
-            f"UPDATE url SET status = {Row.REDIRECT}, at = ?, seen = ?, leads_to = ?, reason = NULL, detail = NULL, "
-            "transient = ?, size = NULL WHERE id = ?",
-            (at, self._run.number, to, int(transient) or None, id),
+            f"UPDATE url SET state = {UrlState.ALIAS}, gone_since = NULL, at = ?, seen = ?, leads_to = ?, reason = ?,"
+            " detail = NULL, transient = ?, size = NULL WHERE id = ?",
+            (
+                at,
+                self._run.number,
+                to,
+                Reason.MOVED_TEMPORARILY if transient else Reason.MOVED,
+                int(transient) or None,
+                id,
+            ),
         )
         self._count()
 
@@ -455,7 +466,8 @@ class Ledger(Lookup):
     def failed(self, id: int, failure: Failed, at: str) -> None:
         self._set(
             id,
-            status=Row.FAILED,
+            state=UrlState.FAILED,
+            gone_since=None,
             leads_to=None,
             reason=failure.reason,
             detail=failure.detail,
@@ -474,7 +486,8 @@ class Ledger(Lookup):
     def skipped(self, id: int, skip: Skipped, at: str) -> None:
         self._set(
             id,
-            status=Row.SKIPPED,
+            state=UrlState.SKIPPED,
+            gone_since=None,
             leads_to=None,
             reason=skip.reason,
             detail=skip.detail,
@@ -487,7 +500,16 @@ class Ledger(Lookup):
 
     def outside(self, id: int, reason: Reason, at: str) -> None:
         """The scope refused the URL when its turn came."""
-        self._set(id, status=Row.OUTSIDE, leads_to=None, reason=reason, detail=None, at=at, seen=self._run.number)
+        self._set(
+            id,
+            state=UrlState.EXCLUDED,
+            gone_since=None,
+            leads_to=None,
+            reason=reason,
+            detail=None,
+            at=at,
+            seen=self._run.number,
+        )
         self._count()
 
     def _count(self) -> None:
@@ -547,8 +569,8 @@ class Ledger(Lookup):
 
     def requeue(self, id: int) -> None:
         """Queues the URL of a page whose file did not survive, and those that were found to be equal."""
-        self._set(id, status=Row.QUEUED)
-        self._db.execute(_PART_TWINS, (Row.QUEUED, id, Row.TWIN))
+        self._set(id, state=UrlState.QUEUED, gone_since=None)
+        self._db.execute(_PART_TWINS, (id,))
         if not self._has_lost:
             self._has_lost = True
             self._db.execute(_LOST)
@@ -576,7 +598,7 @@ WITH RECURSIVE name (id) AS (
   SELECT id FROM url WHERE status = {Row.FAILED}
   UNION SELECT url.id FROM name JOIN url ON url.leads_to = name.id WHERE url.status = {Row.REDIRECT}
 )
-UPDATE url SET status = {Row.QUEUED}, leads_to = NULL, seen = 0
+UPDATE url SET state = {UrlState.QUEUED}, reason = NULL, leads_to = NULL, seen = 0
 WHERE id IN name AND status = {Row.REDIRECT} AND run != 0 AND (run = ? OR ?)
 """
 
@@ -587,4 +609,5 @@ def reopen_names(state: State, run: RunInfo) -> None:
         ends = db.execute(f"SELECT id FROM url WHERE status = {Row.FAILED} AND run = 0 AND {_NAMED}").fetchall()
         db.execute(_REOPEN, (run.number, run.mode.startswith("links")))
         # Nobody leads there any more, until somebody is found to.
-        db.executemany(f"UPDATE url SET status = {Row.GONE} WHERE id = ? AND NOT {_NAMED}", ends)
+        gone = f"UPDATE url SET gone_since = coalesce(at, '') WHERE id = ? AND NOT {_NAMED}"
+        db.executemany(gone, ends)
