@@ -17,7 +17,7 @@ from sitemirror.reasons import Reason
 from sitemirror.run.decide import Answer, FileAction, Holding, LinkAction, Observation, Policy, decide, holding
 from sitemirror.store import ending, journal, queue
 from sitemirror.store.paths import page_path
-from sitemirror.store.tables import SCHEMA, FileKind, UrlState
+from sitemirror.store.tables import SCHEMA, FileKind, Place, UrlState
 from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, forget_files, load_record
 
 START: Final = "https://x.org/"
@@ -491,12 +491,12 @@ class Mirror:
         }
         paths = dict(db.execute("SELECT path, url FROM file JOIN url ON url.id = url_id").fetchall())
         for url in self.run.listed if self.run.kind != "crawl" else ():
-            place, end, text = ends.get(url, ("missing", "", b""))
+            place, end, text = ends.get(url, (0, "", b""))
             reply = self.run.replies[url]
-            if place == "missing":
+            if not place:
                 yield f"{url} is not accounted for"
             elif reply.kind == "text" and self.run.renews:
-                if place not in ("page", "alias") or text != _text_hash(reply.value):
+                if place not in (Place.PAGE, Place.ALIAS) or text != _text_hash(reply.value):
                     yield f"{url} answered {reply.value} and is {place} of {end}"
                 elif f"{end}\n{reply.value}".encode() not in self.files.content.values():
                     yield f"no file says what {url} says"

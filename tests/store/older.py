@@ -8,8 +8,12 @@ from sitemirror.reasons import text_of
 
 
 def to_version_8(db: sqlite3.Connection) -> None:
-    """One number tells what there is of a URL, and that it is gone."""
+    """One number tells what there is of a URL, and that it is gone; aliases are resolved for each report."""
     db.executescript("""
+        DROP VIEW account;
+        DROP TABLE alias;
+        DROP INDEX url_target;
+        CREATE INDEX alias ON url (leads_to) WHERE leads_to IS NOT NULL;
         ALTER TABLE url ADD COLUMN old INTEGER NOT NULL DEFAULT 0;
         UPDATE url SET old = status, at = coalesce(gone_since, at);
         UPDATE url SET reason = NULL WHERE state = 2;

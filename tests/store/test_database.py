@@ -12,7 +12,7 @@ import pytest
 from sitemirror.reasons import Reason
 from sitemirror.store.database import State, StateUnusable
 from sitemirror.store.tables import UrlState
-from tests.store.older import to_version_6
+from tests.store.older import to_version_6, to_version_8
 
 
 def test_closed_state_is_one_file(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from sitemirror.store.duplicates import find_merges, merge_pages, strays
 from sitemirror.store.files import Tree
 from sitemirror.store.link_targets import Localities, PagesByUrl, is_unfinished
 from sitemirror.store.placement import MOVED, Placement, finish_moves, start_moves
-from sitemirror.store.reports import Counts, Graph, Survey
+from sitemirror.store.reports import Counts, Graph, Survey, fail_loops, resolve_aliases
 from sitemirror.store.schema import ASSET, PAGE, index_for_settling
 from sitemirror.store.sitemap_table import Listing
 from sitemirror.store.url_table import Ledger
@@ -215,8 +215,9 @@ async def publish(
 ) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
     tree = space.reserve  # The manifest is written even when no page may be.
+    resolve_aliases(space.state)
+    fail_loops(space.state, session.now())
     survey = Survey(space.state)
-    survey.fail_loops(session.now())
     unread = survey.unread() if plan.follows_links else 0
     complete = status is RunStatus.OK and not survey.counts().not_reached and not unread
     if plan.html and is_unfinished(space.state):
@@ -227,6 +228,7 @@ async def publish(
             _settle(session, space.state, tree)
         failpoint.reached("settled")
     forget_deleted(space.state, tree)  # of what has been gone since this run
+    resolve_aliases(space.state)
     survey = Survey(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
         await _localize(session, space.state, tree)

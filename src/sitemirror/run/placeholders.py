@@ -15,7 +15,6 @@ from sitemirror.store.browse import Browser
 from sitemirror.store.bulk_insert import Fingerprints
 from sitemirror.store.files import Tree
 from sitemirror.store.reports import Counts, Survey
-from sitemirror.store.schema import Row
 from sitemirror.store.url_table import Ledger
 
 _IS_OURS: Final = re.compile(r".*/[0-9a-f]{16}\.md").fullmatch
@@ -67,8 +66,8 @@ class Absences:
         """
         found = survey.without_page() if counts.failed or counts.skipped else ()
         missing = [row for row in found if not self._is_there(row[1], row[2])]
-        for id, url, status, reason, attempts, at, content_type, size, final_url in missing:
-            if status == Row.FAILED:
+        for id, url, has_failed, reason, attempts, at, content_type, size, final_url in missing:
+            if has_failed:
                 self.failed(url, reason, at, attempts=attempts, final_url=final_url)
             else:
                 self.skipped(url, reason, at, content_type=content_type, size=size, final_url=final_url)
@@ -91,8 +90,8 @@ class Absences:
         for path in strays:
             self._tree.remove(path)
 
-    def _is_there(self, url: str, status: int) -> bool:
-        return self._tree.exists(self._failed(url) if status == Row.FAILED else self._skipped(url))
+    def _is_there(self, url: str, has_failed: bool) -> bool:
+        return self._tree.exists(self._failed(url) if has_failed else self._skipped(url))
 
     def _failed(self, url: str) -> str:
         return f"{self._home}/_failed/{placeholder_name(url)}"

@@ -32,7 +32,7 @@ from sitemirror.store.disappeared import UNSURE_SINCE, deleted, forget_deleted, 
 from sitemirror.store.link_table import LinkBook
 from sitemirror.store.link_targets import PagesByUrl, is_unfinished
 from sitemirror.store.paths import host_folder
-from sitemirror.store.reports import NOTHING, Survey
+from sitemirror.store.reports import NOTHING, Survey, resolve_aliases
 from sitemirror.store.restore import TO_RECALL
 from sitemirror.store.sitemap_table import Listing
 from sitemirror.store.url_table import Ledger, reopen_names
@@ -274,6 +274,7 @@ class Mirror:
             if self._resumed or not self._settings.renews:  # which look at every file themselves, but at none twice
                 self._fetch_deleted()
             reopen_names(self._space.state, self._run)
+        resolve_aliases(self._space.state)
         self._rounds.look_ahead(NOTHING if self._is_first else Survey(self._space.state).counts())
         if not self._settings.content_rate:
             due, most = self._tally.total - self._tally.processed, self._settings.max_pages

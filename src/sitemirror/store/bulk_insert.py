@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from sitemirror import urls
 from sitemirror.reasons import Reason
 from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
+from sitemirror.store.tables import UrlState
 
 _NONE: Final = array("Q")
 
@@ -33,8 +34,6 @@ class Fingerprints:
         place = bisect_left(part, value)
         return place < len(part) and part[place] == value
 
-
-from sitemirror.store.tables import UrlState
 
 # Bound once: an enum's member is looked up in its class each time.
 _QUEUED: Final = UrlState.QUEUED.value

@@ -19,14 +19,14 @@ BATCH: Final = 24
 """Files that are done before their rows are written. If a kill comes between, those and the ones under way have local
 links that no row tells of; their hashes do."""
 
-# Every URL that has a file, aliases under the file of the page they lead to. `resolved` is the survey's. Somebody may
-# have deleted the HTML of a page that is gone, and left its Markdown.
+# Every URL that has a file, aliases under the file of the page they lead to. Somebody may have deleted the HTML of a
+# page that is gone, and left its Markdown.
 _HAS_FILE = f"url.status = {Row.SAVED} OR (url.status = {Row.GONE} AND (html_path IS NOT NULL OR kind IS NOT {PAGE}))"
 _PLACES = f"""
 CREATE TEMP TABLE place AS
 SELECT page.id AS id, coalesce(html_path, path) AS path FROM page JOIN url USING (id) WHERE {_HAS_FILE}
 UNION ALL
-SELECT resolved.id, coalesce(html_path, path) FROM resolved JOIN page ON page.id = final JOIN url ON url.id = final
+SELECT alias.url_id, coalesce(html_path, path) FROM alias JOIN page ON page.id = page_id JOIN url ON url.id = page_id
 WHERE {_HAS_FILE};
 CREATE UNIQUE INDEX temp.place_id ON place (id);
 """
@@ -226,7 +226,7 @@ class Relinked(NamedTuple):
 
 
 class PagesByUrl:
-    """The saved Markdown. Made after paths are settled; needs the survey's table of resolved aliases."""
+    """The saved Markdown. Made after paths are settled and aliases resolved."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -278,8 +278,8 @@ class PagesByUrl:
         found: tuple[str, int, int] | None = self._db.execute(
             f"""
             SELECT page.path, page.id, url.id FROM url
-            LEFT JOIN resolved ON resolved.id = url.id
-            JOIN url AS final ON final.id = coalesce(resolved.final, url.id)
+            LEFT JOIN alias ON alias.url_id = url.id
+            JOIN url AS final ON final.id = coalesce(alias.page_id, url.id)
               AND final.status IN ({Row.SAVED}, {Row.GONE})
             JOIN page ON page.id = final.id
             WHERE url.key = ? AND page.path LIKE '%.md'

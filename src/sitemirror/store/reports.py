@@ -13,68 +13,46 @@ from typing import Any, Final, NamedTuple
 from sitemirror.reasons import Cause, Reason, cause_of, text_of
 from sitemirror.store.database import State
 from sitemirror.store.schema import ASSET, PAGE, UNREAD, UNTOLD_ONCE_GONE, UPGRADES, VERSION, Row, in_order
-from sitemirror.store.tables import UrlState
+from sitemirror.store.tables import MAX_ALIAS_HOPS, Place, UrlState
 
 FEW: Final = 1_000
 """URLs that are quicker sorted in memory than written down in their order."""
 
-# Where each alias ends. A chain that never ends (a redirect loop) has no row here.
-_TABLE = """
-CREATE TEMP TABLE IF NOT EXISTS resolved
-  (id INTEGER PRIMARY KEY, final INTEGER NOT NULL, hops INTEGER NOT NULL, UNIQUE (final, id))
-"""
-_RESOLVE = f"""
-INSERT INTO temp.resolved (id, final, hops)
+_ALIAS: Final = f"({Row.REDIRECT}, {Row.TWIN})"
+_RESOLVE: Final = f"""
+INSERT INTO alias (url_id, page_id, hops)
 WITH RECURSIVE hop (id, at, n) AS (
-  SELECT id, leads_to, 1 FROM url WHERE leads_to IS NOT NULL AND status IN ({Row.REDIRECT}, {Row.TWIN})
+  SELECT id, leads_to, 1 FROM url WHERE leads_to IS NOT NULL AND status IN {_ALIAS}
   UNION ALL
   SELECT hop.id, url.leads_to, n + 1 FROM hop JOIN url ON url.id = hop.at
-  WHERE url.status IN ({Row.REDIRECT}, {Row.TWIN}) AND n < 30
+  WHERE url.status IN {_ALIAS} AND n < {MAX_ALIAS_HOPS}
 )
-SELECT hop.id AS id, hop.at AS final, hop.n AS hops FROM hop JOIN url ON url.id = hop.at
-WHERE url.status NOT IN ({Row.REDIRECT}, {Row.TWIN})
+SELECT hop.id, hop.at, hop.n FROM hop JOIN url ON url.id = hop.at WHERE url.status NOT IN {_ALIAS}
 """
 
 # The URLs of one folder together: "/" sorts before every other character, and the scheme does not count.
 _BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)), url.url"
 
-# A URL that failed or was skipped is told under the name that was listed; where it was found only through a redirect,
-# the listed name stands for it and tells it as `final_url`.
 _ENDED = """
-SELECT u.url, f.reason, f.detail, coalesce(f.attempts, 0), f.at, f.content_type, f.size,
-       CASE WHEN u.id = f.id THEN NULL ELSE f.url END, e.hops, u.depth
-FROM (
-  SELECT id, id AS final, 0 AS hops FROM url
-  WHERE status IN ({statuses}) AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
-  UNION ALL
-  SELECT resolved.id, final, hops FROM resolved JOIN url USING (id)
-  WHERE url.run != 0 AND final IN (SELECT id FROM url WHERE status IN ({statuses}))
-) AS e JOIN url AS u ON u.id = e.id JOIN url AS f ON f.id = e.final
+SELECT account.id, account.url, e.reason, e.detail, coalesce(e.attempts, 0), coalesce(e.at, ''), e.content_type, e.size,
+       CASE WHEN account.id != end_id THEN e.url END, hops, u.depth, place
+FROM account JOIN url AS e ON e.id = end_id JOIN url AS u ON u.id = account.id
 """
 
-# In the order of `Row`, and the saved files that are no pages. To group by status would be to sort all rows first.
-_BY_STATUS = f"""
-SELECT {", ".join(f"count(*) FILTER (WHERE status = {status})" for status in Row)},
-  count(*) FILTER (WHERE status = {Row.SAVED} AND kind = {ASSET}) FROM url
-"""
-
-# By the status of where aliases end: how many of those ends no sitemap lists, how many listed aliases, how many in all.
-_ALIASES = """
-SELECT f.status, count(DISTINCT CASE WHEN f.run = 0 THEN f.id END), sum(a.run != 0), count(*)
-FROM resolved JOIN url AS f ON f.id = final JOIN url AS a ON a.id = resolved.id GROUP BY f.status
-"""
+# In the order of `Place`. To group by it would be to sort all rows first.
+_COUNTS = f"SELECT {', '.join(f'count(*) FILTER (WHERE place = {place})' for place in Place)} FROM account"
 
 _OTHER_NAMES = """
 (SELECT json_group_array(a.url) FROM
-  (SELECT other.url FROM resolved JOIN url AS other ON other.id = resolved.id
-   WHERE resolved.final = url.id ORDER BY other.url) AS a)
+  (SELECT other.url FROM alias JOIN url AS other ON other.id = alias.url_id
+   WHERE alias.page_id = url.id ORDER BY other.url) AS a)
 """
 
 _MORE_NAMES = f"""
 SELECT coalesce(sum(names - 1), 0) FROM (
   SELECT (p.run > 0) + sum(a.run > 0) AS names
-  FROM resolved JOIN url AS p ON p.id = final JOIN url AS a ON a.id = resolved.id
-  WHERE p.status = {Row.SAVED} GROUP BY final
+  FROM alias JOIN url AS p ON p.id = page_id JOIN url AS a ON a.id = url_id
+  WHERE p.status = {Row.SAVED} GROUP BY page_id
 ) WHERE names > 1
 """
 
@@ -100,39 +78,48 @@ class Counts(NamedTuple):
 NOTHING: Final = Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
+def resolve_aliases(state: State) -> None:
+    """Finds where each alias ends. Reports tell of the aliases as they were then."""
+    with state.transaction() as db:
+        db.execute("DELETE FROM alias")
+        if state.has_aliases:
+            db.execute(_RESOLVE)
+
+
+def fail_loops(state: State, at: str) -> int:
+    """Makes failures of listed aliases without an end: they lead round in a circle. Gives their number."""
+    failed = state.db.execute(
+        f"""
+        UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,
+          at = ?, leads_to = NULL, attempts = coalesce(attempts, 0) + 1
+        WHERE status = {Row.REDIRECT} AND run != 0 AND id NOT IN (SELECT url_id FROM alias)
+        """,
+        (at,),
+    ).rowcount
+    if failed:
+        resolve_aliases(state)
+    return failed
+
+
 class Survey:
-    """A look at the whole state. Made when a run ends; the aliases are resolved once."""
+    """A look at the whole state, for reports. The aliases have to be resolved."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._db = state.db
-        self._db.execute(_TABLE)
-        self._db.execute("DELETE FROM temp.resolved")
         self._has_aliases = state.has_aliases
-        if self._has_aliases:
-            self._db.execute(_RESOLVE)
 
     def counts(self) -> Counts:
-        # Three of these are counted from what `_ENDED` and `not_reached` tell, without going over all rows for each.
-        *numbers, assets = self._db.execute(_BY_STATUS).fetchone()
-        by_status = dict(zip(Row, numbers, strict=True))
-        aliases = {status: rest for status, *rest in self._db.execute(_ALIASES)} if self._has_aliases else {}
-
-        def told(*statuses: Row) -> int:
-            """Rows that are told under their own name, and listed names that stand for one."""
-            found = ((by_status[status], *aliases.get(status, (0, 0, 0))) for status in statuses)
-            return sum(rows - unlisted + listed_names for rows, unlisted, listed_names, _ in found)
-
-        unlisted, _, names = aliases.get(Row.QUEUED, (0, 0, 0))
+        found = dict(zip(Place, self._db.execute(_COUNTS).fetchone(), strict=True))
         return Counts(
-            saved=by_status[Row.SAVED],
-            assets=assets,
-            failed=told(Row.FAILED),
-            skipped=told(Row.SKIPPED, Row.OUTSIDE),
-            not_reached=by_status[Row.QUEUED] - unlisted + names,
-            gone=by_status[Row.GONE],
+            saved=found[Place.PAGE],
+            assets=self._state.number(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND kind = {ASSET}"),
+            failed=found[Place.FAILURE],
+            skipped=found[Place.SKIP] + found[Place.EXCLUDED],
+            not_reached=found[Place.NOT_REACHED],
+            gone=found[Place.GONE],
             aliases_listed=self._state.number(_MORE_NAMES) if self._has_aliases else 0,
-            outside=by_status[Row.OUTSIDE],
+            outside=found[Place.EXCLUDED],
             refresh_failed=self._state.number(
                 f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND refresh_reason NOTNULL"
             ),
@@ -209,11 +196,12 @@ class Survey:
 
     def failures(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        return self._ended(f"{Row.FAILED}")
+        return self._ended(Place.FAILURE)
 
-    def _ended(self, statuses: str) -> Iterator[tuple[Any, ...]]:
-        rows = in_order(self._db, _ENDED.format(statuses=statuses) + " ORDER BY u.url")
-        return ((url, text_of(reason, detail), *rest) for url, reason, detail, *rest in rows)
+    def _ended(self, *places: Place) -> Iterator[tuple[Any, ...]]:
+        which = ", ".join(str(int(place)) for place in places)
+        rows = in_order(self._db, f"{_ENDED} WHERE place IN ({which}) ORDER BY account.url")
+        return ((url, text_of(reason, detail), *rest) for _, url, reason, detail, *rest, _ in rows)
 
     def failed_for_others(self, source: int) -> list[int]:
         """The other start URLs, by number, for which there are failures."""
@@ -222,7 +210,7 @@ class Survey:
 
     def skips(self) -> Iterator[tuple[Any, ...]]:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        return self._ended(f"{Row.SKIPPED}, {Row.OUTSIDE}")
+        return self._ended(Place.SKIP, Place.EXCLUDED)
 
     def reasons(self) -> list[str]:
         """Why URLs have no page: the two reasons that most of them have.
@@ -241,33 +229,19 @@ class Survey:
         return []
 
     def without_page(self) -> Iterator[tuple[Any, ...]]:
-        """(id, url, status, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no
-        page, by the names it is told under: those that redirect there, and its own."""
-        told = "f.status, f.reason, f.detail, coalesce(f.attempts, 0), coalesce(f.at, ''), f.content_type, f.size"
-        query = f"""
-            SELECT a.id, a.url, {told}, f.url
-            FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
-            WHERE a.run != 0 AND f.status IN ({Row.FAILED}, {Row.SKIPPED}, {Row.OUTSIDE})
-            UNION ALL
-            SELECT f.id, f.url, {told}, NULL FROM url AS f
-            WHERE f.status IN ({Row.FAILED}, {Row.SKIPPED}) AND (f.run != 0 OR f.id NOT IN (SELECT final FROM resolved))
-            ORDER BY 1
-        """
-        for id, url, status, reason, detail, *rest in in_order(self._db, query):
-            yield id, url, status, text_of(reason, detail) or "", *rest
+        """(id, url, has failed, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no
+        page, by the names that it is reported under."""
+        asked = f"place IN ({Place.FAILURE}, {Place.SKIP}) OR place = {Place.EXCLUDED} AND account.id != end_id"
+        for id, url, reason, detail, *rest, _, _, place in in_order(self._db, f"{_ENDED} WHERE {asked} ORDER BY 1"):
+            yield id, url, place == Place.FAILURE, text_of(reason, detail) or "", *rest
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
-        """(url, path, since). Other names of a page that is gone are gone with it."""
+        """(url, path, since). A page's aliases are gone with it."""
         yield from in_order(
             self._db,
             f"""
-            SELECT url.url, page.path, nullif(url.gone_since, '') FROM url LEFT JOIN page ON page.id = url.id
-            WHERE url.status = {Row.GONE} AND NOT ({UNTOLD_ONCE_GONE})
-            UNION ALL
-            SELECT a.url, NULL, nullif(f.gone_since, '')
-            FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
-            WHERE f.status = {Row.GONE}
-            ORDER BY 1
+            SELECT account.url, page.path, nullif(gone_since, '') FROM account LEFT JOIN page ON page.id = account.id
+            WHERE place = {Place.GONE} ORDER BY 1
             """,
         )
 
@@ -276,29 +250,9 @@ class Survey:
         return sum(since is not None and since >= at for _, _, since in self.gone())
 
     def not_reached(self) -> Iterator[str]:
-        query = f"""
-            SELECT url FROM url WHERE status = {Row.QUEUED} AND (run != 0 OR id NOT IN (SELECT final FROM resolved))
-            UNION ALL
-            SELECT a.url FROM resolved JOIN url AS a ON a.id = resolved.id JOIN url AS f ON f.id = final
-            WHERE f.status = {Row.QUEUED}
-            ORDER BY 1
-        """
+        query = f"SELECT url FROM account WHERE place = {Place.NOT_REACHED} ORDER BY 1"
         for row in in_order(self._db, query):
             yield row[0]
-
-    def fail_loops(self, at: str) -> int:
-        """Makes failures of listed redirects that lead round in a circle; gives their number."""
-        if not self._has_aliases:
-            return 0
-        cursor = self._db.execute(
-            f"""
-            UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,
-              at = ?, leads_to = NULL, attempts = coalesce(attempts, 0) + 1
-            WHERE status = {Row.REDIRECT} AND run != 0 AND id NOT IN (SELECT id FROM resolved)
-            """,
-            (at,),
-        )
-        return cursor.rowcount
 
 
 _SAVED = f"url.status IN ({Row.SAVED}, {Row.GONE})"  # The file of a page that is gone stays.
@@ -329,7 +283,7 @@ _REFUSED: Final = f"url.reason IS {Reason.ADDRESS_REFUSED}"
 _FAILED: Final = f"url.status = {Row.FAILED} AND NOT {_REFUSED}"
 _CUT: Final = f"(url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) OR (url.status = {Row.FAILED} AND {_REFUSED}))"
 
-_NAMES: Final = "resolved JOIN url AS alias ON alias.id = resolved.id JOIN url ON url.id = final"
+_NAMES: Final = "alias JOIN url AS name ON name.id = url_id JOIN url ON url.id = page_id"
 _WAY: Final = """
 ' at ' || url.url || ', where ' || CASE hops WHEN 1 THEN 'a redirect leads' ELSE hops || ' redirects lead' END
 """
@@ -359,7 +313,7 @@ def index_incoming(state: State) -> None:
 class Graph:
     """The state as the mirror index tells it. Paths are relative to the output folder.
 
-    Needs the survey's table of resolved aliases.
+    The aliases have to be resolved.
     """
 
     def __init__(self, state: State) -> None:
@@ -382,9 +336,9 @@ class Graph:
             SELECT url.id, url.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
                    page.not_modified, page.fetched_at, url.depth, url.url FROM page JOIN url USING (id) WHERE {_SAVED}
             UNION ALL
-            SELECT alias.id, alias.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
-                   page.not_modified, page.fetched_at, alias.depth, url.url
-            FROM {_NAMES} JOIN page ON page.id = final WHERE {_SAVED}
+            SELECT name.id, name.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
+                   page.not_modified, page.fetched_at, name.depth, url.url
+            FROM {_NAMES} JOIN page ON page.id = page_id WHERE {_SAVED}
             ORDER BY 2
             """,
         )
@@ -433,7 +387,7 @@ class Graph:
             SELECT coalesce(url.at, ''), url.url, url.reason, url.detail, {_found_on("url")}, ''
             FROM url WHERE {_CUT}
             UNION ALL
-            SELECT coalesce(url.at, ''), alias.url, url.reason, url.detail, {_found_on("alias")}, {_WAY}
+            SELECT coalesce(url.at, ''), name.url, url.reason, url.detail, {_found_on("name")}, {_WAY}
             FROM {_NAMES} WHERE {_CUT}
             ORDER BY 2
             """,
@@ -448,7 +402,7 @@ class Graph:
             f"""
             SELECT coalesce(at, ''), url, kind, '', reason, detail, NULL FROM url WHERE {_FAILED}
             UNION ALL
-            SELECT coalesce(url.at, ''), alias.url, coalesce(alias.kind, url.kind), {_WAY}, url.reason, url.detail, NULL
+            SELECT coalesce(url.at, ''), name.url, coalesce(name.kind, url.kind), {_WAY}, url.reason, url.detail, NULL
             FROM {_NAMES} WHERE {_FAILED}
             UNION ALL
             SELECT coalesce(url.at, ''), url.url, url.kind, '', page.refresh_reason, page.refresh_detail,

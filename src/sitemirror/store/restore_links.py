@@ -10,7 +10,7 @@ from uuid import uuid4
 from sitemirror import urls
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.link_targets import Localities
-from sitemirror.store.reports import Survey
+from sitemirror.store.reports import resolve_aliases
 from sitemirror.store.schema import PAGE, Row
 from sitemirror.store.tables import UrlState
 
@@ -183,5 +183,5 @@ class Knitter:
 
     def settle_places(self) -> None:
         """Notes that files link to each other by the paths they have."""
-        Survey(self._state)
+        resolve_aliases(self._state)
         Localities(self._state).settle()

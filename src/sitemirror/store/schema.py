@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Final
 
 from sitemirror.reasons import Cause, Reason, parse_reason
-from sitemirror.store.tables import UrlState
+from sitemirror.store.tables import Place, UrlState
 
-VERSION: Final = 9
+VERSION: Final = 10
 
 CACHE: Final = -4_000
 """SQLite's `cache_size`: kilobytes, with a minus."""
@@ -90,6 +90,33 @@ def index_for_settling(db: sqlite3.Connection) -> None:
 
 
 KEY_INDEX: Final = "CREATE UNIQUE INDEX url_key ON url (key);"
+_ACCOUNT: Final = f"""
+CREATE INDEX url_target ON url (leads_to) WHERE leads_to IS NOT NULL;
+
+-- Where aliases end, as of the last time that they were resolved. A chain without an end (a redirect loop) has no row.
+CREATE TABLE alias (url_id INTEGER PRIMARY KEY, page_id INTEGER NOT NULL, hops INTEGER NOT NULL);
+CREATE INDEX alias_page ON alias (page_id);
+
+-- Every URL that is reported, once: by itself, or as an alias. What only redirects lead to is reported under the names
+-- that lead there, unless it is a page. A page's aliases are gone with it.
+CREATE VIEW account AS
+SELECT id, url, id AS end_id, 0 AS hops, gone_since, CASE
+    WHEN gone_since IS NOT NULL THEN {Place.GONE}
+    WHEN state = {UrlState.QUEUED} THEN {Place.NOT_REACHED}
+    ELSE state END AS place
+FROM url WHERE state != {UrlState.ALIAS} AND CASE
+    WHEN gone_since IS NOT NULL THEN NOT ({UNTOLD_ONCE_GONE})
+    WHEN state = {UrlState.PAGE} THEN 1
+    ELSE run != 0 OR NOT EXISTS (SELECT 1 FROM alias WHERE page_id = url.id) END
+UNION ALL
+SELECT url.id, url.url, e.id, alias.hops, e.gone_since, CASE
+    WHEN e.gone_since IS NOT NULL THEN {Place.GONE}
+    WHEN e.state = {UrlState.PAGE} THEN {Place.ALIAS}
+    WHEN e.state = {UrlState.QUEUED} THEN {Place.NOT_REACHED}
+    ELSE e.state END
+FROM alias JOIN url ON url.id = alias.url_id JOIN url AS e ON e.id = alias.page_id
+WHERE url.run != 0 OR e.gone_since IS NOT NULL OR e.state = {UrlState.PAGE};
+"""
 REFRESH_INDEX: Final = "CREATE INDEX page_refresh ON page (id) WHERE refresh_reason IS NOT NULL;"
 
 SCHEMA: Final = f"""
@@ -200,7 +227,7 @@ CREATE INDEX page_fold ON page (fold);
 CREATE INDEX page_elsewhere ON page (path) WHERE path != wanted;
 CREATE INDEX page_fresh ON page (id) WHERE durable = 0;
 {REFRESH_INDEX}
-CREATE INDEX alias ON url (leads_to) WHERE leads_to IS NOT NULL;
+{_ACCOUNT}
 
 -- Markdown whose links lead to files: what each link was (packed), and the hash of the file that has them so.
 CREATE TABLE local_link (
@@ -280,7 +307,9 @@ UPDATE doubtful SET state = {_TO_STATE.format(gone=0)};
 ALTER TABLE doubtful DROP COLUMN status;
 """
 
-UPGRADES: Final[Mapping[int, str]] = MappingProxyType({6: _CHANGED_AT, 7: _REASONS, 8: _STATES})
+UPGRADES: Final[Mapping[int, str]] = MappingProxyType(
+    {6: _CHANGED_AT, 7: _REASONS, 8: _STATES, 9: f"DROP INDEX alias; {_ACCOUNT}"}
+)
 """What makes a state of a version one of the next. A rebuilt one would not know what pages were received as."""
 
 

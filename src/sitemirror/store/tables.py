@@ -23,6 +23,18 @@ class UrlState(IntEnum):
     EXCLUDED = 5  # never requested: scope, robots.txt, traps
 
 
+class Place(IntEnum):
+    """Where a URL is reported. Up to `EXCLUDED` the number is that of the state it ends in."""
+
+    PAGE = 1
+    ALIAS = 2  # of a page
+    FAILURE = 3
+    SKIP = 4
+    EXCLUDED = 5
+    NOT_REACHED = 6
+    GONE = 7
+
+
 class Due(IntEnum):
     """A URL's place in the queue. It survives a kill: it is all that resuming needs."""
 
@@ -229,26 +241,23 @@ CREATE TABLE journal (
 
 CREATE TABLE upload (path TEXT PRIMARY KEY, sha256 BLOB NOT NULL);
 
--- Every URL that is reported, once. A URL that only redirects lead to is reported under the names that lead there,
--- unless it is a page; so is a page's alias, which is gone with its page.
+-- Every URL that is reported, once: by itself, or as an alias. What only redirects lead to is reported under the names
+-- that lead there, unless it is a page. A page's aliases are gone with it.
 CREATE VIEW account AS
-SELECT id, url, end_id, hops, gone_since, place FROM (
-  SELECT u.id, u.url, e.id AS end_id, coalesce(a.hops, 0) AS hops,
-    coalesce(u.gone_since, e.gone_since) AS gone_since, u.named, u.state, e.state AS end_state,
-    CASE
-      WHEN u.gone_since IS NOT NULL OR e.gone_since IS NOT NULL THEN 'gone'
-      WHEN u.state = {UrlState.PAGE} THEN 'page'
-      WHEN e.state = {UrlState.PAGE} THEN 'alias'
-      WHEN e.state = {UrlState.FAILED} THEN 'failure'
-      WHEN e.state = {UrlState.SKIPPED} THEN 'skip'
-      WHEN e.state = {UrlState.EXCLUDED} THEN 'excluded'
-      ELSE 'not_reached'
-    END AS place
-  FROM url AS u LEFT JOIN alias AS a ON a.url_id = u.id JOIN url AS e ON e.id = coalesce(a.page_id, u.id)
-) WHERE state = {UrlState.PAGE} OR end_state = {UrlState.PAGE}
-  OR CASE
-    WHEN place = 'gone' THEN named AND url LIKE 'http%'
-    WHEN state = {UrlState.ALIAS} THEN named
-    ELSE named OR NOT EXISTS (SELECT 1 FROM alias WHERE page_id = id)
-  END;
+SELECT id, url, id AS end_id, 0 AS hops, gone_since, CASE
+    WHEN gone_since IS NOT NULL THEN {Place.GONE}
+    WHEN state = {UrlState.QUEUED} THEN {Place.NOT_REACHED}
+    ELSE state END AS place
+FROM url WHERE state != {UrlState.ALIAS} AND CASE
+    WHEN state = {UrlState.PAGE} THEN 1
+    WHEN gone_since IS NOT NULL THEN named AND url LIKE 'http%'
+    ELSE named OR NOT EXISTS (SELECT 1 FROM alias WHERE page_id = url.id) END
+UNION ALL
+SELECT url.id, url.url, e.id, alias.hops, coalesce(url.gone_since, e.gone_since), CASE
+    WHEN url.gone_since IS NOT NULL OR e.gone_since IS NOT NULL THEN {Place.GONE}
+    WHEN e.state = {UrlState.PAGE} THEN {Place.ALIAS}
+    WHEN e.state = {UrlState.QUEUED} THEN {Place.NOT_REACHED}
+    ELSE e.state END
+FROM alias JOIN url ON url.id = alias.url_id JOIN url AS e ON e.id = alias.page_id
+WHERE e.state = {UrlState.PAGE} OR url.named AND (url.gone_since IS NULL OR url.url LIKE 'http%');
 """
