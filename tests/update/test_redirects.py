@@ -60,6 +60,27 @@ async def test_lasting_temporary_redirect_becomes_a_warning(site: Site, run: Mir
     assert (report.status, report.warnings) == ("ok", ())
 
 
+@pytest.mark.parametrize("codes", [(404, 404), (500, 503)])
+async def test_lasting_error_is_only_a_warning_after_a_week(
+    site: Site, run: Mirror, copy: Copy, codes: tuple[int, int]
+) -> None:
+    """As for redirects: the copy stays, and after seven days no update is `partial` for it, whatever the status is."""
+    site.html_page("/a", "A", "<p>a</p>", etag='"1"')
+    site.html_page("/b", "B", "<p>b</p>", etag='"1"')
+    site.sitemap(urls=["/a", "/b"])
+    await run()
+    kept = copy.text("a/index.md")
+    for days, code, expected in ((0, codes[0], "partial"), (6, codes[1], "partial"), (8, codes[0], "ok")):
+        site.fault("/a", status(code))
+        report = await run(update=True, clock=Later(days))
+        assert report.status == expected
+    assert any("1 page kept as saved, though not brought up to date" in warning for warning in report.warnings)
+    assert copy.text("a/index.md") == kept
+    site.heal("/a")
+    report = await run(update=True, clock=Later(9))
+    assert (report.status, report.warnings) == ("ok", ())
+
+
 async def test_temporary_redirect_to_changing_locations_is_one_redirect(site: Site, run: Mirror, copy: Copy) -> None:
     """A login with a session in its URL: the reason stays the same although the location changes."""
     site.html_page("/a", "A", "<p>a</p>", etag='"1"')

@@ -188,8 +188,8 @@ def _precise(moment: datetime) -> str:
 _NAMED_STRAYS: Final = 10
 """Some sites point every canonical at their home page; naming each page would drown all else."""
 
-FOR_NOW_AT_MOST: Final = timedelta(days=7)
-"""Until then somebody may yet mend it, and has to know; later it is how the site is, and no run is `partial` for it."""
+KEPT_AT_MOST: Final = timedelta(days=7)
+"""Until then an old copy makes a run `partial`: it may be repaired. Later it is how the site is, and only a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,14 +322,19 @@ async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> No
 
 
 def _tell_old_copies(session: Session, survey: Survey, copies: int) -> int:
-    """Warns of copies that had to stay, so many; gives the number of those that somebody may yet mend."""
-    long_since = survey.redirected_since(stamp(session.clock.now() - FOR_NOW_AT_MOST))
-    if long_since:
+    """Warns of so many copies that had to stay; gives the number of those that make the run `partial`."""
+    redirected, others = survey.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
+    if redirected:
         session.warn(
-            f"{counted(long_since, 'page')} kept as saved, though redirected elsewhere for over a week; "
+            f"{counted(redirected, 'page')} kept as saved, though redirected elsewhere for over a week; "
             "--re-download-all takes where they lead"
         )
-    if old := copies - long_since:
+    if others:
+        session.warn(
+            f"{counted(others, 'page')} kept as saved, though not brought up to date for over a week: "
+            "refresh_error in the manifest has the reason for each"
+        )
+    if old := copies - redirected - others:
         session.warn(
             f"{counted(old, 'page')} could not be brought up to date; old copies are kept: "
             "refresh_error in the manifest has the reason for each, and the next --update asks again"

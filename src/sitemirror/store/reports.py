@@ -125,14 +125,15 @@ class Survey:
             ),
         )
 
-    def redirected_since(self, moment: str) -> int:
-        """Pages whose old copy stays as they have redirected for now since that moment or before."""
+    def kept_since(self, moment: str) -> tuple[int, int]:
+        """Pages whose old copy has stayed since that moment or before: those that redirect, and the others."""
         query = f"""
-            SELECT count(*) FROM page JOIN url USING (id)
-            WHERE status = {Row.SAVED} AND refresh_reason = {Reason.MOVED_TEMPORARILY} AND missing_path IS NULL
-              AND at <= ?
+            SELECT count(*) FILTER (WHERE refresh_reason = {Reason.MOVED_TEMPORARILY}),
+              count(*) FILTER (WHERE refresh_reason != {Reason.MOVED_TEMPORARILY})
+            FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND missing_path IS NULL AND at <= ?
         """
-        return self._state.number(query, (moment,))
+        redirected, others = self._db.execute(query, (moment,)).fetchone()
+        return redirected, others
 
     def unread(self) -> int:
         """Saved pages whose links a crawl has yet to read."""

@@ -421,10 +421,10 @@ class Ledger(Lookup):
     def kept(self, id: int, cause: Cause, at: str, *, transient: bool) -> None:
         """A page that is on disk could not be brought up to date; the copy stays, as it has since `at`."""
         self._state.begin()
-        if cause.reason is Reason.MOVED_TEMPORARILY:  # wherever to: a session id in the location differs each time
-            query = "SELECT at FROM url JOIN page USING (id) WHERE id = ? AND refresh_reason = ? AND at NOT NULL"
-            before = self._db.execute(query, (id, cause.reason)).fetchone()
-            at = before[0] if before else at
+        # Whatever the detail: a session id in a redirect's location differs each time.
+        query = "SELECT at FROM url JOIN page USING (id) WHERE id = ? AND refresh_reason = ? AND at NOT NULL"
+        before = self._db.execute(query, (id, cause.reason)).fetchone()
+        at = before[0] if before else at
         self._db.execute(
             "UPDATE page SET refresh_reason = ?, refresh_detail = ?, missing_path = ?, not_modified = 0 WHERE id = ?",
             (*cause, id),
