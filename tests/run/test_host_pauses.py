@@ -110,7 +110,9 @@ class Listed:
     def add(self, urls: Iterable[str]) -> None:
         with self._state.transaction() as db:
             rows = [(key(url), url, UrlState.QUEUED) for url in urls]
-            db.executemany("INSERT INTO url (key, url, state, run, source, sitemap) VALUES (?, ?, ?, 1, 1, 1)", rows)
+            db.executemany(
+                "INSERT INTO url (key, url, state, listed_run, source, sitemap) VALUES (?, ?, ?, 1, 1, 1)", rows
+            )
 
 
 def test_waiting_urls_are_read_once(tmp_path: Path) -> None:

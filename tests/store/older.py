@@ -15,9 +15,16 @@ def to_version_8(db: sqlite3.Connection) -> None:
         DROP INDEX url_target;
         CREATE INDEX alias ON url (leads_to) WHERE leads_to IS NOT NULL;
         ALTER TABLE url ADD COLUMN old INTEGER NOT NULL DEFAULT 0;
-        UPDATE url SET old = status, at = coalesce(gone_since, at);
+        ALTER TABLE url ADD COLUMN named_by INTEGER NOT NULL DEFAULT 0;
+        UPDATE url SET old = status, named_by = run, at = coalesce(gone_since, at);
         UPDATE url SET reason = NULL WHERE state = 2;
         ALTER TABLE url DROP COLUMN status;
+        ALTER TABLE url DROP COLUMN run;
+        ALTER TABLE url DROP COLUMN named;
+        ALTER TABLE url DROP COLUMN listed_run;
+        ALTER TABLE url DROP COLUMN reached_run;
+        ALTER TABLE url RENAME COLUMN named_by TO run;
+        ALTER TABLE doubtful RENAME COLUMN listed_run TO run;
         ALTER TABLE url DROP COLUMN state;
         ALTER TABLE url DROP COLUMN gone_since;
         ALTER TABLE url RENAME COLUMN old TO status;

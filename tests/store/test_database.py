@@ -81,7 +81,7 @@ def test_what_became_of_a_url_survives_an_upgrade(tmp_path: Path) -> None:
         (UrlState.EXCLUDED, moment, Reason.ROBOTS),
         (UrlState.QUEUED, moment, None),
     ]
-    columns = "INSERT INTO url (id, key, url, run, source, sitemap, state, gone_since, reason)"
+    columns = "INSERT INTO url (id, key, url, listed_run, source, sitemap, state, gone_since, reason)"
     with closing(State.open(tmp_path / "state")) as state:
         state.db.executemany(
             f"{columns} VALUES (?, ?, '', 1, 1, 1, ?, ?, ?)", [(n, bytes([n]), *row) for n, row in enumerate(told)]

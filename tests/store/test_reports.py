@@ -51,7 +51,7 @@ def test_aliases_are_resolved_anew_each_time(state: State) -> None:
 
     def put(id: int, kind: UrlState, leads_to: int | None) -> None:
         state.db.execute(
-            "INSERT OR REPLACE INTO url (id, key, url, state, run, source, sitemap, leads_to)"
+            "INSERT OR REPLACE INTO url (id, key, url, state, listed_run, source, sitemap, leads_to)"
             " VALUES (?, ?, ?, ?, 1, 1, 1, ?)",
             (id, bytes([id]), f"https://example.com/{id}", kind, leads_to),
         )
@@ -77,7 +77,7 @@ def test_aliases_are_resolved_anew_each_time(state: State) -> None:
 def test_urls_without_a_page_take_no_memory(state: State) -> None:
     """There may be a million of them: they are read one by one."""
     state.db.executemany(
-        "INSERT INTO url (id, key, url, state, run, source, sitemap, reason, detail)"
+        "INSERT INTO url (id, key, url, state, listed_run, source, sitemap, reason, detail)"
         " VALUES (?, ?, ?, ?, 1, 1, 1, ?, ?)",
         (
             (
@@ -108,8 +108,8 @@ def test_redirect_target_of_copies_is_looked_up_once(state: State) -> None:
     for n in range(100):
         url = f"https://example.com/{n}"
         state.db.execute(
-            "INSERT INTO url (id, key, url, state, run, source, sitemap) VALUES (?, ?, ?, ?, ?, ?, 1)",
-            (n, urls.key(url), url, UrlState.PAGE, run.number if n else 0, run.source),
+            "INSERT INTO url (id, key, url, state, named, listed_run, source, sitemap) VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
+            (n, urls.key(url), url, UrlState.PAGE, n > 0, run.number, run.source),
         )
         state.db.execute(
             "INSERT INTO page (id, path, wanted, fold, size, fetched_at, refresh_reason, refresh_detail)"

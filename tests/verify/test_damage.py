@@ -210,7 +210,9 @@ def test_url_only_in_the_state_is_reported(mirrored: Mirrored) -> None:
     """A URL that a run has found and not published is found in its state."""
     copy = mirrored("crawl")
     with sqlite3.connect(copy.folder / "_state.sqlite3") as db:
-        db.execute("INSERT INTO url (key, url, state, run, source, sitemap) VALUES (x'00', 'http://x/', 0, 1, 1, 0)")
+        db.execute(
+            "INSERT INTO url (key, url, state, listed_run, source, sitemap) VALUES (x'00', 'http://x/', 0, 1, 1, 0)"
+        )
     db.close()
     for name in ("_state.sqlite3-wal", "_state.sqlite3-shm"):
         (copy.folder / name).unlink(missing_ok=True)

@@ -53,7 +53,7 @@ _LEFT_OUT: Final = (
 )
 _MEET_AGAIN: Final = f"""
 ON CONFLICT (key) DO UPDATE SET
-  run = excluded.run, sitemap = excluded.sitemap,
+  listed_run = excluded.listed_run, named = 1, sitemap = excluded.sitemap,
   source = CASE
     WHEN excluded.state = {UrlState.EXCLUDED} AND status != {Row.OUTSIDE} THEN source
     ELSE excluded.source END,
@@ -71,7 +71,7 @@ ON CONFLICT (key) DO UPDATE SET
     WHEN {_LEFT_OUT} THEN {UrlState.EXCLUDED}
     WHEN state != {UrlState.PAGE} AND status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {UrlState.QUEUED}
     ELSE state END
-WHERE url.run != excluded.run
+WHERE url.listed_run IS NOT excluded.listed_run
 """
 
 
@@ -123,7 +123,7 @@ class Intake:
         return self._add(constants, {"url": found, "lastmod": lastmods, "priority": priorities})
 
     def _same_for_all(self, sitemap: int) -> dict[str, int]:
-        return {"run": self._run, "source": self._source, "sitemap": sitemap}
+        return {"listed_run": self._run, "source": self._source, "sitemap": sitemap}
 
     def _add(self, constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]) -> int:
         if not self._begun:
@@ -186,10 +186,10 @@ def settle(db: sqlite3.Connection) -> None:
     if not db.in_transaction:
         db.execute("BEGIN")
     db.execute(KEY_INDEX)
-    names = "id, key, run, source, sitemap, state, url, lastmod, priority, alternates, reason, detail"
+    names = "id, key, listed_run, source, sitemap, state, url, lastmod, priority, alternates, reason, detail"
     # What an unfinished reading listed is known, but listed no more.
-    db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE run < 0 ORDER BY id")
-    db.execute("DELETE FROM doubtful WHERE run < 0")
+    db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE listed_run IS NULL ORDER BY id")
+    db.execute("DELETE FROM doubtful WHERE listed_run IS NULL")
     db.execute("CREATE INDEX doubtful_sitemap ON doubtful (sitemap)")
     for sitemap, count in db.execute(
         "SELECT sitemap, count(*) FROM doubtful GROUP BY sitemap ORDER BY min(id)"

@@ -169,7 +169,7 @@ WHERE NOT {_NAMED} AND status NOT IN ({Row.GONE}, {Row.TWIN}) AND id NOT IN temp
 _ANY_UNNAMED: Final = f"SELECT 1 FROM url WHERE status != {Row.GONE} AND NOT {_NAMED} LIMIT 1"
 
 # It is there because something leads to it, and nobody gives a date for it any more.
-_UNLISTED: Final = f"UPDATE url SET run = 0, lastmod = NULL WHERE run != 0 AND status != {Row.GONE} AND NOT {_NAMED}"
+_UNLISTED: Final = f"UPDATE url SET named = 0, lastmod = NULL WHERE named AND status != {Row.GONE} AND NOT {_NAMED}"
 
 
 # What the start page links to or leads to, over any number of steps, by way of what is there.
@@ -181,7 +181,7 @@ WITH RECURSIVE way (id) AS (
   {_LEAD_ON}
   UNION SELECT dst FROM way CROSS JOIN temp.for_now ON src = way.id
 )
-UPDATE url SET run = -1 WHERE run = :run AND id NOT IN (SELECT id FROM way)
+UPDATE url SET reached_run = NULL WHERE reached_run = :run AND id NOT IN (SELECT id FROM way)
 """
 
 

@@ -38,6 +38,9 @@ class Undecided(NamedTuple):
 
 _HAS_PAGE: Final = "EXISTS (SELECT 1 FROM page WHERE page.id = url.id)"
 
+_COUNTS: Final = f"(? OR sitemap = 0 OR {ASSET} IN (kind, excluded.kind) OR NOT {_HAS_PAGE})"
+"""Whether a link names a URL: in a run by sitemaps none does that was a page of theirs."""
+
 _LEADS_TO_GONE: Final = f"""
 status = {Row.REDIRECT} AND EXISTS (
   WITH RECURSIVE way (id) AS (
@@ -51,12 +54,11 @@ status = {Row.REDIRECT} AND EXISTS (
 # the sitemaps is gone for a run by sitemaps, whoever links to it, if it ever was a page; else it is as if it had never
 # been listed. What led to a page that is gone is asked again.
 _MEET = f"""
-INSERT INTO url (key, url, state, run, source, sitemap, depth, chain, kind, found_on, reason, detail, at)
+INSERT INTO url (key, url, state, reached_run, source, sitemap, depth, chain, kind, found_on, reason, detail, at)
 VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
-  run = CASE
-    WHEN ? OR sitemap = 0 OR {ASSET} IN (kind, excluded.kind) OR NOT {_HAS_PAGE} THEN excluded.run
-    ELSE run END,
+  reached_run = CASE WHEN {_COUNTS} THEN excluded.reached_run ELSE reached_run END,
+  named = named OR {_COUNTS},
   sitemap = CASE WHEN status = {Row.GONE} AND NOT {_HAS_PAGE} THEN 0 ELSE sitemap END,
   depth = min(coalesce(depth, excluded.depth), excluded.depth),
   chain = min(chain, excluded.chain),
@@ -157,6 +159,7 @@ class LinkBook:
                 self._by_links,
                 self._by_links,
                 self._by_links,
+                self._by_links,
             ),
         )
         id = int(found.fetchone()[0])
@@ -230,7 +233,8 @@ class LinkBook:
         """
         self._db.execute(
             f"""
-            UPDATE url SET run = :run, gone_since = CASE WHEN :by_links THEN NULL ELSE gone_since END,
+            UPDATE url SET reached_run = :run, named = 1,
+              gone_since = CASE WHEN :by_links THEN NULL ELSE gone_since END,
               state = CASE WHEN :by_links AND gone_since IS NOT NULL
                 AND state NOT IN ({UrlState.PAGE}, {UrlState.EXCLUDED}) THEN {UrlState.QUEUED} ELSE state END
             WHERE id IN (SELECT dst FROM edge WHERE src = :src)

@@ -174,7 +174,7 @@ class Restorer:
 
     def _row(self, url: str, state: UrlState) -> int:
         row = self._db.execute(
-            "INSERT INTO url (key, url, state, run, source, sitemap) VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (key)"
+            "INSERT INTO url (key, url, state, named, source, sitemap) VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (key)"
             " DO UPDATE SET state = excluded.state, gone_since = NULL, reason = NULL, detail = NULL RETURNING id",
             (urls.key(url), url, state),
         ).fetchone()

@@ -65,7 +65,8 @@ class Knitter:
     ) -> None:
         key = urls.key(url)
         self._db.execute(
-            "UPDATE url SET depth = ?, kind = ?, run = ?, source = 1 WHERE key = ?", (depth, kind, _EARLIER, key)
+            "UPDATE url SET depth = ?, kind = ?, reached_run = ?, named = 1, source = 1 WHERE key = ?",
+            (depth, kind, _EARLIER, key),
         )
         self._db.execute(
             "UPDATE page SET http_status = ?, headers = ?, not_modified = ? "
@@ -85,9 +86,9 @@ class Knitter:
         """Adds links. What is linked and not restored was not fetched yet, and is queued."""
         keyed = [(urls.key(target), target) for target in targets]
         self._db.executemany(
-            "INSERT INTO url (key, url, state, run, source, sitemap)"
+            "INSERT INTO url (key, url, state, reached_run, source, sitemap)"
             f" VALUES (?, ?, {UrlState.QUEUED}, {_EARLIER}, 1, 0)"
-            " ON CONFLICT (key) DO UPDATE SET run = excluded.run, source = excluded.source",
+            " ON CONFLICT (key) DO UPDATE SET reached_run = excluded.reached_run, named = 1, source = excluded.source",
             keyed,
         )
         self._db.executemany(
@@ -161,7 +162,9 @@ class Knitter:
     def belongs_to(self, source_url: str) -> None:
         """Counts everything restored as found from one start URL."""
         self.run(source_url, str(uuid4()))
-        self._db.execute(f"UPDATE url SET run = {_EARLIER}, source = 1, kind = coalesce(kind, {PAGE})")
+        self._db.execute(
+            f"UPDATE url SET reached_run = {_EARLIER}, named = 1, source = 1, kind = coalesce(kind, {PAGE})"
+        )
 
     def do_without(self, source_url: str) -> None:
         """Restores a crawl whose links nobody knows any more, only how deep everything is.

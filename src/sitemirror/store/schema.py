@@ -12,7 +12,7 @@ from typing import Final
 from sitemirror.reasons import Cause, Reason, parse_reason
 from sitemirror.store.tables import Place, UrlState
 
-VERSION: Final = 10
+VERSION: Final = 11
 
 CACHE: Final = -4_000
 """SQLite's `cache_size`: kilobytes, with a minus."""
@@ -43,6 +43,11 @@ class Row(IntEnum):
     GONE = 7  # no sitemap lists it, and no link leads to it, any more
 
 
+_RUN: Final = """
+run INTEGER GENERATED ALWAYS AS (CASE
+  WHEN named THEN max(coalesce(listed_run, -1), coalesce(reached_run, -1))
+  ELSE 0 END) VIRTUAL
+"""
 _STATUS: Final = f"""
 status INTEGER GENERATED ALWAYS AS (CASE
   WHEN gone_since IS NOT NULL THEN {Row.GONE}
@@ -107,7 +112,7 @@ SELECT id, url, id AS end_id, 0 AS hops, gone_since, CASE
 FROM url WHERE state != {UrlState.ALIAS} AND CASE
     WHEN gone_since IS NOT NULL THEN NOT ({UNTOLD_ONCE_GONE})
     WHEN state = {UrlState.PAGE} THEN 1
-    ELSE run != 0 OR NOT EXISTS (SELECT 1 FROM alias WHERE page_id = url.id) END
+    ELSE named OR NOT EXISTS (SELECT 1 FROM alias WHERE page_id = url.id) END
 UNION ALL
 SELECT url.id, url.url, e.id, alias.hops, e.gone_since, CASE
     WHEN e.gone_since IS NOT NULL THEN {Place.GONE}
@@ -115,24 +120,26 @@ SELECT url.id, url.url, e.id, alias.hops, e.gone_since, CASE
     WHEN e.state = {UrlState.QUEUED} THEN {Place.NOT_REACHED}
     ELSE e.state END
 FROM alias JOIN url ON url.id = alias.url_id JOIN url AS e ON e.id = alias.page_id
-WHERE url.run != 0 OR e.gone_since IS NOT NULL OR e.state = {UrlState.PAGE};
+WHERE url.named OR e.gone_since IS NOT NULL OR e.state = {UrlState.PAGE};
 """
 REFRESH_INDEX: Final = "CREATE INDEX page_refresh ON page (id) WHERE refresh_reason IS NOT NULL;"
 
 SCHEMA: Final = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- One row a URL, in the order of discovery. `run` is the run that listed or linked it last (0: only redirects lead
--- there, or it is only another name of a page), `source` the start URL it was listed for, `seen` the run that last
--- decided about it; `reason` and `detail` are a `Cause`. A URL that is gone keeps its `state`, so that coming back is
--- no more than `gone_since = NULL`.
+-- One row a URL, in the order of discovery. `named` is 0 if only redirects lead there, or it is only another name of a
+-- page; `listed_run` and `reached_run` are the last runs whose sitemaps list it and whose pages link to it (`run`: the
+-- later one), `source` is the start URL it was listed for, `seen` the run that last decided about it; `reason` and
+-- `detail` are a `Cause`. A URL that is gone keeps its `state`: coming back is no more than `gone_since = NULL`.
 CREATE TABLE url (
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL,
   url TEXT NOT NULL,
   state INTEGER NOT NULL,
   gone_since TEXT,
-  run INTEGER NOT NULL,
+  named INTEGER NOT NULL DEFAULT 1,
+  listed_run INTEGER,
+  reached_run INTEGER,
   source INTEGER NOT NULL,
   sitemap INTEGER NOT NULL,
   seen INTEGER NOT NULL DEFAULT 0,
@@ -154,7 +161,8 @@ CREATE TABLE url (
   found_on INTEGER,
   kind INTEGER,
   linked_as TEXT NOT NULL DEFAULT '',
-  {_STATUS}
+  {_STATUS},
+  {_RUN}
 );
 {KEY_INDEX}
 CREATE INDEX url_depth ON url (depth, id) WHERE depth IS NOT NULL;
@@ -163,7 +171,7 @@ CREATE INDEX url_depth ON url (depth, id) WHERE depth IS NOT NULL;
 CREATE TABLE doubtful (
   id INTEGER PRIMARY KEY,
   key BLOB NOT NULL,
-  run INTEGER NOT NULL,
+  listed_run INTEGER,  -- NULL: a reading that broke off listed it
   source INTEGER NOT NULL,
   sitemap INTEGER NOT NULL,
   state INTEGER NOT NULL,
@@ -307,8 +315,24 @@ UPDATE doubtful SET state = {_TO_STATE.format(gone=0)};
 ALTER TABLE doubtful DROP COLUMN status;
 """
 
+# Until then one number told which run named a URL, by which means nobody knew, and that none did.
+_NAMES: Final = f"""
+DROP VIEW account;
+ALTER TABLE url ADD COLUMN named INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE url ADD COLUMN listed_run INTEGER;
+ALTER TABLE url ADD COLUMN reached_run INTEGER;
+UPDATE url SET named = run != 0, listed_run = CASE WHEN run > 0 AND sitemap > 0 THEN run END,
+  reached_run = CASE WHEN run > 0 AND sitemap <= 0 THEN run END;
+ALTER TABLE url DROP COLUMN run;
+ALTER TABLE url ADD COLUMN {_RUN};
+ALTER TABLE doubtful ADD COLUMN listed_run INTEGER;
+UPDATE doubtful SET listed_run = run WHERE run > 0;
+ALTER TABLE doubtful DROP COLUMN run;
+{_ACCOUNT[_ACCOUNT.index("CREATE VIEW") :]}
+"""
+
 UPGRADES: Final[Mapping[int, str]] = MappingProxyType(
-    {6: _CHANGED_AT, 7: _REASONS, 8: _STATES, 9: f"DROP INDEX alias; {_ACCOUNT}"}
+    {6: _CHANGED_AT, 7: _REASONS, 8: _STATES, 9: f"DROP INDEX alias; {_ACCOUNT}", 10: _NAMES}
 )
 """What makes a state of a version one of the next. A rebuilt one would not know what pages were received as."""
 

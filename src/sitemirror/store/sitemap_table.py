@@ -93,7 +93,8 @@ class Listing:
             sitemaps, unfinished = db.execute(query).fetchone()
             if sitemaps and not unfinished:
                 for table in ("url", "doubtful"):
-                    db.execute(f"UPDATE {table} SET run = -1 WHERE run = ?", (self._run.number,))
+                    db.execute(f"UPDATE {table} SET listed_run = NULL WHERE listed_run = ?", (self._run.number,))
+                db.execute("UPDATE url SET reached_run = NULL WHERE reached_run = ?", (self._run.number,))
                 db.execute("DELETE FROM sitemap")
                 return
             for row in db.execute("SELECT id FROM sitemap WHERE status IN ('in_progress', 'failed')").fetchall():
@@ -106,7 +107,7 @@ class Listing:
             found = db.execute("SELECT urls FROM sitemap WHERE id = ?", (sitemap,)).fetchone()
             if found != (0,):  # Most that fail list nothing, and there may be thousands: each takes a look at all URLs.
                 for table in ("url", "doubtful"):
-                    query = f"UPDATE {table} SET run = -1 WHERE sitemap = ? AND run = ?"
+                    query = f"UPDATE {table} SET listed_run = NULL WHERE sitemap = ? AND listed_run = ?"
                     db.execute(query, (sitemap, self._run.number))
             db.execute("UPDATE sitemap SET urls = 0, repeats = 0, error = NULL WHERE id = ?", (sitemap,))
 
@@ -257,7 +258,9 @@ class Listing:
             db.execute(
                 f"""
                 {_KEPT.format(roots="1")}
-                UPDATE url SET run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE run END,
+                UPDATE url SET
+                  reached_run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE reached_run END,
+                  named = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 1 ELSE named END,
                   sitemap = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 0 ELSE sitemap END,
                   gone_since = CASE WHEN state = {UrlState.PAGE} OR kind = {ASSET} THEN NULL ELSE gone_since END,
                   state = CASE
@@ -275,7 +278,7 @@ class Listing:
             db.execute(
                 f"""
                 {_KEPT.format(roots="sitemap != 0")}
-                UPDATE url SET run = -1 WHERE run = :run AND sitemap = 0 AND id NOT IN (SELECT id FROM kept)
+                UPDATE url SET reached_run = NULL WHERE run = :run AND sitemap = 0 AND id NOT IN (SELECT id FROM kept)
                 """,
                 {"run": self._run.number},
             )

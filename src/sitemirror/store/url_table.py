@@ -354,7 +354,7 @@ class Ledger(Lookup):
             self._db.execute("UPDATE url SET depth = ?, seen = ? WHERE id = ?", (depth, seen, found.id))
             return found._replace(depth=depth, seen=seen)
         self._db.execute(
-            "INSERT INTO url (key, url, state, run, source, sitemap, depth, chain, found_on)"
+            "INSERT INTO url (key, url, state, named, source, sitemap, depth, chain, found_on)"
             " VALUES (?, ?, ?, 0, ?, 0, ?, ?, ?)",
             (urls.key(url), url, UrlState.QUEUED, self._run.source, depth, source.chain, source.id),
         )
