@@ -38,7 +38,7 @@ from sitemirror.run.workspace import Workspace, force_to_disk, written
 from sitemirror.settings import Links, Settings
 from sitemirror.stopwatch import Stage
 from sitemirror.store.database import CUT_OFF, RunInfo, State
-from sitemirror.store.disappeared import UNSURE_SINCE, drop_unreached, forget_deleted
+from sitemirror.store.disappeared import UNSURE_SINCE, drop_unreached, forget_deleted, note_complete
 from sitemirror.store.duplicates import find_merges, merge_pages, strays
 from sitemirror.store.files import Tree
 from sitemirror.store.link_targets import Localities, PagesByUrl, is_unfinished
@@ -269,15 +269,15 @@ async def publish(
 def _let_go(session: Session, state: State, plan: Plan, run: RunInfo, listing: Listing, survey: Survey) -> None:
     """Marks as gone what is named no more, where all that names anything has been read."""
     renews = session.settings.renews
-    if plan.follows_links:
-        if not renews or survey.has_unknown_links():
-            return
-        drop_unreached(state, run)
-    elif listing.unsound_sitemaps:
+    if survey.has_unknown_links() if plan.follows_links else listing.unsound_sitemaps:
         return
+    if plan.follows_links and renews:
+        drop_unreached(state, run)
     elif renews and plan.html:
         listing.drop_unlinked()
-    listing.mark_gone(session.now())
+    if renews or not plan.follows_links:
+        listing.mark_gone(session.now())
+    note_complete(state, run, renews=renews)
 
 
 async def _localize(session: Session, state: State, tree: Tree) -> None:

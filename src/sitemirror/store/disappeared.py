@@ -7,6 +7,7 @@ named again, it counts as saved if its row says where its file is.
 from __future__ import annotations
 
 import sqlite3
+import sys
 from hashlib import sha256
 from typing import Final
 
@@ -14,7 +15,7 @@ from sitemirror import urls
 from sitemirror.reasons import Reason
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.files import Tree
-from sitemirror.store.schema import OUT_FOR_NOW, Row
+from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Row
 from sitemirror.store.tables import UrlState
 
 # Of the few rows in question: a list of all that is gone would be made anew for every page that is saved.
@@ -124,8 +125,14 @@ def _is_another(tree: Tree, path: str, digest: str | None, since: float) -> bool
     return sha256(tree.read(path)).hexdigest() != digest
 
 
-# By this run; or for another start URL, which this one has no say in.
-_NAMED: Final = "(url.run != 0 AND (url.run = :run OR url.source != :source))"
+# By the last complete run of each kind, or for another start URL, which this one has no say in. A crawl that does not
+# renew reads only what is new: whatever links reached since the last that read all is there. To a crawl, the links that
+# a run by sitemaps met count only for the files that pages need: it follows no others.
+_NAMED: Final = f"""
+(url.named AND (url.source != :source OR coalesce(url.listed_run, -1) = :listing
+  OR coalesce(url.reached_run, -1) >= :crawl
+  OR coalesce(url.reached_run, -1) = :listing AND (url.kind IS {ASSET} OR NOT :by_links)))
+"""
 
 _LEAD_ON: Final = "UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id) WHERE url.leads_to IS NOT NULL"
 
@@ -207,9 +214,43 @@ def note_for_now(db: sqlite3.Connection) -> None:
     )
 
 
+_COMPLETE: Final = "complete_runs"
+_NEVER: Final = sys.maxsize
+
+
+def _follows_links(run: RunInfo) -> bool:
+    return run.mode.startswith("links")
+
+
+def complete_runs(state: State, run: RunInfo) -> tuple[int, int]:
+    """The last runs for this start URL that read all its sitemaps, and all its links; numbers of no run if none did."""
+    listing, crawl = state.get(_COMPLETE, {}).get(str(run.source), (0, _NEVER))
+    return listing, crawl
+
+
+def note_complete(state: State, run: RunInfo, *, renews: bool) -> None:
+    """Notes that a run has read all that names URLs: what is gone is judged by it from now on."""
+    listing, crawl = complete_runs(state, run)
+    if not _follows_links(run):
+        listing = run.number
+    elif renews:
+        crawl = run.number
+    elif crawl == _NEVER:
+        crawl = 1  # Several runs may have come to it.
+    state.put(_COMPLETE, state.get(_COMPLETE, {}) | {str(run.source): (listing, crawl)})
+
+
 def let_go(state: State, run: RunInfo, at: str) -> int:
     """Marks as gone what nobody names or leads to any more; files stay. Gives the number of those that were not yet."""
-    values = {"run": run.number, "source": run.source, "at": at}
+    listing, crawl = complete_runs(state, run)
+    by_links = _follows_links(run)
+    values = {
+        "source": run.source,
+        "at": at,
+        "by_links": by_links,
+        "listing": listing if by_links else run.number,
+        "crawl": run.number if by_links else crawl,
+    }
     if state.db.execute(_ANY_UNNAMED, values).fetchone() is None:
         return 0
     with state.transaction() as db:
