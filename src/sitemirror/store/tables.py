@@ -1,4 +1,8 @@
-"""The tables of the working state, version 8, and the numbers that their columns hold.
+"""The tables that the working state is to have, and the numbers that their columns hold.
+
+`decide`, `queue`, `journal` and `ending` are written for them, and tried by the simulation in `tests/run`. `schema.py`
+has the tables of today: `state`, `gone_since`, `named`, `listed_run`, `reached_run`, `reason`, `alias` and `account`
+are as here; the queue, `file`, `start`, `run`, `change` and `journal` are still to come.
 
 A URL's row answers three questions apart: what there is of it (`state`), whether the site still has it
 (`gone_since`), and why the last answer gave no newer page (`reason`). What is absent is NULL, never 0, -1 or ''.
