@@ -284,9 +284,9 @@ def where(
     on_guess: Callable[[str], None] | None = None,
     **options: Any,
 ) -> str:
-    """The file that a URL is or would be saved to, or the URL that a file came or would come from.
+    """Return the file that a URL is or would be saved to, or the URL of a file that a manifest names.
 
-    `on_guess` is told what of the answer no manifest says, and why there is no file.
+    `on_guess` gets a note if no manifest names the URL, or if it has no file.
     """
     from sitemirror.run.where import where as find
 

@@ -1,4 +1,4 @@
-"""`where`: the map both ways, for what has been mirrored and for what has not."""
+"""`where`: from a URL to its file, mirrored or not, and from a file of a mirror to its URL."""
 
 from __future__ import annotations
 
@@ -6,67 +6,29 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from sitemirror.store.paths import asset_path, host_folder, leads_to, page_path, url_at
-from sitemirror.urls import normalize
 from tests.conftest import RunHere
 from tests.site import Site
 
-_WORDS = st.text("abcXYZ019-.~é中%", min_size=1, max_size=8).filter(lambda word: word.strip(".") == word)
+
+def test_a_file_that_no_manifest_names_has_no_url(run_here: RunHere, tmp_path: Path) -> None:
+    """A path is not read backwards: several URLs have the same one."""
+    for path in ("output/docs.example.com/api/index.md", "elsewhere/docs.example.com/x/index.html", "a/logo.png"):
+        refused = run_here("where", path)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"{path} is neither a file here nor a URL" in refused.stderr
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("x")
+        refused = run_here("where", path)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"{path} is a file that no manifest names" in refused.stderr
+        assert "hint: give a URL, or the file of a page" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("path", "url"),
-    [
-        ("docs.example.com/index.md", "https://docs.example.com/"),
-        ("docs.example.com/api/users/create/index.md", "https://docs.example.com/api/users/create"),
-        ("docs.example.com/v1.2/index.md", "https://docs.example.com/v1.2"),
-        ("docs.example.com/caf\u00e9/index.md", "https://docs.example.com/caf%C3%A9"),
-        ("docs.example.com/__manifest.json/index.md", "https://docs.example.com/_manifest.json"),
-        ("docs.example.com/a.html/index.md", "https://docs.example.com/a.html/"),
-        ("docs.example.com/a/index.html", "https://docs.example.com/a"),
-        ("docs.example.com/logo.png", "https://docs.example.com/logo.png"),
-        ("docs.example.com/_external/cdn.example.com/s.css", "https://cdn.example.com/s.css"),
-        ("localhost_8080/a/index.md", "https://localhost:8080/a"),
-        ("example.com_443/a/index.md", "http://example.com:443/a"),
-        ("@ipv6---1/a/index.md", "https://[::1]/a"),
-    ],
-)
-def test_a_file_that_is_not_there_has_the_url_that_leads_to_it(path: str, url: str, run_here: RunHere) -> None:
-    """`where FILE` reads the path backwards, and what it had to guess stands on stderr."""
-    done = run_here("where", f"output/{path}")
-    assert (done.returncode, done.stdout) == (0, f"{url}\n"), done.stderr
-    assert done.stderr.startswith("note: no manifest names it; guessed: http")
-    if path.endswith(".md"):
-        assert run_here("where", url).stdout == f"output/{path}\n"
-
-
-@pytest.mark.parametrize(
-    ("path", "why"),
-    [
-        ("search__q_93b5eb01.md", "a query is kept as a hash"),
-        ("p_0123abcd.md", "a hash in a name cannot be read backwards"),
-        ("_index.md", "no page of a mirror would have this path"),
-    ],
-)
-def test_a_path_that_cannot_be_read_backwards_is_refused_with_the_reason(
-    path: str, why: str, run_here: RunHere
-) -> None:
-    """Nothing is made up where the name does not tell it."""
-    done = run_here("where", f"output/docs.example.com/{path}")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert why in done.stderr
-    assert "hint: " in done.stderr
-
-
-def test_outside_the_output_folder_nothing_is_guessed(run_here: RunHere) -> None:
-    """The folder above the host's is --output; -o says another."""
-    refused = run_here("where", "elsewhere/docs.example.com/x/index.md")
-    assert refused.returncode == 2
-    assert "neither a file here nor a URL" in refused.stderr
-    assert run_here("where", "elsewhere/h.example/x/index.md", "-o", "elsewhere").stdout == "https://h.example/x\n"
+def test_a_file_with_front_matter_names_its_own_url(run_here: RunHere, tmp_path: Path) -> None:
+    """A page that was copied out of its mirror still has its URL."""
+    (tmp_path / "page.md").write_text("---\ntitle: A\nurl: https://e.com/a\n---\n\n# A\n")
+    assert run_here("where", "page.md").stdout == "https://e.com/a\n"
 
 
 def test_without_a_mirror_it_is_said_what_is_assumed(run_here: RunHere, tmp_path: Path) -> None:
@@ -81,21 +43,6 @@ def test_without_a_mirror_it_is_said_what_is_assumed(run_here: RunHere, tmp_path
     done = run_here("where", "https://e.com/a")
     assert done.stdout == "output/e.com/a/index.html\n"
     assert done.stderr == "note: no manifest names it, but this is where it would be, and there is a file\n"
-
-
-def test_the_manifest_tells_what_the_path_does_not(site: Site, run_here: RunHere, tmp_path: Path) -> None:
-    """The scheme of a mirrored host is known, and so is the URL of a page that failed, its query included."""
-    site.html_page("/a", "A", "<h1>A</h1>")
-    site.sitemap("/sitemap.xml", ["/a", "/gone/", "/search?q=1"])
-    report = run_here("mirror", site.url, "--rate-limit", 0).json
-    for path in ("/gone/", "/search?q=1"):
-        file = run_here("where", site.url + path).stdout.strip()
-        assert not (tmp_path / file).exists()
-        back = run_here("where", file)
-        assert (back.stdout, back.stderr) == (f"{site.url}{path}\n", "")
-    back = run_here("where", f"{report['output_dir']}/other/index.md")
-    assert back.stdout == f"{site.url}/other\n"
-    assert back.stderr == "note: no manifest names it; guessed: that no slash or extension ends it\n"
 
 
 def test_it_is_said_why_there_is_no_file(site: Site, run_here: RunHere, tmp_path: Path) -> None:
@@ -198,41 +145,37 @@ def test_a_folder_that_may_not_be_looked_into(run_here: RunHere, tmp_path: Path)
 
 
 def test_the_tools_own_files_have_no_url(site: Site, run_here: RunHere) -> None:
-    """And nobody is sent to look for one in the manifest."""
+    """They are no pages, whatever stands in them."""
     site.html_page("/a", "A", "<h1>A</h1>")
     site.sitemap()
     folder = run_here("mirror", site.url, "--rate-limit", 0).json["output_dir"]
     for name in ("_manifest.json", "_failed/0123456789abcdef.md"):
         refused = run_here("where", f"{folder}/{name}")
-        assert refused.returncode == 2
-        assert "it is one of sitemirror's own files" in refused.stderr
-        assert "hint: give a page's file, or a URL" in refused.stderr
+        assert (refused.returncode, refused.stdout) == (2, "")
 
 
-@given(st.lists(_WORDS, max_size=4), st.sampled_from([".md", ".html"]))
-def test_ordinary_urls_come_back_as_they_went(words: list[str], extension: str) -> None:
-    """URL → path → URL, and always a URL that leads to that path."""
-    url = normalize("https://docs.example.com/" + "/".join(words))
-    path = page_path(url, extension)
-    back = url_at(host_folder(url), path)
-    assert back is not None
-    assert page_path(back, extension) == path
-    if all(word.isascii() and word.replace("-", "").isalnum() for word in words):
-        assert back == url
+@pytest.mark.parametrize("format", ["markdown", "both"])
+def test_a_saved_file_that_was_deleted_keeps_its_url(
+    site: Site, run_here: RunHere, tmp_path: Path, format: str
+) -> None:
+    """The manifest still names it, and so it does the HTML beside Markdown."""
+    site.html_page("/a", "A", "<h1>A</h1>")
+    site.sitemap()
+    folder = run_here("mirror", site.url, "--rate-limit", 0, "--format", format).json["output_dir"]
+    for file in sorted((tmp_path / folder / "a").iterdir()):
+        file.unlink()
+        assert run_here("where", f"{folder}/a/{file.name}").stdout == f"{site.url}/a\n"
 
 
-def test_an_asset_comes_back_as_it_went() -> None:
-    """Its own name is its path."""
-    url = "https://cdn.example.com/fonts/a%20b.min.css"
-    path = asset_path(url)
-    assert url_at(host_folder(url), path) == "https://cdn.example.com/fonts/a_b.min.css"
-
-
-def test_an_asset_that_needed_an_ending_is_found_by_it() -> None:
-    """A URL without the ending that its type has on disk leads to the file with it."""
-    url = "https://cdn.example.com/badge/passing"
-    assert leads_to(url, asset_path(url, "image/svg+xml"))
-    assert not leads_to(url, "badge/passing.png")
+def test_a_file_of_another_host_is_in_the_manifest_of_its_site(site: Site, run_here: RunHere) -> None:
+    """Pages of a subdomain have a folder of their own, without a manifest."""
+    other = "docs.localhost"
+    site.html_page("/b", "B", "<h1>B</h1>", host=other)
+    site.html_page("/a", "A", "<h1>A</h1>", host="localhost")
+    site.sitemap(urls=[f"{site.url_of('localhost')}/a", f"{site.url_of(other)}/b"], host="localhost")
+    run_here("mirror", site.url_of("localhost"), "--rate-limit", 0, "--format", "html")
+    file = run_here("where", f"{site.url_of(other)}/b").stdout.strip()
+    assert run_here("where", file).stdout == f"{site.url_of(other)}/b\n"
 
 
 def test_an_html_mirror_may_hold_markdown(site: Site, run_here: RunHere, out: Path) -> None:
