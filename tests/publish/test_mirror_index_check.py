@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from sitemirror.publish import mirror_index_check
 from sitemirror.publish.mirror_index_check import validate_index
 from tests.publish.checked_index import document, in_our_layout, problems
 from tests.publish.sample_index import EMPTY, LARGE, MANY, SCHEMA, SITE, Rows
@@ -101,7 +100,7 @@ def test_the_seeds_example_is_valid(path: Path) -> None:
 @pytest.mark.parametrize("rows", [Rows(), LARGE, EMPTY], ids=["sample", "long lists", "empty"])
 @pytest.mark.parametrize("indent", ["ours", None, 2, "\t"])
 def test_good_indexes_are_good_in_any_layout(path: Path, rows: Rows, indent: int | str | None) -> None:
-    """Ours is read by lines, an editor's or jq's whole; the verdict is the same."""
+    """Ours, an editor's or jq's: the result is the same."""
     rows.write(path)
     if indent != "ours":
         bom = "\ufeff" * (indent == 2)
@@ -109,10 +108,9 @@ def test_good_indexes_are_good_in_any_layout(path: Path, rows: Rows, indent: int
     assert problems(path) == []
 
 
-def test_windows_line_ends_are_ours_too(path: Path) -> None:
+def test_windows_line_ends_are_good(path: Path) -> None:
     """git may turn line ends into CRLF on checkout."""
     path.write_bytes(LARGE.write(path).read_bytes().replace(b"\n", b"\r\n"))
-    assert sum(1 for _ in mirror_index_check.by_line(path)) > 10
     assert problems(path) == []
 
 
@@ -224,8 +222,8 @@ def test_each_fault_is_named_with_its_place(path: Path, edit: Edit, expected: li
     assert all(problem.startswith(start) for problem, start in zip(named, expected, strict=True)), named
 
 
-def test_problems_before_a_change_of_layout_are_reported_once(path: Path) -> None:
-    """An index edited by hand halfway down is still read, and nothing is reported twice."""
+def test_an_index_edited_by_hand_is_read_to_its_end(path: Path) -> None:
+    """Blank lines in the middle of it hide no problem, and none is reported twice."""
     found = document(path, Rows())
     found["items"][3]["sha256"] = 7
     found["errors"][0]["ts"] = 7

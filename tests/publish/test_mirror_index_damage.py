@@ -18,7 +18,7 @@ from tests.publish.checked_index import in_our_layout, problems
 from tests.publish.sample_index import EMPTY, HOME, LARGE, SITE, Rows
 
 
-@pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b"null", b"\xff\xfe{", b"{\n", b'{"meta": {}', b"{}}"])
+@pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b"null", b"\xff\xfe{", b"{\n", b'{"meta": {', b"{}}"])
 def test_what_is_no_index_is_said_to_be_none(path: Path, content: bytes) -> None:
     """A file that is something else is one problem, and no crash."""
     path.write_bytes(content)
@@ -68,7 +68,7 @@ def test_every_lost_or_doubled_line_is_noticed(path: Path) -> None:
 
 @pytest.mark.parametrize("old", [b'"],\n', b"},\n    {", b'"]\n', b"},\n"])
 def test_commas_are_looked_at(path: Path, old: bytes) -> None:
-    """Lines are read one by one, but a comma too few or too many between them is noticed as by any reader of JSON."""
+    """A comma too few or too many is noticed as by any parser of JSON."""
     good = Rows().write(path).read_bytes()
     assert old in good
     bad = old.replace(b",", b"") if b"," in old else old.replace(b"\n", b",\n")
@@ -76,13 +76,24 @@ def test_commas_are_looked_at(path: Path, old: bytes) -> None:
     assert "is not JSON" in problems(path)[-1]
 
 
-def test_a_huge_file_in_another_layout_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Better no verdict than all the machine's memory."""
-    monkeypatch.setattr(mirror_index_check, "MAX_WHOLE", 100)
-    assert problems(Rows().write(path)) == []
-    path.write_text(json.dumps(json.loads(path.read_bytes())), "utf-8")
+def test_an_entry_without_end_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Better no result than all the machine's memory."""
+    monkeypatch.setattr(mirror_index_check, "MAX_VALUE", 100_000)
+    path.write_text('{"errors": ["' + "x" * 400_000 + '"]}', "utf-8")
     (problem,) = problems(path)
     assert "too large" in problem
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["NaN", "[1,]", '{"a" 1}', "{1: 2}", "01", "tru", '"\\ud800"', '"\n"', "[" * 100_000, "9" * 5_000, '["a" "b"]'],
+    ids=lambda value: value[:8].strip(),
+)
+@pytest.mark.parametrize("name", ["items", "news", "meta"])
+def test_what_json_does_not_have_is_not_read(path: Path, name: str, value: str) -> None:
+    """The stream is as strict as a parser of the whole file."""
+    path.write_text(f'{{"graph": {{}}, "{name}": {value}}}', "utf-8")
+    assert problems(path)[-1].startswith("mirror-index.json is not JSON: line 1")
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -101,8 +112,8 @@ KEYS = st.sampled_from(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
 )
-def test_any_json_is_judged_without_a_crash(path: Path, found: dict[str, Any], indent: int | None) -> None:
-    """Whatever a file holds, the check ends with a list of problems, and by lines finds what it finds in the whole."""
+def test_any_json_is_checked_without_a_crash(path: Path, found: dict[str, Any], indent: int | None) -> None:
+    """Whatever a file holds, the check ends with a list of problems, the same in each layout."""
     path.write_text(json.dumps(found, indent=indent), "utf-8")
     named = problems(path)
     assert named

@@ -1,17 +1,17 @@
-"""Takes a mirror index apart into pieces that fit into memory, whoever wrote it.
+"""Read `mirror-index.json` as a stream and check it against its format.
 
-An index as `mirror_index` lays it out is read line by line. Any other layout (an editor's, jq's, another tool's) is
-loaded whole, which takes several times the file's size; beyond `MAX_WHOLE` it is refused. Both ways give the same
-pieces in the same order, up to the point where the first way finds that the layout is not ours.
+An index has several URLs for each link of a site: hundreds of MB for a large one, and several times that in memory. So
+it is never loaded whole, in whatever layout it comes.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -22,25 +22,29 @@ from sitemirror.publish.mirror_index import SCHEMA_VERSION
 from sitemirror.publish.mirror_index_format import ErrorEntry, Item, Meta, SkippedUrl, UrlEntry
 from sitemirror.text import printable
 
-MAX_WHOLE: Final = 512 * 1024 * 1024
+MAX_VALUE: Final = 64 * 1024 * 1024
+"""Characters of one entry. More is refused, so that no file can take all memory."""
 
-EDGES: Final = ("out_edges", "in_edges")
-TYPED_EDGES: Final = "typed_out_edges"
+_LISTS: Final = ("items", "skipped_urls", "errors")
+_TYPED_EDGES: Final = "typed_out_edges"
+_EDGES: Final = ("out_edges", "in_edges", _TYPED_EDGES)
 
-_KEY: Final = re.compile(rb'("(?:[^"\\]++|\\.)*+"): ')
-_REFERERS: Final = b'"referers":['
+_CHUNK: Final = 1 << 16
+_NOT_BLANK: Final = re.compile(r"[^ \t\n\r]")
+_STRINGS: Final = re.compile(r'(?:"[^"\\]*+"[ \t\n\r]*+,[ \t\n\r]*+)++')
+_SURROGATE: Final = re.compile(r"\\u[dD]")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the index begins."""
+    """The beginning of a part of the index."""
 
     name: str  # "items", "graph.out_edges"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One element of a section, by number or key; the whole of `meta`. A URL's referers follow as `Links`."""
+    """One element of a section, by number or key; all of `meta`. A URL's referers come as `Links`."""
 
     section: str
     key: int | str
@@ -49,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Some values of a list; what is left of a long one follows."""
+    """Some values of a list of URLs. A long list comes in several of these."""
 
     section: str
     keys: tuple[str, ...]
@@ -58,232 +62,219 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Misshapen:
-    """A place that holds another kind of thing than it must."""
+    """A value of another type than its place requires."""
 
     place: str
-    wanted: str
+    required: str
 
 
 Piece = Section | Entry | Links | Misshapen
 
 
 class NotAnIndex(ValueError):
-    """The file cannot be read as JSON, or not within reasonable memory. The message says what is wrong."""
+    """The file is not JSON, or no object, or has an entry of unreasonable size."""
 
 
-class OtherLayout(Exception):
-    """The file is not laid out as we do it, or it is damaged."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__(f"line {line}")
-        self.line = line
-
-
-def by_line(path: Path) -> Iterator[Piece]:
-    """The pieces of an index in our layout, in little memory. Raises `OtherLayout` where that ends."""
+def read_index(path: Path) -> Iterator[Piece]:
+    """Stream the pieces of an index. Raises `NotAnIndex` at the place that cannot be read."""
     with path.open("rb") as file:
-        lines = _Lines(file)
-        if lines.next() != b"{":
-            raise lines.strange()
-        for text in lines.entries(indent=2, end=b"}"):
-            name, rest = lines.pair(text)
-            if rest == b"[" and name in _LISTS:
-                yield Section(name)
-                for number, element in enumerate(lines.entries(indent=4, end=b"  ]")):
-                    yield Entry(name, number, lines.loads(element))
-            elif rest == b"{" and name in _OBJECTS:
-                yield from _OBJECTS[name](lines)
+        stream = _JsonStream(file)
+        try:
+            if stream.peek() == "{":
+                for name in stream.members():
+                    yield from _section(stream, name)
             else:
-                yield from _section(name, lines.loads(rest))
-        if lines.comma or file.read().strip():
-            raise lines.strange()
+                stream.value()
+                raise NotAnIndex("is JSON, but not an object")
+            if stream.peek():
+                raise ValueError("there is more behind its end")
+        except NotAnIndex:
+            raise
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, JSONDecodeError) else str(error)
+            raise NotAnIndex(f"is not JSON: line {stream.line}: {reason}") from None
 
 
-def whole(path: Path) -> Iterator[Piece]:
-    """The pieces of an index in any layout. Raises `NotAnIndex`."""
-    if path.stat().st_size > MAX_WHOLE:
-        raise NotAnIndex("is not laid out as sitemirror does it, and too large to be read otherwise")
-    try:
-        document = orjson.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    except orjson.JSONDecodeError as error:
-        raise NotAnIndex(f"is not JSON: {error}") from None
-    if not isinstance(document, dict):
-        raise NotAnIndex("is JSON, but not an object")
-    for name, value in document.items():
-        yield from _section(name, value)
+class _JsonStream:
+    """A pull parser. Whoever is given a member or element reads its value before asking for the next."""
 
-
-class _Lines:
-    """Lines with their indentation and commas looked at, since a reader of JSON would."""
+    _decoder: Final = JSONDecoder(parse_constant=lambda name: _refuse(f"{name} is no value"))
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self._number = 0
-        self.comma = False  # whether the entry that ended last has one behind it
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._text = ""
+        self._at = 0
+        self._lines = 1  # the line on which the buffer begins
+        self._ended = False
 
-    def next(self) -> bytes:
-        self._number += 1
-        line = self._file.readline()
-        if not line:
-            raise self.strange()
-        return line.rstrip(b"\r\n")
+    @property
+    def line(self) -> int:
+        return self._lines + self._text.count("\n", 0, self._at)
 
-    def strange(self) -> OtherLayout:
-        return OtherLayout(self._number)
-
-    def loads(self, text: bytes) -> object:
-        try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError:
-            raise self.strange() from None
-
-    def pair(self, text: bytes) -> tuple[str, bytes]:
-        """Key and the text of the value; of a long value, the first line."""
-        found = _KEY.match(text)
-        if found is None:
-            raise self.strange()
-        return str(self.loads(found[1])), text[found.end() :]
-
-    def entries(self, *, indent: int, end: bytes) -> Iterator[bytes]:
-        """The first line of every entry until the line `end`, without indentation and comma.
-
-        Who is given an entry that goes on must read on to its end before asking for the next.
-        """
-        began = False
+    def peek(self) -> str:
+        """Return the next character that is not blank; empty at the end."""
         while True:
-            line = self.next()
-            text = line.removesuffix(b",")
-            if began and (text == end) == self.comma:  # a comma is missing, or one too many
-                raise self.strange()
-            self.comma = text != line
-            if text == end:
-                return
-            if line[:indent].strip() or line[indent : indent + 1] in b" ]}":
-                raise self.strange()
-            began = True
-            yield text[indent:]
+            found = _NOT_BLANK.search(self._text, self._at)
+            if found is not None:
+                self._at = found.start()
+                return found[0]
+            self._at = len(self._text)
+            if not self._read_more():
+                return ""
 
-    def strings(self, *, indent: int, end: bytes) -> Iterator[list[object]]:
-        """The values of a long list, line by line; `end` closes it on its last line."""
+    def value(self) -> object:
+        """Read one value whole."""
         while True:
-            line = self.next()
-            text = line.removesuffix(b",")
-            self.comma = text != line
-            ends = text.endswith(end)
-            if line[:indent].strip() or ends is text.endswith(b'"') or not (ends or self.comma):
-                raise self.strange()
-            values = self.loads(b"[" + (text[: -len(end)] if ends else text) + b"]")
-            assert isinstance(values, list)
-            yield values
-            if ends:
-                return
+            self.peek()
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except ValueError:
+                if not self._read_more():
+                    raise
+                continue
+            if end < len(self._text) or not self._read_more():  # else a number may go on
+                break
+        if _SURROGATE.search(self._text, self._at, end):
+            orjson.loads(self._text[self._at : end])  # refuses half a pair, which no encoding has
+        self._at = end
+        return value
 
+    def members(self) -> Iterator[str]:
+        """Yield the key of each member of an object."""
+        for _ in self._each("{", "}"):
+            key = self.value() if self.peek() == '"' else _refuse("a key is missing")
+            self._skip(":")
+            yield str(key)
 
-def _meta_lines(lines: _Lines) -> Iterator[Piece]:
-    yield Section("meta")
-    pairs = [lines.pair(text) for text in lines.entries(indent=4, end=b"  }")]
-    yield Entry("meta", "", {name: lines.loads(value) for name, value in pairs})
+    def elements(self) -> Iterator[int]:
+        """Yield the number of each element of a list."""
+        return self._each("[", "]")
 
-
-def _url_lines(lines: _Lines) -> Iterator[Piece]:
-    yield Section("urls")
-    for text in lines.entries(indent=4, end=b"  }"):
-        url, rest = lines.pair(text)
-        if rest.endswith(_REFERERS):
-            yield from _url(url, lines.loads(rest + b"]}"))
-            for values in lines.strings(indent=6, end=b"]}"):
-                yield Links("urls", (url, "referers"), values)
+    def slices(self) -> Iterator[list[object]]:
+        """Read a list of any length, some values at a time."""
+        end = self._text.find("]", self._at) + 1
+        try:  # Most lists are short and have no other bracket in them.
+            short = orjson.loads(self._text[self._at : end])
+        except ValueError:
+            yield from self._long_list()
         else:
-            yield from _url(url, lines.loads(rest))
+            self._at = end
+            yield short
+
+    def _long_list(self) -> Iterator[list[object]]:
+        for _ in self.elements():
+            while found := _STRINGS.match(self._text, self._at):
+                yield orjson.loads(f"[{found[0].rstrip()[:-1]}]")
+                self._at = found.end()
+                self.peek()
+            yield [self.value()]
+
+    def _each(self, opening: str, closing: str) -> Iterator[int]:
+        self._skip(opening)
+        if self.peek() == closing:
+            self._skip(closing)
+            return
+        number = 0
+        while True:
+            self.peek()
+            yield number
+            number += 1
+            if self._skip("," + closing) == closing:
+                return
+
+    def _skip(self, allowed: str) -> str:
+        found = self.peek()
+        if not found:
+            _refuse("the file ends too early")
+        if found not in allowed:
+            _refuse(f"{found!r} stands where one of {allowed!r} must")
+        self._at += 1
+        return found
+
+    def _read_more(self) -> bool:
+        """Read on, dropping the text up to here; False at the end of the file."""
+        if self._ended:
+            return False
+        rest = self._text[self._at :]
+        if len(rest) > MAX_VALUE:
+            raise NotAnIndex(f"has an entry that is too large to be read, on line {self.line}")
+        self._lines = self.line
+        data = self._file.read(max(_CHUNK, len(rest)))  # A value that is read again is twice as long.
+        self._ended = not data
+        self._text, self._at = rest + self._decode(data, final=self._ended), 0
+        return True
 
 
-def _graph_lines(lines: _Lines) -> Iterator[Piece]:
-    yield Section("graph")
-    for text in lines.entries(indent=4, end=b"  }"):
-        name, rest = lines.pair(text)
-        if rest != b"{":
-            yield from _edges(name, lines.loads(rest))
-            continue
-        if name not in EDGES and name != TYPED_EDGES:
-            raise lines.strange()
-        yield Section(f"graph.{name}")
-        for inner in lines.entries(indent=6, end=b"    }"):
-            key, value = lines.pair(inner)
-            if name == TYPED_EDGES and value == b"{":
-                for innermost in lines.entries(indent=8, end=b"      }"):
-                    attribute, targets = lines.pair(innermost)
-                    yield from _targets(lines, name, (key, attribute), targets)
-            else:
-                yield from _targets(lines, name, (key,), value)
+def _refuse(reason: str) -> object:
+    raise ValueError(reason)
 
 
-def _targets(lines: _Lines, name: str, keys: tuple[str, ...], text: bytes) -> Iterator[Piece]:
-    if text == b"[" and len(keys) == (2 if name == TYPED_EDGES else 1):
-        for values in lines.strings(indent=6 + 2 * len(keys), end=b"]"):
-            yield Links(f"graph.{name}", keys, values)
-    else:
-        yield from _adjacent(name, keys, lines.loads(text))
-
-
-_LISTS: Final = ("items", "skipped_urls", "errors")
-_OBJECTS: Final = {"meta": _meta_lines, "urls": _url_lines, "graph": _graph_lines}
-
-
-def _section(name: str, value: object) -> Iterator[Piece]:
-    """A part of the index that is in memory."""
+def _section(stream: _JsonStream, name: str) -> Iterator[Piece]:
     if name in _LISTS:
         yield Section(name)
-        if isinstance(value, list):
-            yield from (Entry(name, number, element) for number, element in enumerate(value))
+        if stream.peek() == "[":
+            for number in stream.elements():
+                yield Entry(name, number, stream.value())
         else:
-            yield Misshapen(name, "a list")
-    elif name in _OBJECTS:
+            yield _misshapen(stream, name, "a list")
+    elif name in ("meta", "urls", "graph"):
         yield Section(name)
-        if not isinstance(value, dict):
-            yield Misshapen(name, "an object")
+        if stream.peek() != "{":
+            yield _misshapen(stream, name, "an object")
         elif name == "meta":
-            yield Entry("meta", "", value)
-        elif name == "urls":
-            for url, entry in value.items():
-                yield from _url(url, entry)
+            yield Entry("meta", "", stream.value())
         else:
-            for key, edges in value.items():
-                yield from _edges(key, edges)
-
-
-def _url(url: str, entry: object) -> Iterator[Piece]:
-    referers = entry.get("referers") if isinstance(entry, dict) else None
-    if isinstance(entry, dict) and isinstance(referers, list):
-        yield Entry("urls", url, {name: value for name, value in entry.items() if name != "referers"})
-        yield Links("urls", (url, "referers"), referers)
+            for key in stream.members():
+                yield from _url(stream, key) if name == "urls" else _edges(stream, key)
     else:
-        yield Entry("urls", url, entry)
+        stream.value()
 
 
-def _edges(name: str, edges: object) -> Iterator[Piece]:
-    if name not in EDGES and name != TYPED_EDGES:
+def _url(stream: _JsonStream, url: str) -> Iterator[Piece]:
+    if stream.peek() != "{":
+        yield Entry("urls", url, stream.value())
         return
-    yield Section(f"graph.{name}")
-    if isinstance(edges, dict):
-        for key, value in edges.items():
-            yield from _adjacent(name, (key,), value)
-    else:
-        yield Misshapen(f"graph.{name}", "an object")
-
-
-def _adjacent(name: str, keys: tuple[str, ...], value: object) -> Iterator[Piece]:
-    section = f"graph.{name}"
-    place = section + "".join(f'["{key}"]' for key in keys)
-    if name == TYPED_EDGES and len(keys) == 1:
-        if isinstance(value, dict):
-            for attribute, targets in value.items():
-                yield from _adjacent(name, (*keys, attribute), targets)
+    entry: dict[str, object] = {}
+    for name in stream.members():
+        if name == "referers" and stream.peek() == "[":
+            for values in stream.slices():
+                yield Links("urls", (url, "referers"), values)
         else:
-            yield Misshapen(place, "an object")
-    elif isinstance(value, list):
-        yield Links(section, keys, value)
+            entry[name] = stream.value()
+    yield Entry("urls", url, entry)
+
+
+def _edges(stream: _JsonStream, name: str) -> Iterator[Piece]:
+    if name not in _EDGES:
+        stream.value()
+        return
+    section = f"graph.{name}"
+    yield Section(section)
+    if stream.peek() != "{":
+        yield _misshapen(stream, section, "an object")
+        return
+    for source in stream.members():
+        if name != _TYPED_EDGES:
+            yield from _targets(stream, section, (source,))
+        elif stream.peek() != "{":
+            yield _misshapen(stream, f'{section}["{source}"]', "an object")
+        else:
+            for attribute in stream.members():
+                yield from _targets(stream, section, (source, attribute))
+
+
+def _targets(stream: _JsonStream, section: str, keys: tuple[str, ...]) -> Iterator[Piece]:
+    if stream.peek() == "[":
+        for values in stream.slices():
+            yield Links(section, keys, values)
     else:
-        yield Misshapen(place, "a list")
+        yield _misshapen(stream, section + "".join(f'["{key}"]' for key in keys), "a list")
+
+
+def _misshapen(stream: _JsonStream, place: str, required: str) -> Misshapen:
+    stream.value()
+    return Misshapen(place, required)
 
 
 _FORMATS: Final[dict[str, Any]] = {
@@ -293,29 +284,22 @@ _FORMATS: Final[dict[str, Any]] = {
     "skipped_urls": SkippedUrl,
     "errors": ErrorEntry,
 }
-_FORTH: Final = "graph.out_edges"
-_BACK: Final = "graph.in_edges"
-_REQUIRED: Final = ("meta", "items", "urls", "graph", _FORTH, _BACK, "skipped_urls", "errors")
+_OUT: Final = "graph.out_edges"
+_IN: Final = "graph.in_edges"
+_REQUIRED: Final = ("meta", "items", "urls", "graph", _OUT, _IN, "skipped_urls", "errors")
 _HASH_BITS: Final = (1 << 64) - 1
 
 
 def validate_index(path: Path) -> Iterator[str]:
-    """What is wrong with the index, one line each; nothing if all is well. Raises `OSError` if it cannot be opened."""
-    told = 0
+    """Yield a line for each problem of the index. Raises `OSError` if it cannot be opened."""
     try:
-        for problem in _Check().problems(by_line(path)):
-            told += 1
-            yield problem
-    except OtherLayout as stop:
-        try:
-            # The pieces are the same as far as they have been read, so the same problems come first.
-            yield from islice(_Check().problems(whole(path)), told, None)
-        except NotAnIndex as error:
-            yield f"{path.name} {printable(str(error))} (read line by line, it makes sense up to line {stop.line})"
+        yield from _Check().problems(read_index(path))
+    except NotAnIndex as error:
+        yield f"{path.name} {printable(str(error))}"
 
 
 class _Check:
-    """Looks at every piece once and remembers only sums."""
+    """Checks every piece as it comes and remembers only sums."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
@@ -326,8 +310,8 @@ class _Check:
         self._last: tuple[str, str] | None = None
         self._root: tuple[int, int] | None = None
         # Sums of hashes: equal if the edges are, in whatever order they come.
-        self._edges = {_FORTH: 0, _BACK: 0}
-        self._counts = {_FORTH: 0, _BACK: 0}
+        self._edges = {_OUT: 0, _IN: 0}
+        self._counts = {_OUT: 0, _IN: 0}
 
     def problems(self, pieces: Iterator[Piece]) -> Iterator[str]:
         for piece in pieces:
@@ -340,8 +324,8 @@ class _Check:
                     yield from self._entry(piece)
                 case Links():
                     yield from self._links(piece)
-                case Misshapen(place, wanted):
-                    yield f"{printable(place, limit=300)} is not {wanted}"
+                case Misshapen(place, required):
+                    yield f"{printable(place, limit=300)} is not {required}"
         yield from (f"{name} is missing" for name in _REQUIRED if name not in self._seen)
         yield from self._sums()
 
@@ -384,7 +368,7 @@ class _Check:
                 yield f"{place} holds {printable(repr(value), limit=100)}, which is not a URL"
         if section in self._edges:
             targets = [value for value in links.values if isinstance(value, str)]
-            if section == _FORTH:
+            if section == _OUT:
                 found = sum(hash((key, target)) for target in targets)
             else:
                 found = sum(hash((source, key)) for source in targets)
@@ -400,10 +384,9 @@ class _Check:
                 f"the root directory has {items:,} items and {size:,} bytes by its own account,"
                 f" but {self._items - 1:,} items and {self._bytes:,} bytes are listed"
             )
-        if self._edges[_FORTH] != self._edges[_BACK]:
+        if self._edges[_OUT] != self._edges[_IN]:
             yield (
-                f"{_BACK} is not {_FORTH} the other way round"
-                f" ({self._counts[_BACK]:,} edges against {self._counts[_FORTH]:,})"
+                f"{_IN} is not {_OUT} the other way round ({self._counts[_IN]:,} edges against {self._counts[_OUT]:,})"
             )
 
 
@@ -421,8 +404,15 @@ def _place(section: str, key: int | str, *below: str) -> str:
 
 def _explain(place: str, error: ValidationError) -> Iterator[str]:
     for found in error.errors(include_url=False, include_context=False, include_input=False):
-        # The first step is which of the two kinds of items it was taken for.
+        # The first step is the kind of item, which pydantic chose by `type`.
         steps = found["loc"][1:] if place.startswith("items[") else found["loc"]
         field = "".join(f".{printable(str(step), limit=100)}" for step in steps)
         message = found["msg"].removeprefix("Value error, ")
         yield f"{place}{field}: {printable(message[:1].lower() + message[1:], limit=200)}"
+
+
+class OtherLayout(Exception):
+    """Never raised: any layout can be streamed."""
+
+
+by_line = whole = read_index

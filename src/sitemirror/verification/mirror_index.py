@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sitemirror.publish.file_names import MIRROR_INDEX
-from sitemirror.publish.mirror_index_check import (
-    Entry,
-    NotAnIndex,
-    OtherLayout,
-    Section,
-    by_line,
-    validate_index,
-    whole,
-)
+from sitemirror.publish.mirror_index_check import Entry, NotAnIndex, Section, read_index, validate_index
 from sitemirror.publish.report import ProblemKind
 from sitemirror.store.safe_folders import is_contained
 from sitemirror.verification.files import FileCheck
@@ -57,18 +48,13 @@ def makes_links_local(path: Path) -> bool | None:
 
 
 def _entries(path: Path) -> Iterator[Entry]:
-    """What is said before the graph, as far as it can be read; `validate_index` says where that ends."""
-    seen = 0
+    """Yield the entries before the graph, as far as they can be read; `validate_index` reports where that ends."""
     with suppress(NotAnIndex, OSError):
-        try:
-            for piece in by_line(path):
-                if isinstance(piece, Section) and piece.name in _FROM_HERE_ON:
-                    return
-                if isinstance(piece, Entry):
-                    seen += 1
-                    yield piece
-        except OtherLayout:  # The pieces are the same as far as they have been read.
-            yield from islice((piece for piece in whole(path) if isinstance(piece, Entry)), seen, None)
+        for piece in read_index(path):
+            if isinstance(piece, Section) and piece.name in _FROM_HERE_ON:
+                return
+            if isinstance(piece, Entry):
+                yield piece
 
 
 def _number(value: Any) -> int | None:
