@@ -1,4 +1,4 @@
-"""What a check has found so far: counted without end, kept up to a limit, told as it is found."""
+"""Collect the problems of a check, and choose the hint that says what to do about them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from sitemirror.publish.report import ProblemKind, VerifyProblem
 
-KEPT: Final = 1000
+MAX_REPORTED: Final = 1000
 
 _THE_COMMAND: Final = "the command that made the mirror"
 _HINTS: Final = {  # The first that applies says what to do first.
@@ -21,21 +21,21 @@ _HINTS: Final = {  # The first that applies says what to do first.
     "--re-download-all, writes the files anew; if not, the link is the site's mistake",
     ProblemKind.ORPHAN: "delete what you do not need, and keep your own files outside the mirror",
 }
-_OTHERWISE: Final = f"run {_THE_COMMAND} again: it writes the manifest and the index anew"
-# Links that an interrupted run would have led on, and files that it would have named.
-_MENDED_BY_THE_END: Final = frozenset((ProblemKind.LINK, ProblemKind.ANCHOR, ProblemKind.ORPHAN))
+_DEFAULT_HINT: Final = f"run {_THE_COMMAND} again: it writes the manifest and the index anew"
+# The end of an interrupted run would have relinked these, or named them in the manifest.
+_FIXED_BY_THE_END: Final = frozenset((ProblemKind.LINK, ProblemKind.ANCHOR, ProblemKind.ORPHAN))
 
 OnProblem = Callable[[VerifyProblem], None]
 
 
 @dataclass(slots=True)
-class Findings:
-    """Problems, and how much was looked at."""
+class Problems:
+    """Every problem counted, the first `MAX_REPORTED` of them, and how much was checked."""
 
-    tell: OnProblem | None = None
+    on_problem: OnProblem | None = None
     total: int = 0
     kinds: set[ProblemKind] = field(default_factory=set)
-    kept: list[VerifyProblem] = field(default_factory=list)
+    first: list[VerifyProblem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     complete: bool = True
     urls: int = 0
@@ -47,23 +47,23 @@ class Findings:
         problem = VerifyProblem(kind=kind, where=where, message=message)
         self.total += 1
         self.kinds.add(kind)
-        if len(self.kept) < KEPT:
-            self.kept.append(problem)
-        if self.tell is not None:
-            self.tell(problem)
+        if len(self.first) < MAX_REPORTED:
+            self.first.append(problem)
+        if self.on_problem is not None:
+            self.on_problem(problem)
+
+    def warn(self, message: str) -> None:
+        """Add a note that is no problem."""
+        self.warnings.append(message)
 
     @property
     def hint(self) -> str | None:
-        """What to do about it."""
-        if not self.complete and self.kinds and self.kinds <= _MENDED_BY_THE_END:
-            return _HINTS[ProblemKind.UNFINISHED]
-        if {ProblemKind.MISSING, ProblemKind.CHANGED} <= self.kinds and ProblemKind.UNFINISHED not in self.kinds:
-            return f"{_THE_COMMAND}, with --re-download-all, fetches missing pages again and writes changed files anew"
+        """The advice for the kinds of problems found."""
         kinds = self.kinds
-        if kinds - _HINTS.keys():  # A file that wrong books do not name may be a page.
+        if not self.complete and kinds and kinds <= _FIXED_BY_THE_END:
+            return _HINTS[ProblemKind.UNFINISHED]
+        if {ProblemKind.MISSING, ProblemKind.CHANGED} <= kinds and ProblemKind.UNFINISHED not in kinds:
+            return f"{_THE_COMMAND}, with --re-download-all, fetches missing pages again and writes changed files anew"
+        if kinds - _HINTS.keys():  # Where the manifest is wrong, a file that it does not name may be a page.
             kinds = kinds - {ProblemKind.ORPHAN}
-        return next((hint for kind, hint in _HINTS.items() if kind in kinds), _OTHERWISE if kinds else None)
-
-    def warn(self, message: str) -> None:
-        """Something to know that is not wrong."""
-        self.warnings.append(message)
+        return next((hint for kind, hint in _HINTS.items() if kind in kinds), _DEFAULT_HINT if kinds else None)
