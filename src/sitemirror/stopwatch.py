@@ -1,7 +1,7 @@
-"""Where a run's time goes. Every part says what it is at; with `--profile` somebody listens, without it nobody does.
+"""Measure where a run's time goes, for `--profile`. All stages report to a stopwatch; without the option it is idle.
 
-The stages of many pages overlap, so their sums say little about the run. What counts is the clock on the wall: each
-moment of it is put down to the one thing that held the run up just then, so these shares add up to the whole.
+The stages of many pages overlap, so their sums say little about the run. Each moment of wall-clock time is attributed
+to the one thing that held the run up just then, so these shares add up to the whole.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 
 class Phase(StrEnum):
-    """What a run does one after the other."""
+    """The phases of a run, one after the other."""
 
     START_UP = "start_up"
     DISCOVERY = "discovery"
@@ -26,7 +26,7 @@ class Phase(StrEnum):
 class Stage(StrEnum):
     """What is done for a page, or waited for."""
 
-    # Waits, of which any number go on at once.
+    # Waits, which overlap.
     RATE_LIMIT = "rate_limit"
     ASKED_TO_WAIT = "asked_to_wait"
     ANSWER = "answer"
@@ -58,7 +58,7 @@ class Limit(StrEnum):
 
 @dataclass(slots=True)
 class Times:
-    """How often a stage came up and how long it took, all its turns together."""
+    """Count and total time of a stage."""
 
     seconds: float = 0.0
     count: int = 0
@@ -77,21 +77,21 @@ class Stopwatch:
     """Measures nothing, at next to no cost."""
 
     def waiting(self, stage: Stage, count: int = 1) -> AbstractContextManager[None]:
-        """Around an await for so many files, each of which takes its share of the time."""
+        """Measure an await for `count` files, which share its time."""
         return _NOTHING
 
     def working(self, stage: Stage) -> AbstractContextManager[None]:
-        """Around work without an await. May stand inside another: the inner one counts."""
+        """Measure work without an await. Of nested ones the inner one counts."""
         return _NOTHING
 
     def worked(self, seconds: float) -> None:
-        """A worker was at a page for so long."""
+        """Record the time a worker spent on a page."""
 
     def begin(self, phase: Phase) -> None:
-        """The phase before it has ended."""
+        """Begin a phase and end the one before."""
 
     def look_at(self, workers: int) -> None:
-        """So many workers are up just now."""
+        """Record the number of running workers."""
 
 
 IDLE: Final = Stopwatch()
@@ -99,7 +99,7 @@ IDLE: Final = Stopwatch()
 
 @dataclass(slots=True)
 class Running(Stopwatch):
-    """Measures. Used by one thread: `cpu` tells how long it had a processor, `queued` how long it waited for one."""
+    """Measures one thread: `cpu` is its time on a processor, `queued` its time waiting for one."""
 
     concurrency: int
     wall: Callable[[], float] = time.perf_counter
@@ -167,12 +167,12 @@ class Running(Stopwatch):
         return self._workers_seen / max(self._looks, 1)
 
     def end(self) -> float:
-        """Closes the last phase; gives the seconds from the beginning until now."""
+        """End the last phase; return the seconds since the start."""
         self.begin(self._phase)
         return self._marked - self.begun
 
     def mark(self) -> float:
-        """Puts the time since the last mark down to what held the run up."""
+        """Attribute the time since the last mark to what held the run up."""
         now, cpu, queued = self.wall(), self.cpu(), self.queued()
         crowded, busy = queued - self._marked_queued, cpu - self._marked_cpu
         passed = now - self._marked - crowded
@@ -183,9 +183,9 @@ class Running(Stopwatch):
             limits[Limit.CONVERTER] += passed
             return now
         limits[Limit.SITEMIRROR] += busy
-        idle = passed - busy  # of one moment perhaps below 0, as the clocks tick apart; their sums are right
+        idle = passed - busy  # may be below 0 for one moment, as the clocks differ; the sums are right
         if self._at_work:
-            limits[Limit.DISK] += idle  # nothing else makes such work wait
+            limits[Limit.DISK] += idle  # such work waits for nothing else
             return now
         found = self._waited_for()
         if found is not Limit.SITE:
@@ -197,7 +197,7 @@ class Running(Stopwatch):
         return now
 
     def _waited_for(self) -> Limit:
-        """What would have to come for the run to get on. The site stands for the network, too."""
+        """Return what the run waits for. `SITE` includes the network."""
         now = self._now
         if now[Stage.RATE_LIMIT]:
             return Limit.RATE_LIMIT
@@ -205,7 +205,7 @@ class Running(Stopwatch):
             return Limit.ASKED_TO_WAIT
         requests = now[Stage.ANSWER] + now[Stage.BODY]
         if requests < self.concurrency and (now[Stage.CONVERSION] or now[Stage.LINKS]):
-            return Limit.CONVERTER  # More could be asked for, but the pages that are here stand in the way.
+            return Limit.CONVERTER  # More requests are allowed, but pages wait for conversion.
         if requests:
             return Limit.SITE
         return Limit.DISK if now[Stage.FLUSH] else Limit.OTHER

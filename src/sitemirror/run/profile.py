@@ -1,4 +1,4 @@
-"""What a run has used of the machine, and what the machine kept from it, as far as the system tells."""
+"""Make the report of `--profile`: what held a run up, and what it used of the machine."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -20,96 +19,18 @@ from sitemirror.text import counted
 _KILOBYTES: Final = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Seconds and MB. None where the system does not say."""
-
-    cpu_sec: float
-    workers_cpu_sec: float | None
-    peak_memory_mb: float | None
-    workers_peak_memory_mb: float | None
-
-
-def usage(workers: Iterable[int]) -> Usage:
-    """Of this process since it began, and of the workers with these process ids, together."""
-    pids = list(workers)
-    processor, memory = [_cpu_of(pid) for pid in pids], [_peak_of(pid) for pid in pids]
-    return Usage(time.process_time(), _sum(processor), _own_peak(), _sum(memory))
-
-
-def _sum(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
-def _own_peak() -> float | None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / _KILOBYTES / (_KILOBYTES if sys.platform == "darwin" else 1)  # bytes there, elsewhere KB
-
-
-def _cpu_of(pid: int) -> float | None:
-    """From `/proc`, so on Linux only: elsewhere nobody tells of a process that still runs."""
-    try:
-        told = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-        user, system = told.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
-def _peak_of(pid: int) -> float | None:
-    try:
-        for line in Path(f"/proc/{pid}/status").read_text("utf-8", "replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / _KILOBYTES
-    except (OSError, ValueError):
-        pass
-    return None
-
-
-class RunQueue:
-    """How long the thread that makes this was ready but got no processor. Only Linux tells; elsewhere it is always 0.
-
-    Without it, a crowded machine looks like a slow disk.
-    """
-
-    __slots__ = ("_file",)
-
-    def __init__(self) -> None:
-        try:
-            self._file = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
-        except OSError:
-            self._file = -1
-
-    def seconds(self) -> float:
-        if self._file < 0:
-            return 0.0
-        try:
-            return int(os.pread(self._file, 100, 0).split()[1]) * 1e-9
-        except (OSError, ValueError, IndexError):
-            return 0.0
-
-    def __del__(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-
-
 def start_watch(settings: Settings) -> Stopwatch:
-    """A stopwatch for a run that begins now, in this thread."""
-    return Running(settings.concurrency, queued=RunQueue().seconds) if settings.profile else IDLE
+    """Start a stopwatch for a run in this thread; one that measures nothing without `--profile`."""
+    return Running(settings.concurrency, queued=_RunQueue().seconds) if settings.profile else IDLE
 
 
 def profile(session: Session) -> Profile | None:
-    """The profile of a run that ends now; None when none was asked for."""
+    """Make the profile of a run that ends now; `None` without `--profile`."""
     watch = session.watch
     if not isinstance(watch, Running):
         return None
-    watch.look_at(len(session.pool.pids))
-    used = usage(session.pool.pids)
+    workers = session.pool.pids
+    watch.look_at(len(workers))
     elapsed = watch.end()
     shares = _shares(watch.limits)
     return Profile(
@@ -130,15 +51,15 @@ def profile(session: Session) -> Profile | None:
             if times.count
         ),
         depths=_depths(watch, elapsed),
-        cpu_sec=round(used.cpu_sec, 3),
-        workers_cpu_sec=_rounded(used.workers_cpu_sec),
-        peak_memory_mb=_rounded(used.peak_memory_mb),
-        workers_peak_memory_mb=_rounded(used.workers_peak_memory_mb),
+        cpu_sec=round(time.process_time(), 3),
+        workers_cpu_sec=_total(_cpu_seconds, workers),
+        peak_memory_mb=_own_peak_memory(),
+        workers_peak_memory_mb=_total(_peak_memory, workers),
     )
 
 
 def _shares(limits: dict[Limit, float]) -> tuple[TimeShare, ...]:
-    """Greatest first, but what nobody can name last."""
+    """Sort the shares of the time, greatest first and `other` last."""
     seconds = {limit: max(spent, 0.0) for limit, spent in limits.items()}
     total = sum(seconds.values()) or 1.0
     order = sorted(seconds, key=lambda limit: (limit is Limit.OTHER, -seconds[limit]))
@@ -149,7 +70,7 @@ def _shares(limits: dict[Limit, float]) -> tuple[TimeShare, ...]:
 
 
 def _depths(watch: Running, elapsed: float) -> tuple[Depth, ...]:
-    """How many were at something at once. The mean is the time they took together, spread over the run."""
+    """Return how many were under way at once; the mean is their total time divided by the run's."""
     spent, span = watch.stages, elapsed or 1.0
     requests = (spent[Stage.ANSWER].seconds + spent[Stage.BODY].seconds) / span
     conversions = spent[Stage.CONVERSION].seconds / span
@@ -161,18 +82,18 @@ def _depths(watch: Running, elapsed: float) -> tuple[Depth, ...]:
 
 
 def _explain(shares: tuple[TimeShare, ...], watch: Running, settings: Settings) -> str:
-    """Names the limit. That the machine was crowded says nothing about the site, so what comes next is named, too."""
+    """Name the limit, and the next one if the machine was busy, which says nothing about the site."""
     greatest, second, *_ = shares
     text = _sentence(greatest, watch, settings)
     return f"{text}; next, {_sentence(second, watch, settings)}" if greatest.limit is Limit.MACHINE else text
 
 
 def _sentence(greatest: TimeShare, watch: Running, settings: Settings) -> str:
-    """The limit, how much it was, and what bears on it."""
+    """Name a limit, its share and the options that bear on it."""
     part = f"{greatest.share:.0%}".replace("%", " %")
     match greatest.limit:
         case Limit.RATE_LIMIT:
-            return f"the rate limit: {part} of the time was spent waiting for it; {_allowed(settings)}"
+            return f"the rate limit: {part} of the time was spent waiting for it; {_rate_option(settings)}"
         case Limit.ASKED_TO_WAIT:
             return f"the site's wish: {part} of the time was spent waiting because it asked for that"
         case Limit.SITE:
@@ -194,8 +115,8 @@ def _sentence(greatest: TimeShare, watch: Running, settings: Settings) -> str:
     return "nothing: there was no time to speak of"
 
 
-def _allowed(settings: Settings) -> str:
-    """Which option allows how much."""
+def _rate_option(settings: Settings) -> str:
+    """Name the option that sets the rate, and the rate."""
     rate = settings.content_rate
     if settings.content_rate_limit is not None:
         option = f"--content-rate-limit {settings.content_rate_limit:g}"
@@ -205,10 +126,64 @@ def _allowed(settings: Settings) -> str:
         option = f"--rate-limit {settings.rate_limit:g}"
         if settings.concurrency > 1:
             option += f" with --concurrency {settings.concurrency}"
-    if not rate:  # for pages, so it was that for sitemaps
+    if not rate:  # Pages have no limit, so it was that of sitemaps.
         return f"--rate-limit {settings.rate_limit:g} holds for robots.txt and sitemaps"
     return f"{option} allows {rate:.3g} {'request' if rate == 1 else 'requests'} a second"
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
+# --- the machine ---------------------------------------------------------------------------------------------------
+
+
+def _total(measure: Callable[[int], float], pids: Iterable[int]) -> float | None:
+    """Add up a measure of all processes; `None` if the system does not give it for each."""
+    try:
+        return round(sum(map(measure, pids)), 2)
+    except (OSError, ValueError, LookupError, AttributeError):  # Only Linux has `/proc`.
+        return None
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _peak_memory(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text("utf-8", "replace").splitlines()
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    return int(fields["VmHWM"].split()[0]) / _KILOBYTES
+
+
+def _own_peak_memory() -> float | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / _KILOBYTES / (_KILOBYTES if sys.platform == "darwin" else 1), 2)  # bytes there, elsewhere KB
+
+
+class _RunQueue:
+    """Measures how long this thread was ready and got no processor. Always 0 where the system is not Linux.
+
+    Without it, a busy machine looks like a slow disk.
+    """
+
+    __slots__ = ("_file",)
+
+    def __init__(self) -> None:
+        try:
+            self._file = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
+        except OSError:
+            self._file = -1
+
+    def seconds(self) -> float:
+        if self._file < 0:
+            return 0.0
+        try:
+            return int(os.pread(self._file, 100, 0).split()[1]) * 1e-9
+        except (OSError, ValueError, IndexError):
+            return 0.0
+
+    def __del__(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
