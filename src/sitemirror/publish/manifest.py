@@ -1,7 +1,7 @@
-"""`_manifest.json`: every URL the mirror knows, each accounted for exactly once, for programs.
+"""Write and read `_manifest.json`: every URL of a mirror, each accounted for exactly once.
 
-Written as a stream with one element a line: a million pages need no memory, a diff in git shows the pages that
-changed, and grep finds one. `manifest_reader` reads it back. (Annotations are not put off here, for both go by them.)
+Streamed with one element a line: a million pages need no memory, a diff in git shows the pages that changed, and grep
+finds one. (No `from __future__ import annotations`: writer and reader use the types of the fields.)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -224,7 +224,7 @@ def write_manifest(
     gone: Iterable[GoneRow],
     not_reached: Iterable[str],
 ) -> None:
-    """Writes the manifest as the rows come. The counts are the header's: they stand before the rows."""
+    """Write the manifest as the rows come. The header with the counts is first."""
     file.write(b"{\n")
     for name, value in asdict(header).items():
         file.write(b"  %b: %b,\n" % (json_bytes(name), json_bytes(value)))
@@ -237,7 +237,7 @@ def write_manifest(
 
 
 def _members(row: PageRow | FailureRow | SkipRow | GoneRow) -> dict[str, object]:
-    """A row's fields by name, but for those that are left out when they say nothing."""
+    """Return a row's fields by name, without those that are left out when empty."""
     kind: Any = type(row)
     found = {name: value for name, nothing in _layout(kind) if (value := getattr(row, name)) != nothing}
     if isinstance(row, PageRow) and row.alternates:
@@ -247,7 +247,7 @@ def _members(row: PageRow | FailureRow | SkipRow | GoneRow) -> dict[str, object]
 
 @cache
 def _layout(kind: Any) -> tuple[tuple[str, object], ...]:
-    """The fields of a kind of row, each with the value that need not be told: its default, or one that it never has."""
+    """Return the fields of a kind of row, each with the value that is left out, or one that it never has."""
     never = object()
     return tuple(
         (field.name, field.default if LEFT_OUT_WHEN_EMPTY in getattr(field.type, "__metadata__", ()) else never)
@@ -280,7 +280,7 @@ class ManifestUnreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A piece of the manifest that could not be understood; the rest could."""
+    """A part of the manifest that could not be read; the others can."""
 
     where: str
 
@@ -289,7 +289,7 @@ Item = ManifestHeader | Element | Damaged
 
 
 def read_manifest(path: Path) -> Iterator[Item]:
-    """The header, then every row; a plain string is a URL that was not reached.
+    """Yield the header, then every row; a plain string is a URL that was not reached.
 
     A manifest as we write it is read line by line in little memory. Any other layout is loaded whole.
     Raises `ManifestUnreadable` when the file is neither, and `OSError` when it cannot be opened.
@@ -302,7 +302,7 @@ def read_manifest(path: Path) -> Iterator[Item]:
 
 
 def placeholder_of(row: Element) -> str | None:
-    """The placeholder of a URL that was asked for and gave no page, in the mirror's folder; `None` for other rows."""
+    """Return the path of a failed or skipped URL's placeholder in the mirror's folder; `None` for other rows."""
     match row:
         case FailureRow():
             return f"_failed/{placeholder_name(row.url)}"
@@ -313,7 +313,7 @@ def placeholder_of(row: Element) -> str | None:
 
 
 def _has_our_layout(path: Path) -> bool:
-    """Whether each element has a line of its own, judged by the lines up to the first element."""
+    """True if each element has a line of its own, judged by the lines up to the first element."""
     with path.open("rb") as file:
         if file.readline(8).rstrip(b"\r\n") != b"{" or not file.readline(200).startswith(b'  "version": '):
             return False
@@ -355,7 +355,7 @@ def _by_line(lines: Iterable[bytes]) -> Iterator[Item]:
 
 
 def _field(line: bytes) -> tuple[str, object]:
-    """Name and value of a header's line; the name of a list's first line. Empty when it is neither."""
+    """Return name and value of a header's line, or the name of a list's first line; an empty name for others."""
     text = line.strip().removesuffix(b",")
     found = _loads(b"{" + text + (b"]}" if text.endswith(b"[") else b"}"))
     if isinstance(found, dict) and len(found) == 1:
@@ -393,7 +393,7 @@ def _header(values: Mapping[str, object]) -> ManifestHeader:
 
 
 def _element(section: str, value: object) -> Element | None:
-    """The row that an element of the list `section` stands for. None when it lacks what a row cannot be without."""
+    """Make a row of an element of the list `section`; `None` if it lacks a URL or a path."""
     if section == "not_reached":
         return value if isinstance(value, str) else None
     if not isinstance(value, dict) or not _text(value.get("url")):
@@ -411,14 +411,14 @@ def _element(section: str, value: object) -> Element | None:
 
 
 def _row(kind: Callable[..., T], values: Mapping[str, object], otherwise: Mapping[str, Any] = _NOTHING) -> T:
-    """A field of a wrong type counts as missing, so that other tools' manifests can be read."""
+    """Make a row. A field of a wrong type counts as missing, so that other tools' manifests can be read."""
     found = {name: value for name, read in _readers(kind) if (value := read(values.get(name))) is not None}
     return kind(**found | {name: value for name, value in otherwise.items() if not found.get(name)})
 
 
 @cache
 def _readers(kind: Any) -> tuple[tuple[str, Callable[[object], object]], ...]:
-    """The fields of a kind of row, each with what reads its type."""
+    """Return the fields of a kind of row, each with the reader of its type."""
     types = {field.name: field.type for field in fields(kind)}
     plain = {name: get_args(type)[0] if get_origin(type) is Annotated else type for name, type in types.items()}
     return tuple((name, _READERS[type]) for name, type in plain.items())

@@ -1,4 +1,4 @@
-"""The mirror index, version 1, as it stands in the file: every field's type, and whether it may be missing.
+"""Describe the format of `mirror-index.json`, version 1: each field's type, and whether it may be missing.
 
 The published JSON Schema and the check of `sitemirror verify` are both made from these, so neither can say anything
 else. Fields that are not described here are allowed: additions do not change the version.
@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, NotRequired
 from pydantic import AfterValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict  # pydantic reads the standard library's only from Python 3.12 on
 
-from sitemirror.publish.mirror_index import FileKind, Reason, UrlKind
+from sitemirror.publish.mirror_index import FileKind, SkipReason, UrlKind
 
 _DESCRIBED: Final = ConfigDict(use_attribute_docstrings=True, strict=True)
 
@@ -308,7 +308,7 @@ class SkippedUrl(_From):
     url: str
     """The URL."""
 
-    reason: Reason
+    reason: SkipReason
     """Why."""
 
     detail: NotRequired[str]

@@ -1,4 +1,7 @@
-"""What all reports have in common: text that is safe to show, numbers that make sense, and their JSON."""
+"""Define the JSON reports that commands print: `list`, `mirror`, `crawl`, `--sites`, `verify`, and errors.
+
+The docstrings of classes and fields are the descriptions in the published schemas.
+"""
 
 import json
 from dataclasses import dataclass, fields
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN: Final = "text that may come from the network"
 
 Shown = Annotated[str, _SHOWN]
-"""Control and invisible characters are spelled out."""
+"""Text whose control and invisible characters are escaped."""
 
 ShownIfGiven = Annotated[str | None, _SHOWN, LEFT_OUT_WHEN_EMPTY]
 ShownLines = Annotated[tuple[str, ...], _SHOWN]
@@ -24,17 +27,17 @@ ShownLines = Annotated[tuple[str, ...], _SHOWN]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """A JSON object to be."""
+    """Base of all reports and their parts: a dataclass that becomes a JSON object."""
 
     __pydantic_config__: ClassVar["ConfigDict"] = DOCUMENTED
 
     def __post_init__(self) -> None:
-        """Makes text safe to show. Raises ValueError for what makes no sense: a mistake of ours, better not printed."""
+        """Escape text for display. Raises `ValueError` for impossible values, which are bugs."""
         for field in fields(self):
             object.__setattr__(self, field.name, _checked(field.name, field.type, getattr(self, field.name)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The members of the JSON object."""
+        """Return the members of the JSON object."""
         found = {field.name: (field.type, getattr(self, field.name)) for field in fields(self)}
         return {
             name: _plain(value)
@@ -43,7 +46,7 @@ class Reported:
         }
 
     def to_json(self) -> str:
-        """What goes to stdout: one JSON object in ASCII, without the last newline."""
+        """Return the text for stdout: one JSON object in ASCII, without the last newline."""
         return json.dumps(self.to_dict(), indent=2)
 
 
