@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sitemirror.fetch.pace import Clock, LastRequests
     from sitemirror.model import Page
     from sitemirror.publish.report import ListReport, MirrorReport, VerifyProblem, VerifyReport
-    from sitemirror.run.convert_one import Source
+    from sitemirror.run.convert_one import PageInput
     from sitemirror.run.session import Session
     from sitemirror.workers.jobs import ConvertOptions
     from sitemirror.workers.pool import Pool
@@ -302,7 +302,7 @@ async def fetch_page(
     resolver: AbstractResolver | None = None,
     clock: Clock | None = None,
     **options: Any,
-) -> Source:
+) -> PageInput:
     """The one page at `url` as it was sent, through the guards that a mirror's pages pass. Raises `SitemirrorError`."""
     from sitemirror.fetch.client import Fetcher
     from sitemirror.fetch.pace import Pace, SystemClock
@@ -318,7 +318,7 @@ async def fetch_page(
 async def convert_url(url: str, *, settings: Settings | None = None, **arguments: Any) -> Page:
     """The one page at `url` as Markdown: what `convert_html` gives of it. Arguments as for `mirror`."""
     chosen = settings_of(settings, {name: arguments.pop(name) for name in [*arguments] if name in setting_types()})
-    return (await fetch_page(url, settings=chosen, **arguments)).page(chosen.content)
+    return (await fetch_page(url, settings=chosen, **arguments)).convert(chosen.content)
 
 
 def convert_url_sync(url: str, **arguments: Any) -> Page:

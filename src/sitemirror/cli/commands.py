@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sitemirror.cli.job import Run
     from sitemirror.events import Listener
     from sitemirror.publish.report import VerifyProblem, VerifyReport
-    from sitemirror.run.convert_one import Source
+    from sitemirror.run.convert_one import PageInput
 
 _ABOUT_LINKS: Final = frozenset({"link_depth", "honor_nofollow"})
 _STDIN: Final = "-"
@@ -207,7 +207,7 @@ def _load_client() -> None:
 def _convert(target: str, base: str | None, settings: Settings) -> int:
     """Print a page as Markdown. `base` is the URL of a page that is in a file."""
     source = _source(target, base, settings)
-    page = source.page(settings.content)
+    page = source.convert(settings.content)
     from sitemirror.convert import PageKind, with_front_matter
 
     has_head = settings.front_matter and source.kind is not PageKind.TEXT  # Text stays as it is.
@@ -219,7 +219,7 @@ def _convert(target: str, base: str | None, settings: Settings) -> int:
 
 def _explain(target: str, base: str | None, settings: Settings) -> int:
     """Print every block of a page under the reason why it is kept or cut."""
-    blocks = [block for block in _source(target, base, settings).explained(settings.content) if block.text.strip()]
+    blocks = [block for block in _source(target, base, settings).explain(settings.content) if block.text.strip()]
     lines: list[str] = []
     for (is_kept, reason), group in groupby(blocks, lambda block: (block.is_kept, block.reason)):
         lines += ("", f"{'kept' if is_kept else 'cut'}: {reason}")
@@ -233,7 +233,7 @@ def _explain(target: str, base: str | None, settings: Settings) -> int:
     return 0
 
 
-def _source(target: str, base: str | None, settings: Settings) -> Source:
+def _source(target: str, base: str | None, settings: Settings) -> PageInput:
     if "://" in target:
         if base is not None:
             raise UsageError("--url is for a page in a file", hint="leave it out: the address is known")
@@ -261,7 +261,7 @@ def _base_url(base: str) -> str:
     return api.start_of(base, credentials_hint="leave them out: nothing is asked for there")
 
 
-def _fetch(url: str, settings: Settings) -> Source:
+def _fetch(url: str, settings: Settings) -> PageInput:
     import asyncio
 
     from sitemirror import api

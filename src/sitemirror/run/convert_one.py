@@ -1,4 +1,4 @@
-"""One page, from wherever it is: a file, bytes at hand, or a URL, which passes the guards that mirrored pages pass."""
+"""Load the page that `convert` converts: from a URL, with all the checks of a mirrored page, a file or bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
-from sitemirror.convert.explain import Explained, explain
+from sitemirror.convert.explain import Explained
+from sitemirror.convert.explain import explain as explain_html
 from sitemirror.convert.xhtml import XHTML, as_html
 from sitemirror.errors import NoPage, UsageError
 from sitemirror.fetch.client import Fetcher
@@ -31,29 +32,29 @@ _PIPE: Final = "give an HTML file; if it is one, give it as stdin: sitemirror co
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A page before it is converted. `url` is empty where nobody said what it is."""
+class PageInput:
+    """A page to convert. `url` is empty if it is not known."""
 
     body: bytes
     url: str
     kind: PageKind
     charset: str | None = None
 
-    def page(self, content: Content) -> Page:
-        """The page as Markdown; text is kept as it is."""
+    def convert(self, content: Content) -> Page:
+        """Convert the page to Markdown; plain text stays as it is."""
         if self.kind is PageKind.TEXT:
             return convert_text(self.body, url=self.url, charset=self.charset)
         return convert_html(self.body, url=self.url, content=content, charset=self.charset)
 
-    def explained(self, content: Content) -> list[Explained]:
-        """Every block of the page's text, kept or cut, and why."""
+    def explain(self, content: Content) -> list[Explained]:
+        """List every block of the page's text with the reason why it is kept or cut."""
         if self.kind is PageKind.TEXT:
-            return [Explained(self.page(content).markdown, "text", True, "plain text is kept as it is")]
-        return explain(self.body, url=self.url, content=content, charset=self.charset)
+            return [Explained(self.convert(content).markdown, "text", True, "plain text is kept as it is")]
+        return explain_html(self.body, url=self.url, content=content, charset=self.charset)
 
 
-async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
-    """The page at `url`, or where it leads. Raises `Unreachable` or `NoPage`."""
+async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> PageInput:
+    """Fetch the page at `url`, following redirects. Raises `Unreachable` or `NoPage`."""
     asked = [url]
     for _ in range(MAX_HOPS + 1):
         outcome = await fetcher.get(url, lane=Lane.CONTENT, limit=limit, wanted=_is_page)
@@ -61,10 +62,10 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
             case Fetched(status=status) if status in NO_CONTENT:
                 raise NoPage(f"{url} cannot be had: HTTP {status}: no content", hint="give the address of a page")
             case Fetched():
-                source = _fetched(outcome)
-                refresh = source.page(Content.FULL).refresh if _REFRESH.search(outcome.body) else None
+                page = _fetched(outcome)
+                refresh = page.convert(Content.FULL).refresh if _REFRESH.search(outcome.body) else None
                 if refresh is None or refresh == url:
-                    return source
+                    return page
                 url = refresh
             case Redirect(location=location):
                 url = location
@@ -81,13 +82,13 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> Source:
                 if reason is Reason.TOO_LARGE:
                     hint = "allow larger pages with --max-file-size"
                 raise NoPage(f"{url} cannot be converted: {outcome.text}", hint=hint)
-            case NotModified():  # which nobody asked for
+            case NotModified():  # although the request was not conditional
                 raise NoPage(f"{url} cannot be had: HTTP 304", hint="try again later")
     raise NoPage(f"{asked[0]} redirects more than {MAX_HOPS} times", hint="give the address that they should lead to")
 
 
-def read_file(path: Path, *, url: str = "") -> Source:
-    """The page in a file. Raises `UsageError` where there is none, `NoPage` for what is no page."""
+def read_file(path: Path, *, url: str = "") -> PageInput:
+    """Read the page in a file. Raises `UsageError` if it cannot be read, `NoPage` if it is no page."""
     try:
         body = path.read_bytes()
     except FileNotFoundError:
@@ -103,29 +104,29 @@ def read_file(path: Path, *, url: str = "") -> Source:
     _refuse_empty(body, str(path))
     name = path.name.lower()
     if name.endswith(_TEXT_ENDINGS) and sniff(body) == "text/plain":
-        return Source(body, url, PageKind.TEXT)
+        return PageInput(body, url, PageKind.TEXT)
     if not name.endswith(_HTML_ENDINGS):
         source = of_bytes(body, str(path), url=url)
         if path.suffix:
             _refuse_other_names(body, path)
         return source
     _refuse_other_types(body, str(path))
-    return Source(as_html(body) if name.endswith(".xhtml") else body, url, PageKind.HTML)
+    return PageInput(as_html(body) if name.endswith(".xhtml") else body, url, PageKind.HTML)
 
 
 def _is_file_name(path: Path) -> bool:
-    """Whether it is plainly a file in this folder that is misspelt, or not there yet."""
+    """True if this looks like the name of a file, misspelt or not there yet, rather than a host."""
     name = path.name.lower()
     return len(path.parts) == 1 and (name.endswith(_TEXT_ENDINGS) or _NAMES.guess_type(name)[0] is not None)
 
 
-def of_bytes(body: bytes, name: str, *, url: str = "") -> Source:
-    """A page whose bytes are at hand, and that nothing but those bytes says anything of. Raises `NoPage`."""
+def of_bytes(body: bytes, name: str, *, url: str = "") -> PageInput:
+    """Make a page of bytes without a name or type. Raises `NoPage`."""
     _refuse_empty(body, name)
     _refuse_other_types(body, name)
     if not _TAG.search(body) and b"\0" not in body:
         raise NoPage(f"{name} is not HTML: there is no tag in it", hint="plain text is Markdown as it is")
-    return Source(body, url, PageKind.HTML)
+    return PageInput(body, url, PageKind.HTML)
 
 
 def _refuse_empty(body: bytes, name: str) -> None:
@@ -134,7 +135,7 @@ def _refuse_empty(body: bytes, name: str) -> None:
 
 
 def _refuse_other_names(body: bytes, path: Path) -> None:
-    """Programs and data have tags in them, too. Only what the bytes leave open is decided by the name."""
+    """Refuse programs and data, which may have tags, too. The name decides only what the bytes leave open."""
     if page_kind(sniff(body)) is PageKind.HTML:
         return
     said = _NAMES.guess_type(f"x{path.suffix}")[0]
@@ -151,7 +152,7 @@ def _refuse_other_types(body: bytes, name: str) -> None:
         raise NoPage(f"{name} is not HTML but {what}", hint="give an HTML file")
 
 
-def _fetched(found: Fetched) -> Source:
+def _fetched(found: Fetched) -> PageInput:
     kind = page_kind(found.content_type)
     if kind is None:
         raise NoPage(
@@ -160,7 +161,7 @@ def _fetched(found: Fetched) -> Source:
     if binary := binary_type(found.body):
         raise NoPage(f"{found.url} cannot be converted: it is {binary}", hint="give a page's address")
     body = as_html(found.body) if found.content_type == XHTML else found.body
-    return Source(body, found.url, kind, found.charset)
+    return PageInput(body, found.url, kind, found.charset)
 
 
 def _is_page(head: Head) -> Skipped | None:
