@@ -169,11 +169,11 @@ def test_a_saved_file_that_was_deleted_keeps_its_url(
 
 def test_a_file_of_another_host_is_in_the_manifest_of_its_site(site: Site, run_here: RunHere) -> None:
     """Pages of a subdomain have a folder of their own, without a manifest."""
-    other = "docs.localhost"
+    home, other = "site.localhost", "docs.site.localhost"
     site.html_page("/b", "B", "<h1>B</h1>", host=other)
-    site.html_page("/a", "A", "<h1>A</h1>", host="localhost")
-    site.sitemap(urls=[f"{site.url_of('localhost')}/a", f"{site.url_of(other)}/b"], host="localhost")
-    run_here("mirror", site.url_of("localhost"), "--rate-limit", 0, "--format", "html")
+    site.html_page("/a", "A", "<h1>A</h1>", host=home)
+    site.sitemap(urls=[f"{site.url_of(home)}/a", f"{site.url_of(other)}/b"], host=home)
+    run_here("mirror", site.url_of(home), "--rate-limit", 0, "--format", "html")
     file = run_here("where", f"{site.url_of(other)}/b").stdout.strip()
     assert run_here("where", file).stdout == f"{site.url_of(other)}/b\n"
 

@@ -42,7 +42,7 @@ async def test_report_has_no_profile_by_default(site: Site, run: Mirror) -> None
     """The report has no such key without the option."""
     site.fill(1)
     site.sitemap()
-    assert "profile" not in (await run()).to_json()
+    assert "profile" not in (await run()).to_dict()
 
 
 async def test_slow_server_is_the_limit(site: Site, run: Mirror) -> None:

@@ -1,4 +1,4 @@
-"""What the files are called that stand in a host's folder beside its pages."""
+"""Names of the files that a mirror has beside its pages."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def link(label: str, url: str) -> str:
 
 
 def all_ordinary(urls: Sequence[str], start: str) -> bool:
-    """Whether each of these begins with `start`, and its path is the same as a URL, for people and in Markdown."""
+    """True if each URL begins with `start` and has a path that needs no decoding or escaping."""
     lines = "\n" + "\n".join(urls)
     return lines.count("\n" + start) == len(urls) == lines.count("\n") and bool(_ORDINARY_LINES.fullmatch(lines))
 

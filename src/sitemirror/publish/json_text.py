@@ -16,7 +16,7 @@ from sitemirror.text import UNPRINTABLE
 
 
 class Sink(Protocol):
-    """Where a writer's bytes go: an open file, or whatever else takes them."""
+    """An open file, or anything else that bytes can be written to."""
 
     def write(self, data: bytes, /) -> int: ...
 

@@ -1,4 +1,4 @@
-"""What the fields of our files and reports promise beyond their types, as marks in their annotations.
+"""Annotations for what the fields of files and reports promise beyond their types.
 
 pydantic makes the published schemas from them and checks files that are read back. A run only writes, and writes
 without it: it takes longer to load than most of what a run loads besides.

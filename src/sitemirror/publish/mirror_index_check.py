@@ -29,7 +29,7 @@ _LISTS: Final = ("items", "skipped_urls", "errors")
 _TYPED_EDGES: Final = "typed_out_edges"
 _EDGES: Final = ("out_edges", "in_edges", _TYPED_EDGES)
 
-_CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 14
 _NOT_BLANK: Final = re.compile(r"[^ \t\n\r]")
 _STRINGS: Final = re.compile(r'(?:"[^"\\]*+"[ \t\n\r]*+,[ \t\n\r]*+)++')
 _SURROGATE: Final = re.compile(r"\\u[dD]")

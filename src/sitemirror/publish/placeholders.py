@@ -1,6 +1,6 @@
-"""What stands on disk for a URL that has no page: `_failed/<hash>.md`, `_skipped/<hash>.md` and `_failed.log` lines.
+"""Write placeholders for failed and skipped URLs (`_failed/<hash>.md`, `_skipped/<hash>.md`) and `_failed.log` lines.
 
-Somebody who looks for a page and finds none should find the reason instead.
+Who looks for a page and finds none finds the reason instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def placeholder_name(url: str) -> str:
 
 
 def failed_placeholder(*, url: str, error: str, attempts: int, at: str, final_url: str | None = None) -> bytes:
-    """The text for a URL that could not be had."""
+    """Return the placeholder of a failed URL."""
     facts = (
         f"Error: {inline.text(error, limit=500)}",
         f"Attempts: {attempts:,}",
@@ -38,7 +38,7 @@ def skipped_placeholder(
     size_bytes: int | None = None,
     final_url: str | None = None,
 ) -> bytes:
-    """The text for a URL that is not wanted. Type and size are given where the server told them."""
+    """Return the placeholder of a skipped URL, with type and size if the server sent them."""
     size = "not known" if size_bytes is None else "1 byte" if size_bytes == 1 else f"{size_bytes:,} bytes"
     facts = (
         f"Reason: {inline.text(reason, limit=500)}",
