@@ -21,10 +21,10 @@ from sitemirror.links.html import page_links
 from sitemirror.links.rewrite_html import localize_html
 from sitemirror.model import Entry, SitemapRef
 from sitemirror.publish.json_text import json_bytes
+from sitemirror.run.robots import Robots
 from sitemirror.sitemaps.dates import parse_lastmod
 from sitemirror.sitemaps.entries import expand_batches
 from sitemirror.sitemaps.parse import SitemapParser
-from sitemirror.sitemaps.robots import Robots
 from sitemirror.store.paths import asset_path, page_path
 from sitemirror.text import UNPRINTABLE, printable
 from sitemirror.urls import InvalidUrl, normalize, parts

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.sitemaps.robots import Robots
+from sitemirror.run.robots import Robots
 from tests.conftest import RunHere, StartCli
 from tests.site import Site, faults
 from tests.spec.mirrored import FAST, Mirrored

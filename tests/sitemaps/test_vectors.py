@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from sitemirror.model import Entry
+from sitemirror.run.robots import Robots
 from sitemirror.sitemaps.parse import SitemapParser
-from sitemirror.sitemaps.robots import Robots
 from tests.sitemaps.reading import feed, read, read_pieces
 
 pytestmark = pytest.mark.vectors

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sitemirror.sitemaps.robots import Robots
+from sitemirror.run.robots import Robots
 
 AGENT = "sitemirror/1.0 (+https://example.com/)"
 RULES = "User-agent: sitemirror\nDisallow: /private\nAllow: /private/open\nCrawl-delay: 2.5\nSitemap: /s.xml\n"
