@@ -13,7 +13,7 @@ from threading import Event
 import pytest
 
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.store.disk import Space, Together, space, sync_file_system
+from sitemirror.store.disk import SharedSync, Space, space, sync_file_system
 from sitemirror.store.files import Tree
 
 MB = 1024 * 1024
@@ -223,7 +223,7 @@ class Syncs:
 
 def _ask(disk: Syncs, others: int) -> list[BaseException | None]:
     """One asks, and while it is answered so do `others`. What each of them got."""
-    together = Together()
+    together = SharedSync()
     with ThreadPoolExecutor(others + 1) as threads:
         first = threads.submit(together.sync, disk)
         assert disk.first_begun.wait(10)
@@ -254,7 +254,7 @@ def test_small_syncs_are_combined(out: Path, monkeypatch: pytest.MonkeyPatch) ->
         pytest.skip("this system has no call for all files at once")
     forced: list[int] = []
     monkeypatch.setattr(os, "fsync", forced.append)
-    monkeypatch.setattr("sitemirror.store.disk._together", cache(lambda _: Together()))
+    monkeypatch.setattr("sitemirror.store.disk._shared_sync", cache(lambda _: SharedSync()))
     tree = Tree(out, min_free_mb=0)
     tree.prepare()
     tree.write("a/index.md", b"x")
@@ -269,7 +269,7 @@ def test_small_syncs_are_combined(out: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_requests_before_a_sync_began_share_it() -> None:
     """The time of the request counts, although most requests wait for a thread."""
-    together, calls = Together(), list[int]()
+    together, calls = SharedSync(), list[int]()
     with ThreadPoolExecutor(3) as threads:
         asked = [together.begun for _ in range(100)]
         done = [threads.submit(together.sync, lambda: calls.append(1), one) for one in asked]

@@ -1,4 +1,4 @@
-"""What a disk has left, and its refusals put so that a person can act on them."""
+"""Free space, syncing, and disk errors with the next step for the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sitemirror.text import printable
 MEGABYTE: Final = 1024 * 1024
 
 MIN_FREE_FILES: Final = 1_000
-"""Fewer inodes than this and the run stops: every page needs up to one per folder of its path."""
+"""A run stops below so many free inodes: a page needs up to one for each folder of its path."""
 
 _FULL: Final = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _MOMENT: Final = 1.0  # seconds
@@ -28,63 +28,63 @@ _RESUME_HINT: Final = "free some space, then run the same command: it resumes"
 
 
 class Space(NamedTuple):
-    """What an ordinary user may still use. `files` is `None` where the file system does not count them."""
+    """Room left for an ordinary user. `files` is `None` if the file system does not count inodes."""
 
     bytes: int
     files: int | None
 
 
 def space(where: int | str) -> Space:
-    """The room left on the disk of a folder, given by its path or (not on Windows) its descriptor."""
+    """Room left on the disk of a folder, given by its path or (not on Windows) its descriptor."""
     if hasattr(os, "statvfs"):
         found = os.statvfs(where)
         return Space(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
-    import shutil  # It loads every kind of archive.
+    import shutil  # Slow to load: it brings every kind of archive.
 
     return Space(shutil.disk_usage(where).free, None)
 
 
 def sync_file_system(folder: int, *, asked: int | None = None) -> bool:
-    """Returns when all that was written to the file system of an open folder is on its disk; False if none can say.
+    """Force everything written to a folder's file system onto its disk; False if the system cannot.
 
-    `asked` is what `syncs_begun` said when all of it was written, if that is some time ago.
+    `asked` is the value of `syncs_begun` when all of it was written, if that is some time ago.
     """
     call = _syncfs()
     if call is None:
         return False
-    _together(os.fstat(folder).st_dev).sync(lambda: _checked(call, folder), asked)
+    _shared_sync(os.fstat(folder).st_dev).sync(lambda: _checked(call, folder), asked)
     return True
 
 
 def syncs_begun(folder: Path) -> int:
-    """How often this process has begun to sync the file system of a folder."""
-    return _together(folder.stat().st_dev).begun
+    """Number of syncs that this process has begun of the folder's file system."""
+    return _shared_sync(folder.stat().st_dev).begun
 
 
 def others_sync(folder: int) -> bool:
-    """Whether somebody in this process, most likely another site's run, asked for a sync just before."""
-    return _together(os.fstat(folder).st_dev).crowded()
+    """True if another run in this process asked for a sync less than a second ago."""
+    return _shared_sync(os.fstat(folder).st_dev).crowded()
 
 
-class Together:
-    """Answers all who have asked for a sync by the next one that begins, whoever makes it.
+class SharedSync:
+    """One sync for all who asked before it began.
 
-    A hundred sites ask at the same time, and each sync makes the disk's journal wait.
+    A hundred sites ask at the same time, and each sync stalls the disk's journal (`bench.hosts`: 3,700 → 200 syncs).
     """
 
     def __init__(self) -> None:
         self.begun = 0
-        self._answered = 0  # the last one that went well
+        self._answered = 0  # number of the last successful one
         self._turn = Lock()
         self._asked_at = -math.inf
 
     def crowded(self) -> bool:
-        """Whether this was asked a moment ago: then there are many with a few files each, and one sync serves all."""
+        """True if this was called a moment ago: many runs with a few files each, so one sync serves all."""
         before, self._asked_at = self._asked_at, time.monotonic()
         return self._asked_at - before < _MOMENT
 
     def sync(self, call: Callable[[], None], asked: int | None = None) -> None:
-        """Returns when `call`, whoever made it, was begun after now, or after `asked` others, and has ended well."""
+        """Return once a `call`, by any thread, that began after now (or after `asked` others) has succeeded."""
         asked = self.begun if asked is None else asked
         with self._turn:
             if self._answered <= asked:
@@ -94,8 +94,8 @@ class Together:
 
 
 @cache
-def _together(device: int) -> Together:
-    return Together()
+def _shared_sync(device: int) -> SharedSync:
+    return SharedSync()
 
 
 def _checked(call: Callable[[int], int], folder: int) -> None:
@@ -108,10 +108,10 @@ def _checked(call: Callable[[int], int], folder: int) -> None:
 
 @cache
 def _syncfs() -> Callable[[int], int] | None:
-    """Linux' own, which Python does not offer. Its call lets other threads go on."""
+    """Linux' `syncfs`, which Python lacks. The call releases the GIL."""
     if sys.platform != "linux":
         return None
-    import ctypes  # Only long runs come here.
+    import ctypes  # Loaded late: only long runs need it.
 
     try:
         found: Callable[[int], int] = ctypes.CDLL(None, use_errno=True).syncfs
@@ -121,7 +121,7 @@ def _syncfs() -> Callable[[int], int] | None:
 
 
 class DiskGuard:
-    """Stops a run before it fills the disk. Looks every time: that costs a microsecond, and a guess can be wrong."""
+    """Stops a run before it fills the disk. Measures each time: that costs a microsecond."""
 
     def __init__(self, shown: str, min_free_mb: int, measure: Callable[[int | str], Space] = space) -> None:
         self._shown = shown
@@ -129,7 +129,7 @@ class DiskGuard:
         self._measure = measure
 
     def check(self, where: int | str) -> None:
-        """Raises `DiskFull` when the disk of the folder `where` has less room than asked for. 0 MB = do not look."""
+        """Raise `DiskFull` if the disk of the folder `where` is below the limit. 0 MB: no limit."""
         if not self._min_free_mb:
             return
         left = self._measure(where)
@@ -148,7 +148,7 @@ class DiskGuard:
 
 @contextmanager
 def refusals_of(path: str | Path) -> Iterator[None]:
-    """Turns the operating system's refusals about `path` into `OutputError`s."""
+    """Turn `OSError`s about `path` into `OutputError`s."""
     try:
         yield
     except OSError as error:
@@ -156,7 +156,7 @@ def refusals_of(path: str | Path) -> Iterator[None]:
 
 
 def refusal(error: OSError, path: str | Path) -> OutputError:
-    """An operating system's error about `path`, with the next step."""
+    """The `OutputError` for an `OSError` about `path`, with the next step."""
     shown = printable(str(path), limit=300)
     if error.errno in _FULL:
         return DiskFull(f"Insufficient disk space: the disk is full, {shown} was not written", hint=_RESUME_HINT)
@@ -180,7 +180,7 @@ def refusal(error: OSError, path: str | Path) -> OutputError:
 
 
 def boot_id() -> str:
-    """What tells one start of the machine from another; empty where the system has no such thing."""
+    """Identifier of this start of the machine; empty if the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except (OSError, ValueError):

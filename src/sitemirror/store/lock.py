@@ -1,4 +1,4 @@
-"""Keeps two runs out of one folder. The lock belongs to the process and dies with it, however it ends."""
+"""Lock of a mirror's folder. It belongs to the process and dies with it, however it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BUSY: Final = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
 if sys.platform == "win32":
     import msvcrt
 
-    # Windows keeps others from reading locked bytes; far behind the number, which they want to read.
+    # Windows blocks reads of locked bytes, so the lock is far behind the process id, which others read.
     _LOCKED_BYTE: Final = 1 << 30
 
     def _lock(fd: int) -> None:
@@ -37,9 +37,9 @@ else:
 
 
 class FolderLock:
-    """`with FolderLock(folder):` nobody else's run writes to `folder`, which is made if need be.
+    """`with FolderLock(folder):` excludes other runs from `folder`, which is created if needed.
 
-    Released, it leaves nothing behind; after a kill a file stays that the next run takes over.
+    Releasing removes the lock file; after a kill it stays, and the next run takes it over.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -48,11 +48,11 @@ class FolderLock:
         self._made_folder = False
 
     def acquire(self) -> FolderLock:
-        """Takes the lock or raises `FolderLocked`; never waits."""
+        """Take the lock or raise `FolderLocked`; never wait."""
         if self._fd >= 0:
             raise self._locked_by(os.getpid())
         with refusals_of(self.folder):
-            # The file that we locked may be one that its last holder was just removing: then it guards nothing.
+            # The locked file may be one that its last holder was removing: then it guards nothing, so try again.
             while self._fd < 0:
                 self._made_folder = self._make_folder() or self._made_folder
                 try:
@@ -64,17 +64,17 @@ class FolderLock:
         return self
 
     def release(self) -> None:
-        """Gives the lock back. Does nothing without one."""
+        """Release the lock, if it is held."""
         if self._fd < 0:
             return
         _held.discard(self)
         try:
             if sys.platform == "win32":
-                # An open file cannot be removed there, so nobody can lock it between these two.
+                # Windows cannot remove an open file, so nobody can lock it between these two.
                 self._close()
                 (self.folder / LOCK_NAME).unlink()
             else:
-                # The other way round, a file that someone has locked meanwhile would be removed.
+                # Remove before closing: else a file that another run has locked meanwhile would be removed.
                 (self.folder / LOCK_NAME).unlink()
             if self._made_folder:
                 self.folder.rmdir()
@@ -98,7 +98,7 @@ class FolderLock:
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise _symlink_refused(self.folder / LOCK_NAME) from None
-            raise  # It is about the folder.
+            raise  # The error is about the folder.
         try:
             try:
                 _lock(fd)
@@ -164,12 +164,12 @@ def _shown(folder: Path) -> str:
     return printable(str(folder), limit=300)
 
 
-def _forget_in_child() -> None:
+def _close_in_child() -> None:
     while _held:
         _held.pop()._close()
 
 
-# A forked worker has a copy of the open file and would keep the lock alive after its parent was killed.
+# A forked worker inherits the open file and would hold the lock after its parent was killed.
 _held: Final[set[FolderLock]] = set()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
+    os.register_at_fork(after_in_child=_close_in_child)

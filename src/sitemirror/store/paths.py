@@ -1,6 +1,6 @@
-"""One URL segment → one name that Linux, macOS and Windows all take, and when two names are one there.
+"""Paths of pages and assets: from a URL to names that Linux, macOS and Windows accept.
 
-Names made here never hold a space, which is how our own temporary files (`files.py`) stay apart from every page.
+No name made here has a space; those of temporary files (`files.py`) do.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from urllib.parse import unquote_to_bytes
 from sitemirror.urls import origin, parts
 
 ENCODING: Final = sys.getfilesystemencoding()
-"""How Python writes names on this system: UTF-8, unless a POSIX locale says otherwise."""
+"""Encoding of file names on this system: UTF-8, unless a POSIX locale says otherwise."""
 
 MAX_CHARS: Final = 200
-MAX_BYTES: Final = 240  # 255 is the common limit of file systems; the rest is room for tools that add a suffix.
+MAX_BYTES: Final = 240  # File systems allow 255; tools that add a suffix need the rest.
 HASH_DIGITS: Final = 8
 MAX_HASH_DIGITS: Final = 96
 
-# Separators, what Windows refuses, every kind of blank, controls, bidi and other invisible format characters, and the
-# code points that Unicode promises never to assign. Variation selectors stay: emoji slugs are full of them.
+# Separators, characters that Windows refuses, blanks, controls, bidi and other invisible format characters, and
+# noncharacters. Variation selectors stay: emoji slugs are full of them.
 _REFUSED: Final = re.compile(
     '[<>:"/\\\\|?*\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e\u2000-\u200f\u2028-\u202f'
     "\u205f-\u206f\u3000\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
@@ -37,23 +37,35 @@ _ORDINARY: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.~,;=+!@&'()-]*(?<!\.)")
 _BAD_UTF8: Final = re.compile("[\udc80-\udcff]")
 _TRAILING_DOTS: Final = re.compile(r"\.+\Z")
 
-# Windows gives the first ones to devices in every folder, whatever the extension. A mirrored `.git` would be obeyed as
-# configuration by whoever runs git inside the mirror.
+# Windows reserves the first ones for devices in every folder, whatever the extension. git run inside a mirror would
+# obey a mirrored `.git` as its configuration.
 _SPECIAL: Final = re.compile(
     r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)(?=\.|\Z)|(?:\.git|git~1)\Z", re.I
 )
 
 _OWN_FILES: Final = re.compile(r"mirror-index\.json|sitemap-[0-9]{8}-[0-9]{6}(?:-[0-9]+)?\.md")
 
-# File systems that fold case also skip these when they compare (ext4 with casefold, HFS+).
+# File systems that fold case also ignore these (ext4 with casefold, HFS+).
 _IGNORED: Final = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
+EXTERNAL: Final = "_external"
+"""Subfolder for the files of other hosts, if the run's own folder holds all files."""
+
+MAX_PATH_BYTES: Final = 1000
+_HOST_BYTES: Final = 240
+_PAGE_EXTENSION: Final = re.compile(r"(?<=.)\.(?:x?html|htm|php|aspx?|jsp|md|markdown)\Z", re.I | re.S)
+_INDEX_FILES: Final = ("index.md", "index.html")
+# Browsers recognise a local style sheet or SVG by its extension alone, and everything else by its first bytes.
+_ENDINGS: Final = {"text/css": ".css", "image/svg+xml": ".svg"}
+_ODD_IN_HOST: Final = re.compile(r"[^a-z0-9_.-]|\.\Z")
+_LIKE_A_PORT: Final = re.compile(r"_[0-9]*\Z")
+
 
 def can_be_written(name: str) -> bool:
-    """Whether the system's encoding has all its characters."""
+    """True if the system's encoding has all characters of `name`."""
     try:
         name.encode(ENCODING)
     except UnicodeEncodeError:
@@ -71,7 +83,7 @@ def decode(segment: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A decoded segment as a name that every common file system takes. Its length is not looked at."""
+    """Turn a decoded segment into a name that every common file system accepts, of any length."""
     if not _ORDINARY.fullmatch(text):
         text = _REFUSED.sub("_", text)
         text = _TRAILING_DOTS.sub(lambda match: "_" * len(match[0]), text) or "_"
@@ -81,12 +93,12 @@ def clean(text: str) -> str:
 
 
 def name_of(segment: str) -> str:
-    """The name for a segment as it stands in a URL."""
+    """Name for a segment as written in a URL."""
     return clean(decode(segment))
 
 
 def keep_free(name: str) -> str:
-    """`name` as the first in its host's folder, where it must not meet one of the tool's own files."""
+    """Prefix a name in the host's folder with `_` if it could be one of the tool's own files."""
     if name.isascii() and name[0] not in "_mMsS":
         return name
     folded = fold(name)
@@ -94,19 +106,19 @@ def keep_free(name: str) -> str:
 
 
 def digest(text: str, digits: int = HASH_DIGITS) -> str:
-    """The first `digits` of the md5, which goes on with the sha256 because md5 clashes can be made on purpose."""
+    """First `digits` of the md5, followed by the sha256: md5 collisions can be made on purpose."""
     data = text.encode("utf-8", "surrogatepass")
     found = md5(data, usedforsecurity=False).hexdigest()
     return found[:digits] if digits <= len(found) else (found + sha256(data).hexdigest())[:digits]
 
 
 def fits(name: str) -> bool:
-    """Whether `name` is within both limits of length."""
+    """True if `name` is within both limits of length."""
     return len(name) <= MAX_CHARS and (name.isascii() or len(name.encode()) <= MAX_BYTES)
 
 
 def with_ending(stem: str, ending: str) -> str:
-    """`stem` + `ending`, the stem cut at a character boundary so that the whole is within both limits."""
+    """Join `stem` and `ending`, cutting the stem at a character so that the whole fits."""
     ending_bytes = len(ending.encode())
     stem = stem[: MAX_CHARS - len(ending)]
     encoded = stem.encode()
@@ -116,7 +128,7 @@ def with_ending(stem: str, ending: str) -> str:
 
 
 def split_extension(name: str) -> tuple[str, str]:
-    """`logo.min.css` → `logo.min`, `.css`. What is not a plain short extension belongs to the stem."""
+    """`logo.min.css` → `logo.min`, `.css`. Only a short plain extension is split off."""
     stem, dot, extension = name.rpartition(".")
     if dot and stem.strip(".") and len(extension) <= 16 and extension.isascii() and extension.isalnum():
         return stem, dot + extension
@@ -124,10 +136,10 @@ def split_extension(name: str) -> tuple[str, str]:
 
 
 def fold(path: str) -> str:
-    """Two paths with equal fold are one file on some file system of macOS, Windows or Linux.
+    """Key of a path: two paths with the same key are one file on some common file system.
 
     Wider than any one of them: full case folding in both directions (so `ß` = `ss` and dotless `ı` = `i`), canonical
-    equivalence, invisible characters skipped. To hold two names for one costs a hash in a name; the opposite, a page.
+    equivalence, invisible characters ignored. A false match costs a hash in a name, a missed one costs a page.
     """
     if path.isascii():
         return path.lower()
@@ -135,35 +147,21 @@ def fold(path: str) -> str:
     return normalize_unicode("NFD", normalize_unicode("NFD", path.upper()).casefold())
 
 
-EXTERNAL: Final = "_external"
-"""In a run's own folder: the folders of other hosts, where that one is to hold all files."""
-
-MAX_PATH_BYTES: Final = 1000
-_HOST_BYTES: Final = 240
-_PAGE_EXTENSION: Final = re.compile(r"(?<=.)\.(?:x?html|htm|php|aspx?|jsp|md|markdown)\Z", re.I | re.S)
-_INDEX_FILES: Final = ("index.md", "index.html")
-# On disk there is no Content-Type: browsers take a style sheet or a drawing for one by its ending alone. All else that
-# a page loads they know by its first bytes.
-_ENDINGS: Final = {"text/css": ".css", "image/svg+xml": ".svg"}
-_ODD_IN_HOST: Final = re.compile(r"[^a-z0-9_.-]|\.\Z")
-_LIKE_A_PORT: Final = re.compile(r"_[0-9]*\Z")
-
-
 def host_folder(url: str) -> str:
-    """The folder of a URL's host: `docs.example.com`, `localhost_8080`.
+    """Folder of a URL's host: `docs.example.com`, `localhost_8080`.
 
-    Distinct hosts have distinct folders. `@` marks all that is not spelled as in the URL: it cannot occur in a host.
+    Distinct hosts have distinct folders. `@`, which no host has, marks escapes.
     """
     return _folder_of(origin(url))
 
 
 def folder_within(home: str, url: str) -> str:
-    """The folder of a URL's host where the folder `home` is to hold all files."""
+    """Folder of a URL's host if the folder `home` holds all files."""
     folder = host_folder(url)
     return folder if folder == home else f"{home}/{EXTERNAL}/{folder}"
 
 
-@lru_cache(maxsize=256)  # A run has few hosts, and asks with every page.
+@lru_cache(maxsize=256)  # A run has few hosts and asks for each page.
 def _folder_of(start: str) -> str:
     found = parts(start)
     host = found.host
@@ -182,7 +180,7 @@ def _folder_of(start: str) -> str:
 
 
 def page_path(url: str, extension: str = ".md") -> str:
-    """The file of a page, relative to its host's folder, POSIX style. `extension` is `.html` in an HTML mirror."""
+    """Preferred path of a page, relative to its host's folder. `extension` is `.html` in an HTML mirror."""
     found = parts(url)
     above, _, last = found.path.rpartition("/")
     name = decode(last)
@@ -205,7 +203,7 @@ def page_path(url: str, extension: str = ".md") -> str:
 
 
 def asset_path(url: str, content_type: str = "") -> str:
-    """The file of an asset, relative to its host's folder: its own name, and the ending that its type needs."""
+    """Preferred path of an asset, relative to its host's folder, with the extension its type needs."""
     found = parts(url)
     above, _, last = found.path.rpartition("/")
     name = name_of(last) if last else "index"
@@ -220,12 +218,12 @@ def asset_path(url: str, content_type: str = "") -> str:
 
 
 def asset_paths(url: str) -> list[str]:
-    """Every path that an asset may want, whatever its type; its own name first."""
+    """Preferred paths of an asset for every content type; its own name first."""
     return list(dict.fromkeys(asset_path(url, content_type) for content_type in ("", *_ENDINGS)))
 
 
 def collision_path(path: str, url: str, digits: int = HASH_DIGITS) -> str:
-    """Where the page goes that lost `path` to another: `p/index.md` → `p_<h>.md`, `c.md` → `c_<h>.md`.
+    """Hashed path of a page whose `path` is another's: `p/index.md` → `p_<h>.md`, `c.md` → `c_<h>.md`.
 
     `path` may be relative to the host's folder or to the one above; the host's own `index.md` → `index_<h>.md`.
     """
@@ -239,7 +237,7 @@ def collision_path(path: str, url: str, digits: int = HASH_DIGITS) -> str:
 
 
 def moved_folder(path: str, blocked: str, url: str, digits: int = HASH_DIGITS) -> str:
-    """Where a file goes that needs the folder `blocked`, at which another URL's file stands: beside it."""
+    """Hashed path of a file whose folder `blocked` is another URL's file: a folder beside that."""
     names = path.split("/")
     level = blocked.count("/")
     names[level] = with_ending(names[level], f"_{digest(url, digits)}")
@@ -247,7 +245,7 @@ def moved_folder(path: str, blocked: str, url: str, digits: int = HASH_DIGITS) -
 
 
 def folders(path: str) -> Iterator[str]:
-    """The folders that `path` needs, outermost first."""
+    """Folders above `path`, outermost first."""
     end = path.find("/")
     while end >= 0:
         yield path[:end]
@@ -260,7 +258,7 @@ def _shortened(stem: str, segment: str, ending: str) -> str:
 
 
 def _joined(above: str, file: str) -> str:
-    """`file` under the folders for the URL path `above`, which is empty or begins with a slash."""
+    """Put `file` under the folders for the URL path `above`, which is empty or begins with a slash."""
     path = _folder(above) + file
     if _path_fits(path, MAX_PATH_BYTES):
         return path
@@ -269,7 +267,7 @@ def _joined(above: str, file: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _folder(above: str) -> str:
-    """The folder for a URL path, with its last slash. Remembered, because a site's pages share their folders."""
+    """Folder for a URL path, with its last slash. Cached: pages share their folders."""
     segments = above.split("/")[1:]
     names = [name_of(segment) for segment in segments]
     if names:
@@ -278,7 +276,7 @@ def _folder(above: str) -> str:
 
 
 def _limit(path: str, url: str) -> int:
-    """How long the path of `url` may be: the host's folder, where `path` begins with it, does not count."""
+    """Maximum length of the path of `url`, not counting the host's folder if `path` begins with it."""
     folder = host_folder(url)
     return MAX_PATH_BYTES + len(folder) + 1 if path.startswith(folder + "/") else MAX_PATH_BYTES
 
@@ -288,16 +286,16 @@ def _path_fits(path: str, limit: int) -> bool:
 
 
 def _within_limit(names: Sequence[str], originals: Sequence[str], limit: int) -> str:
-    """`names` joined; over the limit, the middle is one folder named for the hash of its `originals`."""
+    """Join `names`; over the limit, replace the middle by one folder named by the hash of its `originals`."""
     path = "/".join(names)
     if _path_fits(path, limit):
         return path
-    kept = 2 if names[-1] in _INDEX_FILES else 1
-    tail = "/".join(names[-kept:])
+    last = 2 if names[-1] in _INDEX_FILES else 1
+    tail = "/".join(names[-last:])
     room = limit - len(tail.encode()) - len("__/") - HASH_DIGITS
     head = 0
     while (cost := len(names[head].encode()) + 1) <= room:
         room -= cost
         head += 1
-    middle = digest("/".join(originals[head : len(names) - kept]))
+    middle = digest("/".join(originals[head : len(names) - last]))
     return "/".join((*names[:head], f"__{middle}", tail))

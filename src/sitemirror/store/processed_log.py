@@ -1,4 +1,4 @@
-"""`_processed.txt`: one URL a line, appended right after its page is safe. Survives a kill between state and log."""
+"""`_processed.txt`: one line for each URL, appended after its page is committed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sitemirror.store.files import Tree
 
 
 class ProcessedLog:
-    """The log and what the state knows of it: each batch of lines is announced in the batch's own transaction."""
+    """The log and its record in the state: each batch is announced in the batch's own transaction."""
 
     def __init__(self, state: State, tree: Tree, name: str) -> None:
         self._state = state
@@ -19,27 +19,27 @@ class ProcessedLog:
         self._before: Fingerprints | None = None
 
     def not_there(self, lines: Sequence[str]) -> list[str]:
-        """Those of some lines that no earlier run has written."""
+        """Lines that the log did not hold when it was first asked."""
         if self._before is None:
             try:
                 with self._path.open("rb") as file:
                     self._before = Fingerprints(_fingerprint(line.strip()) for line in file)
-            except FileNotFoundError:  # Somebody has deleted the folder meanwhile.
+            except FileNotFoundError:  # The folder was deleted meanwhile.
                 self._before = Fingerprints(())
         before = self._before
         return [line for line in lines if _fingerprint(line.encode()) not in before]
 
     def announce(self, lines: Sequence[str]) -> None:
-        """Notes the lines that are about to be written."""
+        """Record in the state the lines that are about to be appended."""
         self._state.put("log", {"offset": self._log.size, "lines": list(lines)})
 
     def append(self, lines: Sequence[str]) -> None:
         self._log.append(_bytes(lines))
 
     def mend(self) -> Iterator[str]:
-        """Finishes what a kill interrupted. Gives every URL of a log that is not as we left it: they count as done.
+        """Append the lines that a kill cut off. Of a log that others changed, yield every URL: they count as done.
 
-        A line counts only with its newline: `/p/1` may be the torn `/p/12`. Opening the log has cut such a line off.
+        Opening the log has cut off a line without its newline: `/p/1` may be the torn `/p/12`.
         """
         offset, lines = self._announced()
         if self._log.size == offset + len(lines):
@@ -54,14 +54,14 @@ class ProcessedLog:
         self.announce(())
 
     def cut_back(self) -> None:
-        """Forgets lines that the state knows nothing of. After a power cut they may be of pages that are not there."""
+        """Cut off lines that the state does not know: after a power cut their pages may be missing."""
         offset, lines = self._announced()
         if self._log.size > offset + len(lines):
             self._log.cut(offset + len(lines))
             self.announce(())
 
     def _announced(self) -> tuple[int, bytes]:
-        """Where the lines of the last batch begin, and what they are."""
+        """Offset and text of the last batch."""
         noted = self._state.get("log") or {"offset": 0, "lines": []}
         return noted["offset"], _bytes(noted["lines"])
 
