@@ -1,4 +1,4 @@
-"""From a start URL to the list of everything its sitemaps name, written to the state as it streams in."""
+"""Read the sitemaps of a site and stream their URLs into the state."""
 
 from __future__ import annotations
 
@@ -37,15 +37,14 @@ from sitemirror.store.sitemap_table import Listing, SitemapRow
 from sitemirror.text import printable
 
 MAX_DEPTH: Final = 5
-"""Indexes within indexes that are followed. The protocol allows one level; some sites have two."""
+"""Maximum depth of nested indexes. The protocol allows one level; some sites have two."""
 
 CHECKPOINT_REST: Final = 0.1
-"""Seconds between two checkpoints: a fast server sends URLs by the ten thousand a second."""
+"""Seconds between two checkpoints: a fast server sends ten thousands of URLs per second."""
 
 _BATCH: Final = 2000
 _NAMED_VIOLATIONS: Final = 20
 _NAMED_PROBLEMS: Final = 3
-
 
 _SCOPE_HINTS: Final = {
     Reason.DOMAIN_LOCK: "start from the address that the sitemap names, or use --no-domain-lock",
@@ -58,7 +57,7 @@ _SCOPE_HINTS: Final = {
 
 
 class Discovery:
-    """Reads robots.txt and sitemaps. `checkpoint` is called for every sitemap and for every 100 URLs."""
+    """Finds and reads sitemaps. Calls `checkpoint` after each sitemap and about every 100 URLs."""
 
     def __init__(
         self, session: Session, listing: Listing, scope: Scope, robots: RobotsBook, checkpoint: Callable[[], None]
@@ -70,28 +69,27 @@ class Discovery:
         self._checkpoint = checkpoint
         self._violations = 0
         self._refusals = Counter[Reason]()  # why entries are out of scope
-        self._wanted = 0  # entries in scope, as this command judges it
+        self._in_scope = 0  # entries, by the scope of this run
         self._resumed = listing.listed > 0
-        self._misses: list[tuple[str, Failed]] = []  # paths without a sitemap
-        self.warned = set[int]()
-        """Sitemaps, by id, that a warning was given about."""
+        self._misses: list[tuple[str, Failed]] = []  # guessed paths without a sitemap
+        self.warned = set[int]()  # ids of sitemaps with a warning
         self._since_checkpoint = 0
         self._checkpointed = float("-inf")
-        self._count = self._wanted_here = self._children = 0  # of the sitemap in hand
+        self._count = self._in_scope_here = self._children = 0  # of the current sitemap
         self._cut = False
         self._kind: str | None = None
 
     async def run(self, arrival: Arrival) -> None:
-        """Lists every URL that the site's sitemaps name; raises `NoSitemap` when there is nothing to list."""
+        """List every URL in the site's sitemaps. Raises `NoSitemap` if there is none."""
         try:
             await self._find(arrival)
         finally:
-            self._listing.settle()  # also after an interruption: what was listed is accounted for
+            self._listing.settle()  # Also after an interruption: listed URLs are accounted for.
 
     async def _find(self, arrival: Arrival) -> None:
         if arrival.is_sitemap:
             await self._read_group([arrival.url])
-            self._demand(arrival)
+            self._require_urls(arrival)
             return
         robots = await self._robots.rules(arrival.url)
         named = set(normalize_all(robots.sitemaps, urls.origin(arrival.url)))
@@ -101,17 +99,17 @@ class Discovery:
                 return
         if await self._read_group(await self._linked(arrival)):
             return
-        self._demand(arrival)
+        self._require_urls(arrival)
 
     async def _read_group(self, group: Iterable[str]) -> bool:
-        """Reads sitemaps that somebody named, with all their children. True when they list something in scope."""
+        """Read named sitemaps and all their children. True if they list something in scope."""
         self._listing.add_sitemaps(group, depth=0)
         while (row := self._listing.next_sitemap()) is not None:
             self._finish(row, await self._read_patiently(row))
         return self._found_any()
 
     async def _probe(self, group: Iterable[str]) -> bool:
-        """Reads sitemaps whose place we guessed: a miss is no news."""
+        """Read sitemaps at guessed paths, where a miss is no failure. True if they list something in scope."""
         for url in group:
             self._listing.add_sitemaps([url], depth=0)
             row = self._listing.next_sitemap()
@@ -126,16 +124,16 @@ class Discovery:
         return await self._read_group([])
 
     async def _read_patiently(self, row: SitemapRow) -> Failed | str | None:
-        """A server's bad minute must not cost 50,000 URLs, so transient failures are tried again."""
+        """Read a sitemap, retrying transient failures: one may hold 50,000 URLs."""
         for attempt in range(self._session.settings.max_retries + 1):
             if attempt:
                 self._listing.restart(row.id)
             problem = await self._read_once(row)
-            # Who asks for time was asked again as often as it may be.
+            # `busy`: the fetcher has retried already.
             if not isinstance(problem, Failed) or not problem.transient or problem.busy:
                 break
             if attempt < self._session.settings.max_retries:
-                # Not kept for the report: it may well be read yet.
+                # Not recorded for the report: a retry may succeed.
                 self._session.emit(Warned(printable(f"sitemap {row.url}: {problem.text}; will be tried again")))
                 self._session.pace.pause(row.url, self._session.backoff.seconds(attempt), problem.text)
         return problem
@@ -144,7 +142,7 @@ class Discovery:
         error = problem.text if isinstance(problem, Failed) else problem
         status = "failed" if isinstance(problem, Failed) else "cut" if self._cut else "completed"
         self._listing.finish(row.id, kind=self._kind, error=error, status=status)
-        self._wanted += self._wanted_here
+        self._in_scope += self._in_scope_here
         self._checkpoint()
         self._session.emit(SitemapRead(row.url, self._count - self._children, error or "", self._children))
         if error:
@@ -152,7 +150,7 @@ class Discovery:
             self._session.warn(f"sitemap {row.url}: {error}{self._next_step(problem)}")
 
     def _next_step(self, problem: Failed | str | None) -> str:
-        """What is said behind a sitemap's fault: what it costs, and what can be done."""
+        """Consequence of a sitemap's fault and the next step, as the end of its warning."""
         if isinstance(problem, Failed) and problem.reason is Reason.TOO_LARGE:
             return "; what follows is missing here: allow more with --max-sitemap-size"
         if isinstance(problem, Failed):
@@ -162,9 +160,9 @@ class Discovery:
         return "; all else in it was taken" if self._count else ""
 
     async def _read_once(self, row: SitemapRow) -> Failed | str | None:
-        """None, or what was wrong: `Failed` when reading it again may help, text when all that is readable was read."""
+        """Read a sitemap once. Returns `Failed`, or the text of problems in a sitemap that was read."""
         location = row.url
-        self._count = self._wanted_here = self._children = 0
+        self._count = self._in_scope_here = self._children = 0
         self._cut, self._kind = False, None
         for _ in range(MAX_HOPS + 1):
             self._session.check_stop()
@@ -182,7 +180,7 @@ class Discovery:
                         return answer
                     case Skipped():
                         return answer.text
-                    case NotModified():  # which nobody asked for
+                    case NotModified():  # although the request was unconditional
                         return Failed(row.url, Reason.HTTP_STATUS, "304")
                     case Stream():
                         return await self._parse(row, location, answer)
@@ -197,7 +195,7 @@ class Discovery:
                 self._take_in(row, location, found, problems)
             if parser.stopped:
                 break
-        stopped = parser.stopped  # which it always is once closed
+        stopped = parser.stopped  # `close` sets it, too.
         self._take_in(row, location, parser.close(), problems)
         self._kind = parser.kind
         self._cut = self._cut or parser.truncated
@@ -253,14 +251,14 @@ class Discovery:
         entries.clear()
 
     def _list_batch(self, row: SitemapRow, location: str, found: EntryBatch) -> None:
-        """Most sitemaps list URLs of one host in their one spelling: what holds for all is asked once."""
+        """List a batch at once if all its URLs are normalised and of one origin in scope, as most are."""
         origin = urls.shared_origin(found.locs)
         if origin is None or not self._scope.takes_all(origin):
             self._list(row, [self._listed(entry, location) for entry in found.entries()])
             return
         self._listing.add_plain(row.id, found.locs, found.lastmods, found.priorities)
         self._count += len(found.locs)
-        self._wanted_here += len(found.locs)
+        self._in_scope_here += len(found.locs)
         self._since_checkpoint += len(found.locs)
 
     def _listed(self, entry: Entry, base: str) -> Listed:
@@ -270,7 +268,7 @@ class Discovery:
             return Listed(printable(urls.without_credentials(entry.loc)), reason=error.reason, detail=error.detail)
         reason = self._scope.reason(url)
         if not reason:
-            self._wanted_here += 1
+            self._in_scope_here += 1
         else:
             self._refusals[reason] += 1
             if reason is Reason.DOMAIN_LOCK:
@@ -295,7 +293,7 @@ class Discovery:
             self._session.emit(PageSkipped(url, format_reason(Reason.DOMAIN_LOCK)))
 
     async def _linked(self, arrival: Arrival) -> list[str]:
-        """Sitemaps that the start page links to with `<link rel="sitemap">`, or that it is itself after all."""
+        """Sitemaps in `<link rel="sitemap">` of the start page, or the page itself if it is one."""
         page = arrival.page
         if page is None:
             outcome = await self._session.fetcher.get(
@@ -304,21 +302,21 @@ class Discovery:
             page = outcome if isinstance(outcome, Fetched) else None
         if page is None:
             return []
-        if looks_like_sitemap(page.body[:4096], page.content_type):  # which HEAD did not tell
+        if looks_like_sitemap(page.body[:4096], page.content_type):  # HEAD did not show it.
             return [page.url]
         return sitemap_links(page.body, page.url)
 
     def _found_any(self) -> bool:
-        """Whether there is something to fetch. Earlier runs' pages do not count: their scope may have been another."""
-        return self._wanted > 0 or (self._resumed and self._listing.in_scope > 0)
+        """True if a URL is in scope. Pages of earlier runs do not count: their scope may differ."""
+        return self._in_scope > 0 or (self._resumed and self._listing.in_scope > 0)
 
-    def _demand(self, arrival: Arrival) -> None:
-        """Ends the run when there is nothing to fetch, and says what was tried."""
+    def _require_urls(self, arrival: Arrival) -> None:
+        """Raise `NoSitemap` or `EmptySitemap`, with what was tried, if nothing is in scope."""
         listing = self._listing
         if self._found_any():
             return
         if listing.total:
-            # Pages that another run has saved are no outsiders in the state.
+            # The state does not count pages of earlier runs as out of scope.
             main = listing.main_refusal or next((Cause(reason) for reason, _ in self._refusals.most_common(1)), None)
             shown = main.text if main else ""
             if main == Cause(Reason.OUTSIDE_START):

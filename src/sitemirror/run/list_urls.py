@@ -11,7 +11,7 @@ from sitemirror.publish.contents import OutlineHeader, write_outline
 from sitemirror.publish.contents import SitemapRow as OutlineSitemap
 from sitemirror.publish.report import ListReport, RunStatus, SitemapReport, SitemapStatus
 from sitemirror.run.discovery import Discovery
-from sitemirror.run.progress_files import Notes, Tally
+from sitemirror.run.progress_files import Counters, ProgressFiles
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session, Stopped
 from sitemirror.run.start import Arrival, arrive
@@ -55,7 +55,9 @@ class _Outline:
         self._scope = Scope(session.settings, start_url=arrival.url, folder=arrival.folder)
         self._run, self._resumed = self._begin()
         self._listing = Listing(space.state, self._run)
-        self._notes = Notes(session, space, self._run, self._listing, Tally(), checkpoint_file=_CHECKPOINT_FILE)
+        self._notes = ProgressFiles(
+            session, space, self._run, self._listing, Counters(), checkpoint_file=_CHECKPOINT_FILE
+        )
 
     def _begin(self) -> tuple[RunInfo, bool]:
         state, scope = self._space.state, self._scope.fingerprint()

@@ -1,4 +1,4 @@
-"""What a command means: where URLs come from, what is written, whose word counts. Source and format are independent."""
+"""The plan of a command: source of URLs, formats, robots.txt. Source and format are independent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sitemirror.settings import Format, Settings, UrlSource
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One command with its settings, decided."""
+    """One command with its defaults resolved."""
 
     command: str  # mirror or crawl
     source: UrlSource
@@ -25,22 +25,22 @@ class Plan:
 
     @property
     def format(self) -> str:
-        """What is written, in the words of --format."""
+        """Value of --format for what is written."""
         return "both" if self.markdown and self.html else "html" if self.html else "markdown"
 
     @property
     def one_folder(self) -> bool:
-        """Whether files of other hosts stand inside the run's own folder, so that it can be taken away whole."""
+        """True if files of other hosts are in the run's own folder, so that it can be moved whole."""
         return self.html or self.index
 
     @property
     def mode(self) -> str:
-        """Names the plan in the state: an unfinished run is resumed only by the same one."""
+        """Name of the plan in the state: only the same one resumes an unfinished run."""
         return f"{self.source.value}:{self.format}"
 
 
 def plan_for(command: str, settings: Settings) -> Plan:
-    """The command's own defaults, where the settings leave it open."""
+    """Resolve the settings with the command's own defaults."""
     crawls = command == "crawl"
     format = settings.format or (Format.HTML if crawls else Format.MARKDOWN)
     if format not in (Format.MARKDOWN, Format.HTML, Format.BOTH):
@@ -53,7 +53,7 @@ def plan_for(command: str, settings: Settings) -> Plan:
         markdown=format in (Format.MARKDOWN, Format.BOTH),
         html=html,
         index=settings.index or crawls,
-        # A sitemap is the owner's invitation; a found link is not.
+        # The owner publishes a sitemap for crawlers; a link is no invitation.
         respect_robots=crawls or source is UrlSource.LINKS
         if settings.respect_robots is None
         else settings.respect_robots,

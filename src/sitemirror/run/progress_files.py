@@ -1,4 +1,4 @@
-"""Counts a run while it goes: how far, how fast, how much longer."""
+"""Counters of a running run, and the files that publish them: checkpoint and progress."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from sitemirror.store.files import Tree
 from sitemirror.store.reports import Counts
 from sitemirror.store.sitemap_table import Listing
 
-_WINDOW: Final = 60.0
+_WINDOW: Final = 60.0  # seconds over which the rate is measured
 
 
 @dataclass(slots=True)
-class Tally:
-    """`processed` of `total` URLs are decided, earlier runs included."""
+class Counters:
+    """Counts of one run. `processed` of `total` URLs are decided, earlier runs included."""
 
     total: int = 0
     processed: int = 0
@@ -36,19 +36,19 @@ class Tally:
     saved: int = 0
     failed: int = 0
     skipped: int = 0
-    new: int = 0  # pages that this run added, for --max-pages
-    added: array[int] = field(default_factory=lambda: array("q"))  # ids of those and of other files
+    new: int = 0  # pages added by this run, for --max-pages
+    added: array[int] = field(default_factory=lambda: array("q"))  # ids of new pages and assets
     changed: array[int] = field(default_factory=lambda: array("q"))
     _times: deque[float] = field(default_factory=lambda: deque(maxlen=5000))
 
     def done(self, now: float) -> None:
-        """One more URL is decided."""
+        """Count one more decided URL."""
         self.processed += 1
         self.total = max(self.total, self.processed)
         self._times.append(now)
 
     def rate(self, now: float) -> float:
-        """URLs a second over the last minute (or the last 5,000 URLs)."""
+        """URLs per second over the last minute (or the last 5,000 URLs)."""
         while self._times and now - self._times[0] > _WINDOW:
             self._times.popleft()
         if len(self._times) < 2:
@@ -56,12 +56,12 @@ class Tally:
         return (len(self._times) - 1) / max(now - self._times[0], 1e-6)
 
     def left(self, rate: float) -> float | None:
-        """Seconds until all is processed at so many a second; None while nobody can tell."""
+        """Seconds until all URLs are processed at this rate; `None` if it is 0."""
         return (self.total - self.processed) / rate if rate else None
 
 
-class Notes:
-    """Writes both files of one run. Each write is whole or not at all."""
+class ProgressFiles:
+    """Writes checkpoint and progress of one run."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Notes:
         space: Workspace,
         run: RunInfo,
         listing: Listing,
-        tally: Tally,
+        counters: Counters,
         *,
         checkpoint_file: str = CHECKPOINT,
     ) -> None:
@@ -77,34 +77,35 @@ class Notes:
         self._space = space
         self._run = run
         self._listing = listing
-        self._tally = tally
+        self._counters = counters
         self._checkpoint_file = checkpoint_file
 
     def write(self) -> None:
-        """Both files, from the counts as they are now."""
+        """Write both files."""
         self._write(self._space.tree)
 
     def write_last(self, counts: Counts) -> None:
-        """Both files when the run ends, also because the disk guard ended it. They say what the manifest says."""
-        self._tally.failed, self._tally.skipped = counts.failed, counts.skipped
+        """Write both files with the manifest's counts when the run ends, also on a full disk."""
+        self._counters.failed, self._counters.skipped = counts.failed, counts.skipped
         self._write(self._space.reserve)
 
     def checkpoint(self) -> None:
-        """The checkpoint alone: while sitemaps are read there is no progress to tell yet."""
+        """Write the checkpoint alone: there is no progress while sitemaps are read."""
         self._write_checkpoint(self._space.tree)
 
     def _write(self, tree: Tree) -> None:
         self._write_checkpoint(tree)
-        tally, rate = self._tally, self._tally.rate(self._session.clock.monotonic())
-        eta = tally.left(rate)
+        counters = self._counters
+        rate = counters.rate(self._session.clock.monotonic())
+        eta = counters.left(rate)
         progress = Progress(
-            processed=tally.processed,
-            total=tally.total,
+            processed=counters.processed,
+            total=counters.total,
             elapsed_sec=round(self._session.elapsed, 3),
             eta_sec=None if eta is None else round(eta, 1),
             rate=round(rate, 3),
-            failed=tally.failed,
-            skipped=tally.skipped,
+            failed=counters.failed,
+            skipped=counters.skipped,
         )
         tree.write(self._space.file(PROGRESS), progress.dump())
 
@@ -118,14 +119,19 @@ class Notes:
             )
             for row in begun.rows
         )
-        discovered = self._tally.total > 0
+        discovered = self._counters.total > 0
         checkpoint = Checkpoint(
             started_at=self._run.started_at,
             source_url=self._run.source_url,
             sitemap_type=SitemapType.INDEX if begun.has_index else SitemapType.SINGLE,
             sitemaps=shown,
             sitemaps_completed_before=begun.earlier,
-            total_processed=self._tally.processed if discovered else self._listing.listed,
-            total_expected=self._tally.total if discovered else None,
+            total_processed=self._counters.processed if discovered else self._listing.listed,
+            total_expected=self._counters.total if discovered else None,
         )
         tree.write(self._space.file(self._checkpoint_file), checkpoint.dump())
+
+
+# crawl_loop still imports these names.
+Notes = ProgressFiles
+Tally = Counters

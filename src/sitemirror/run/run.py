@@ -19,7 +19,7 @@ from sitemirror.run.page_fetch import Taker
 from sitemirror.run.page_writer import Keeper
 from sitemirror.run.plan import Plan, plan_for
 from sitemirror.run.profile import profile
-from sitemirror.run.progress_files import Notes, Tally
+from sitemirror.run.progress_files import Counters, ProgressFiles
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session, Stopped, unstamp
 from sitemirror.run.start import Arrival, arrive, check_reachable, check_robots, check_site, check_start
@@ -146,8 +146,8 @@ class Mirror:
         if self._resumed:
             self._ledger.look_again()
         self._is_first = space.state.empty  # so that nothing of an earlier run has to be looked at again
-        self._tally = Tally()
-        self._notes = Notes(session, space, self._run, self._listing, self._tally)
+        self._tally = Counters()
+        self._notes = ProgressFiles(session, space, self._run, self._listing, self._tally)
         self._book = LinkBook(space.state, self._run)
         keeper = self._keeper = Keeper(session, space, self._ledger, plan)
         taker = Taker(session, plan, keeper)

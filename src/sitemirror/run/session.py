@@ -1,4 +1,4 @@
-"""What every part of a run shares: its settings, its clock, its voice and the wish to stop."""
+"""Context that all parts of a run share: settings, clock, network, events, the request to stop."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from sitemirror.stopwatch import IDLE, Stopwatch
 from sitemirror.text import printable
 from sitemirror.workers.pool import Pool
 
-_WARNINGS_KEPT: Final = 100
+_MAX_WARNINGS: Final = 100
 T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """The person at the keyboard, or the system, asked the run to end. Everything done so far is kept."""
+    """The user or the system asked the run to end. Everything saved so far stays."""
 
 
 @dataclass(slots=True)
 class Session:
-    """One run's companions, passed to every part of it."""
+    """Collaborators of one run, passed to every part of it."""
 
     settings: Settings
     clock: Clock
@@ -41,11 +41,11 @@ class Session:
     warnings: list[str] = field(default_factory=list)
 
     def warn(self, message: str) -> None:
-        """Says it now, and keeps it for the report."""
+        """Emit a warning and record it for the report."""
         message = printable(message)
-        if len(self.warnings) < _WARNINGS_KEPT:
+        if len(self.warnings) < _MAX_WARNINGS:
             self.warnings.append(message)
-        elif len(self.warnings) == _WARNINGS_KEPT:
+        elif len(self.warnings) == _MAX_WARNINGS:
             self.warnings.append("more warnings were shown than are kept here")
         self.emit(Warned(message))
 
@@ -54,7 +54,7 @@ class Session:
             raise Stopped
 
     async def unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """Does `work`; a wish to stop ends it at once, wherever it waits."""
+        """Await `work`; a request to stop cancels it at once."""
         task = asyncio.ensure_future(work)
         stop = asyncio.create_task(self.stop.wait())
         try:
@@ -76,12 +76,12 @@ class Session:
 
 
 def stamp(moment: datetime) -> str:
-    """A moment as all our files write it: `2026-01-03T20:00:00Z`."""
+    """Format a time as in all files: `2026-01-03T20:00:00Z`."""
     return moment.isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
 def unstamp(text: str | None) -> datetime | None:
-    """The moment back from a file, or None for what is none."""
+    """Parse a time from a file; `None` if it is missing or invalid."""
     if not text:
         return None
     try:

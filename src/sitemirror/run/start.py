@@ -1,4 +1,4 @@
-"""The first look at the start URL: where its redirects lead, whether it answers, whether it is itself a sitemap."""
+"""Resolve the start URL: follow its redirects, check that it answers, detect a sitemap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sitemirror.sitemaps.encoding import looks_like_sitemap
 from sitemirror.sitemaps.find import scope_folder
 
 REFUSALS: Final = (401, 403)
-"""Statuses for clients that have not said who they are."""
+"""Statuses that ask for credentials."""
 
 MAX_HOPS: Final = 10
 _SITEMAP_TYPES: Final = frozenset(
@@ -33,7 +33,7 @@ _SITEMAP_TYPES: Final = frozenset(
         "application/x-gzip",
     )
 )
-# What asking again with GET cannot change.
+# Failures of HEAD that GET would only repeat.
 _FINAL: Final = frozenset(
     (
         *(Reason.NO_SUCH_HOST, Reason.CONNECTION_REFUSED, Reason.TLS, Reason.NOT_TLS, Reason.ADDRESS_REFUSED),
@@ -43,7 +43,6 @@ _FINAL: Final = frozenset(
 _NOT_THERE: Final = (404, 410)
 _SITEMAP_ENDINGS: Final = (".xml", ".gz", ".txt", ".rss", ".atom")
 
-
 _ANOTHER_PAGE: Final = "start from a page that links to others"
 _START_HINTS: Final = {
     "mirror": "leave out `--discover links` to save what the sitemap lists, or start from a page",
@@ -52,28 +51,28 @@ _START_HINTS: Final = {
 
 
 class Arrival(NamedTuple):
-    """Where the start URL led. `page` is its body where one had to be fetched to find out."""
+    """Result of resolving the start URL. `page` is set if its body had to be fetched."""
 
     asked: str
     url: str
     folder: str
     is_sitemap: bool
     page: Fetched | None = None
-    content_type: str = ""  # empty where the server did not tell
-    failure: Failed | Skipped | None = None  # why there is no page at the URL itself
+    content_type: str = ""  # empty if the server sent none
+    failure: Failed | Skipped | None = None  # why the URL itself has no page
 
 
 Gate = Callable[[str], Awaitable[None]]
-"""Judges where a redirect of the start URL leads, before anything is asked there. Raises what ends the run."""
+"""Check of a redirect's target before it is requested. Raises to end the run."""
 
 
 async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> Arrival:
-    """Follows the start URL's redirects. A site that cannot be talked to ends the run here, with the reason."""
+    """Follow the start URL's redirects. Raises `Unreachable` if its host does not answer."""
     url, asked = start_url, list[str]()
     for _ in range(MAX_HOPS + 1):
         session.check_stop()
         session.pace.patient_with(url)
-        # Some send HEAD, and HEAD alone, round in a circle.
+        # Some servers redirect HEAD, and HEAD alone, in a circle.
         outcome = await (
             _look_at_page(session, url) if url in asked else _look(session, url, needs_page=gate is not None)
         )
@@ -96,9 +95,9 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
                 page = outcome if outcome.body and not is_sitemap else None
                 return _arrival(start_url, url, is_sitemap, page)._replace(content_type=outcome.content_type)
             case Failed() | Skipped():
-                # The page itself is not to be had, but its site answers: robots.txt and sitemaps may be.
+                # The site answers, so robots.txt and sitemaps may be available.
                 return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)._replace(failure=outcome)
-            case NotModified():  # which nobody asked for
+            case NotModified():  # although the request was unconditional
                 return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)
     raise Unreachable(
         f"{start_url} redirects more than {MAX_HOPS} times", hint="give the address that the redirects should lead to"
@@ -106,7 +105,7 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
 
 
 def check_site(asked: str, found: str, settings: Settings) -> None:
-    """Ends a crawl whose start URL redirects to another site. Raises `BadStart`."""
+    """Raise `BadStart` if the start URL redirects to another site."""
     if settings.same_domain and urls.parts(found).host not in urls.host_twins(urls.parts(asked).host):
         raise BadStart(
             f"{asked} redirects to another site: {found}", hint="start from that address, or use --any-domain"
@@ -114,7 +113,7 @@ def check_site(asked: str, found: str, settings: Settings) -> None:
 
 
 def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
-    """Ends a crawl that cannot begin: its start page is on another site, cannot be had, or is no HTML."""
+    """Raise `BadStart` if the start page is on another site, failed, or is not HTML."""
     check_site(arrival.asked, arrival.url, settings)
     if arrival.failure:
         hint = advice(arrival.failure)
@@ -124,13 +123,13 @@ def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
 
 
 def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
-    """Ends a crawl whose start page is no HTML. What is sent as a page may turn out to be none."""
+    """Raise `BadStart` if the start page is not HTML."""
     if not _is_html(content_type):
         raise BadStart(f"the start page {url} is not HTML but {content_type}", hint=hint)
 
 
 async def check_robots(robots: RobotsBook, url: str) -> None:
-    """Ends a crawl whose start page robots.txt forbids. That a host does not answer at all, `arrive` says."""
+    """Raise `BadStart` if robots.txt forbids the start page. `arrive` reports a host that does not answer."""
     rules = await robots.rules(url)
     if rules.trouble and rules.answered:
         raise BadStart(
@@ -145,14 +144,14 @@ async def check_robots(robots: RobotsBook, url: str) -> None:
 
 
 async def _look(session: Session, url: str, *, needs_page: bool) -> Outcome:
-    """HEAD tells all that is needed; servers that refuse it are asked for the page. Some refuse it by a 404."""
+    """Send HEAD, and GET where a server refuses that. Some refuse it with 404."""
     outcome = await session.fetcher.head(url, lane=Lane.SITEMAP)
     match outcome:
         case Failed(reason=reason, status=status):
             is_final = reason in _FINAL or (status in _NOT_THERE and not needs_page)
             return outcome if is_final else await _look_at_page(session, url)
         case Fetched(content_type=content_type) if needs_page and content_type and not _is_html(content_type):
-            # To HEAD some servers name the type of nothing.
+            # Some servers answer HEAD with a wrong type.
             page = await _look_at_page(session, url, wanted=_refuse_others)
             return outcome if isinstance(page, Failed | Skipped) else page
         case _:
@@ -181,12 +180,12 @@ def _arrival(asked: str, url: str, is_sitemap: bool, page: Fetched | None) -> Ar
     asked_path, path = urls.parts(asked).path, urls.parts(url).path
     folder = "/" if is_sitemap else scope_folder(asked_path)
     if folder != "/" and not (path + "/").startswith(folder):
-        folder = scope_folder(path)  # /old was moved to /new: the new place is what was meant.
+        folder = scope_folder(path)  # /old was moved to /new, so /new is meant.
     return Arrival(asked, url, folder, is_sitemap, page)
 
 
 def check_reachable(session: Session) -> None:
-    """Ends the run where its site has been away for so long that it was given up."""
+    """Raise `Unreachable` if the outage of the site has lasted too long."""
     if reason := session.pace.lost:
         raise Unreachable(
             f"the site does not answer any more: {reason}",
@@ -195,7 +194,7 @@ def check_reachable(session: Session) -> None:
 
 
 def advice(failure: Failed | Skipped) -> str:
-    """What to do about a page that cannot be had."""
+    """Hint for a page that failed or was skipped."""
     if failure.reason is Reason.TOO_LARGE:
         return "allow larger pages with --max-file-size"
     if failure.status in REFUSALS:
@@ -223,7 +222,7 @@ _MAY_BE_TLS: Final = frozenset((Reason.CONNECTION_CLOSED, Reason.CONNECTION_RESE
 
 
 def unreachable(url: str, failure: Failed) -> Unreachable:
-    """What is said of a host that could not be talked to."""
+    """The error for a host that does not answer, with a hint."""
     is_tls, reason = url.startswith("https:"), failure.reason
     if is_tls and reason is Reason.CONNECTION_RESET:
         hint = "try again later; if it does not speak https there, give the address with http://"
