@@ -1,10 +1,10 @@
-"""Everything that can end a run, with the exit code and the next step for the person who reads it.
+"""Errors that end a run, each with an exit code and a hint for the next step.
 
     SitemirrorError
     ├── UsageError            wrong input on the command line (exit 2)
     ├── Unreachable           no such host, refused, TLS failure, the site does not answer
     ├── BadStart              a crawl's start page is no page, or not on the site
-    ├── NoPage                what should be converted cannot be had, or is no page
+    ├── NoPage                `convert` got something that is unavailable or not a page
     ├── NoSitemap             nothing to start from; offers another way
     │   └── EmptySitemap      a sitemap without a single URL in scope
     ├── OutputError           the output folder cannot be used
@@ -12,7 +12,7 @@
     │   └── DiskFull          free space or inodes under the limit
     └── Aborted               --on-error abort met its first failure
 
-A page's failure is not here: it is a value (`model.Failed`), because one page must never end a run.
+A page's failure is a value (`model.Failed`), because one page must never end a run.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
     from sitemirror.publish.report import Report
 
-
 MORE_FILES: Final = "allow more open files (ulimit -n 1024), then run the same command"
-"""What to do where the system lets a process open too few."""
+"""Hint where a process may open too few files."""
 
 
 class SitemirrorError(Exception):
-    """A run's failure: one sentence that says what happened, and a hint that says what to do."""
+    """A run's failure: one sentence about what happened, and a hint for the next step."""
 
     exit_code = 1
 
@@ -38,16 +37,16 @@ class SitemirrorError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.report: Report | None = None  # what the run can say of itself in spite of it, for stdout
+        self.report: Report | None = None  # for stdout, if the run got far enough
 
     @property
     def advice(self) -> str:
-        """Both in one line, for where it does not end the run."""
+        """Message and hint in one line, for warnings."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
 class UsageError(SitemirrorError, ValueError):
-    """The command line, the configuration or a program asks for what cannot be. `more` is what else is wrong."""
+    """Invalid input on the command line, in the configuration or by a program. `more`: further faults."""
 
     exit_code = 2
 
@@ -57,17 +56,17 @@ class UsageError(SitemirrorError, ValueError):
 
 
 def wrong_type(name: str, value: object, wanted: str, *, hint: str) -> UsageError:
-    """What is said to a program that passes the wrong kind of thing."""
+    """The error for an argument of the wrong type."""
     return UsageError(f"{name} must be {wanted}, not {type(value).__name__}", hint=hint)
 
 
 def confess(error: Exception) -> str:
-    """What is said of an exception that nobody expected, in one line."""
+    """Describe an unexpected exception in one line."""
     return " ".join(f"unexpected {type(error).__name__}: {error}".split())
 
 
 class Unreachable(SitemirrorError):
-    """The start URL's host could not be talked to at all."""
+    """The start URL's host does not answer."""
 
 
 class BadStart(SitemirrorError):
@@ -75,15 +74,15 @@ class BadStart(SitemirrorError):
 
 
 class NoPage(SitemirrorError):
-    """What `convert` was given cannot be had, or is no page."""
+    """The input of `convert` is unavailable or not a page."""
 
 
 class NoSitemap(SitemirrorError):
-    """No sitemap was found where sitemaps are."""
+    """No sitemap was found."""
 
 
 class EmptySitemap(NoSitemap):
-    """Sitemaps were found, but they name no URL in scope."""
+    """Sitemaps were found, but list no URL in scope."""
 
 
 class OutputError(SitemirrorError):

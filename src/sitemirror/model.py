@@ -1,6 +1,6 @@
-"""The types that pass between stages: Entry → Fetched | Redirect | NotModified | Failed | Skipped → Page.
+"""Types that pass between stages: Entry → Fetched | Redirect | NotModified | Failed | Skipped → Page.
 
-A page's failure is a value with a reason. Nothing here does anything.
+A page's failure is a value with a reason. No logic here.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from sitemirror.reasons import Reason, format_reason
 
 
 class Lane(StrEnum):
-    """Which of a host's two rates a request counts against."""
+    """The rate limit of a host that a request counts against."""
 
-    SITEMAP = "sitemap"  # robots.txt, sitemaps, the first look at the start page
+    SITEMAP = "sitemap"  # robots.txt, sitemaps, resolving the start URL
     CONTENT = "content"
 
 
 class Validators(NamedTuple):
-    """What a server gave us to ask "has it changed?" with."""
+    """Validators of an answer, for conditional requests."""
 
     etag: str | None = None
     last_modified: str | None = None
@@ -38,13 +38,13 @@ class Fetched:
     status: int
     headers: Mapping[str, str]  # lower-cased names
     body: bytes
-    content_type: str  # media type alone, lower-case: "text/html"; sniffed where the header is missing
+    content_type: str  # media type alone, lower-case: "text/html"; sniffed if the header is missing
     charset: str | None  # from the Content-Type header
     fetched_at: str  # ISO 8601, UTC, seconds: "2026-01-03T20:00:00Z"
 
 
 class Redirect(NamedTuple):
-    """A 3xx answer. `location` is normalised; whether it may be followed is the frontier's word."""
+    """A 3xx answer. `location` is normalised; `frontier` decides if it may be followed."""
 
     url: str
     status: int
@@ -52,7 +52,7 @@ class Redirect(NamedTuple):
 
 
 class NotModified(NamedTuple):
-    """304: what we have is what there is."""
+    """304: the copy is current."""
 
     url: str
     headers: Mapping[str, str]
@@ -60,15 +60,15 @@ class NotModified(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The URL could not be had. `transient` failures are worth another try."""
+    """The URL was asked for without a page as the result. `transient` failures are worth a retry."""
 
     url: str
     reason: Reason
     detail: str | None = None
     transient: bool = False
     status: int | None = None
-    tries: int = 1  # requests that were made, waits between them included
-    busy: bool = False  # the server asked to come back later, each time that it was asked again
+    tries: int = 1  # number of requests
+    busy: bool = False  # the server asked to come back later, on each retry
 
     @property
     def text(self) -> str:
@@ -77,18 +77,18 @@ class Failed(NamedTuple):
 
 
 NO_CONTENT: Final = (204, 205)
-"""What a server answers that has nothing to show."""
+"""Statuses of answers without a body."""
 
 
 class Skipped(NamedTuple):
-    """The URL is not wanted: another type, too large, out of scope."""
+    """The URL is not saved: another type, too large, out of scope."""
 
     url: str
     reason: Reason
     detail: str | None = None
     content_type: str | None = None
     size_bytes: int | None = None
-    status: int | None = None  # None where nobody was asked
+    status: int | None = None  # None if it was not requested
 
     @property
     def text(self) -> str:
@@ -100,7 +100,7 @@ Outcome = Fetched | Redirect | NotModified | Failed | Skipped
 
 
 class Link(NamedTuple):
-    """A link found on a page, absolute. A tuple, since a page has a hundred and each is made in a third of the time."""
+    """A link found on a page, absolute."""
 
     url: str
     text: str = ""
@@ -108,7 +108,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A converted page. Pure data: the same bytes and URL give the same page."""
+    """A converted page. The same bytes and URL give the same page."""
 
     url: str
     markdown: str  # without front matter; ends with one newline unless empty
@@ -116,13 +116,13 @@ class Page:
     metadata: Mapping[str, object] = field(default_factory=dict)  # front matter fields but title and url, in order
     links: tuple[Link, ...] = ()
     canonical: str | None = None  # normalised
-    refresh: str | None = None  # where a page that is nothing but an immediate meta refresh points
-    hidden_texts: int = 0  # pieces of text left out because nobody sees them on the page
+    refresh: str | None = None  # target of a page that is only an immediate meta refresh
+    hidden_texts: int = 0  # pieces of hidden text that were left out
 
 
 @dataclass(frozen=True, slots=True)
 class PageMeta:
-    """What the mirror index tells of an HTML page."""
+    """Metadata of an HTML page for the mirror index."""
 
     title: str | None = None
     meta_description: str | None = None
@@ -135,9 +135,9 @@ class PageMeta:
 
 
 class Entry(NamedTuple):
-    """One URL as a sitemap lists it."""
+    """One entry of a sitemap."""
 
-    loc: str  # as written, trimmed; not yet resolved or normalised
+    loc: str  # as written, trimmed, not normalised
     lastmod: str | None = None
     priority: str | None = None
     alternates: tuple[tuple[str, str], ...] = ()  # (hreflang, href)
@@ -151,6 +151,6 @@ class SitemapRef(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something wrong with a sitemap that did not stop us from reading the rest."""
+    """A fault in a sitemap whose rest was read."""
 
     reason: str

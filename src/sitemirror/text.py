@@ -1,4 +1,4 @@
-"""Text from the network: made safe to show, so that nothing fetched reaches a terminal, a log or a TSV raw."""
+"""Escape text from the network before it reaches a terminal, a log or a TSV."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 from typing import Final
 
 # C0 and C1 controls, the line and paragraph separators, bidi controls and other invisible format characters.
-# The two joiners (U+200C, U+200D) stay: Persian, Indic scripts and emoji are spelled with them.
+# The two joiners (U+200C, U+200D) stay: Persian, Indic scripts and emoji need them.
 UNPRINTABLE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
     "|[\U000e0000-\U000e007f]"
 )
-_TOO_LARGE: Final = re.compile(r"&#[0-9]{1000,}+;?")  # Python reads no number of so many digits.
+_TOO_LARGE: Final = re.compile(r"&#[0-9]{1000,}+;?")  # Python refuses to parse so many digits.
 
 
 def printable(value: str, *, limit: int = 2000) -> str:
-    """`value` with every control or invisible character spelled out as an escape, cut to `limit` characters."""
+    """Escape every control and invisible character; cut to `limit` characters."""
     shown = UNPRINTABLE.sub(_escape, value)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
@@ -27,7 +27,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """`text` with character references, such as `&amp;`, replaced by what they stand for. Never raises."""
+    """Replace character references such as `&amp;`. Never raises."""
     return html.unescape(_TOO_LARGE.sub("\ufffd", text)) if "&" in text else text
 
 

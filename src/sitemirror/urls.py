@@ -1,4 +1,4 @@
-"""What a URL is, once. Everything is parsed as a browser parses it, so no two modules can disagree about a host."""
+"""URLs, parsed as browsers parse them, in one place: no two modules disagree about a host."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import ada_url
 
 from sitemirror.reasons import Reason, format_reason
 
-MAX_LENGTH: Final = 8_192  # Longer URLs are refused by most servers; a page can make millions of them.
+MAX_LENGTH: Final = 8_192  # Most servers refuse longer ones, and a page can hold millions.
 
-# A path and query that every parser leaves as they are: no dot segments, nothing to encode. Nearly all URLs of a
-# sitemap are like this, and to see it takes a tenth of the time of parsing them.
+# A path and query that every parser leaves unchanged: no dot segments, nothing to encode. Nearly all URLs of a
+# sitemap are like this, and matching takes a tenth of the time of parsing.
 _PLAIN: Final = r"A-Za-z0-9\-._~!$&()*+,;=:@%"
 _TAIL: Final = rf"(?:/(?!(?:\.|%2[eE]){{1,2}}(?:[/?\n]|\Z))[{_PLAIN}]*+)++(?:\?[{_PLAIN}/?]++)?+"
 _PLAIN_TAIL: Final = re.compile(_TAIL)
 
-# References to what lies in the same folder, or below it, in their one spelling.
+# Normalised references to the same folder or below it.
 _JOINED: Final = re.compile(
     r"[A-Za-z0-9_~\-][A-Za-z0-9\-._~!$&()*+,;=@/]*+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]++)?+"
 ).fullmatch
@@ -39,13 +39,13 @@ _CODECS: Final = {
     "x-mac-cyrillic": "mac-cyrillic",
 }
 
-_DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # what a URL parser takes out wherever it stands
+_DROPPED: Final = dict.fromkeys(map(ord, "\t\n\r"))  # URL parsers remove these anywhere.
 _AUTHORITY: Final = re.compile(r"[\x00-\x20]*+(?:https?:[/\\]*+|(?:[a-z][a-z0-9+.\-]*+:)?[/\\]{2,}+)", re.I)
 _AUTHORITY_ENDS: Final = re.compile(r"[/\\?#]")
 
 
 class InvalidUrl(ValueError):
-    """Not a URL that can be fetched; its text says why in a few words."""
+    """A URL that cannot be fetched; its text gives the reason."""
 
     def __init__(self, reason: Reason, detail: str | None = None) -> None:
         super().__init__(format_reason(reason, detail))
@@ -54,7 +54,7 @@ class InvalidUrl(ValueError):
 
 
 class Parts(NamedTuple):
-    """A normalised http(s) URL taken apart. `query` is `None` where the URL has no `?`."""
+    """Parts of a normalised http(s) URL. `query` is `None` if the URL has no `?`."""
 
     scheme: str
     host: str  # ASCII; an IPv6 address keeps its brackets
@@ -72,7 +72,7 @@ class Parts(NamedTuple):
 
 
 def normalize(text: str, base: str | None = None) -> str:
-    """The one spelling of a URL: resolved against `base`, host lower-cased and in ASCII, dots resolved, no fragment.
+    """Normalise a URL: resolve it against `base`, host in lower-case ASCII, no dots, no fragment.
 
     Raises `InvalidUrl` for anything that is not plain http(s), and for URLs that carry credentials.
     """
@@ -85,7 +85,7 @@ def normalize(text: str, base: str | None = None) -> str:
 
 
 def with_encoded_query(reference: str, encoding: str | None) -> str:
-    """A reference to the web whose query is in the encoding of its page, as browsers send it. All else is UTF-8."""
+    """Percent-encode a reference's query in the encoding of its page, as browsers do. The rest is UTF-8."""
     if encoding is None or "?" not in reference or reference.isascii() or (codec := _legacy_codec(encoding)) is None:
         return reference
     path, _, rest = reference.partition("?")
@@ -96,7 +96,7 @@ def with_encoded_query(reference: str, encoding: str | None) -> str:
 
 @lru_cache(maxsize=64)
 def _legacy_codec(encoding: str) -> str | None:
-    """Python's name of an encoding; None for Unicode, whose queries are in UTF-8, and for unknown ones."""
+    """Python's name of an encoding; `None` for Unicode, whose queries are UTF-8, and for unknown ones."""
     if encoding.lower().startswith("utf-"):
         return None
     try:
@@ -114,16 +114,15 @@ def _percent_encoded(character: str, codec: str) -> str:
 
 
 def shared_origin(found: Sequence[str]) -> str | None:
-    """The origin that all of these have in common, if each is a URL in its one spelling already.
+    """Common origin of URLs that are all normalised already; `None` if they must be checked one by one.
 
-    None means no more than that they have to be looked at one by one. For lists by the thousand: to see it of all at
-    once takes a quarter of the time of normalising them.
+    For lists of thousands: one match takes a quarter of the time of normalising each.
     """
     start = origin(found[0])
     lines = "\n".join(found)
     if not _is_plain_origin(start) or not _plain_lines(start).fullmatch(lines):
         return None
-    whole = lines.count("\n") == len(found) - 1  # else one of them was two lines itself
+    whole = lines.count("\n") == len(found) - 1  # else one of them has a line break
     return start if whole and max(map(len, found)) <= MAX_LENGTH else None
 
 
@@ -134,7 +133,7 @@ def _plain_lines(start: str) -> re.Pattern[str]:
 
 
 def joined(folder: str, reference: str) -> str | None:
-    """The URL of a reference that only has to be put behind its folder's; `None` where there is more to do."""
+    """Join a folder's URL and a normalised reference; `None` if the reference needs parsing."""
     if "/." in reference or not _JOINED(reference) or len(folder) + len(reference) > MAX_LENGTH:
         return None
     return folder + reference
@@ -142,7 +141,7 @@ def joined(folder: str, reference: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _is_plain_origin(text: str) -> bool:
-    """Whether `text` is `scheme://host[:port]` in its one spelling."""
+    """True if `text` is a normalised `scheme://host[:port]`."""
     try:
         return _parsed(text + "/", None) == text + "/"
     except InvalidUrl:
@@ -167,7 +166,7 @@ def _parsed(text: str, base: str | None) -> str:
 
 
 def without_credentials(text: str) -> str:
-    """A URL that is refused, as it may be said and recorded: `***` in place of a user's name and password."""
+    """Mask the user name and password of a URL with `***`, for messages and records."""
     if "@" not in text:
         return text
     bare = text.translate(_DROPPED)
@@ -175,7 +174,7 @@ def without_credentials(text: str) -> str:
     if begins is None:
         return text  # mailto: and the like, or a path
     ends = _AUTHORITY_ENDS.search(bare, begins.end())
-    # A password with a slash in it makes a URL that cannot be parsed; then it may reach as far as the last @.
+    # A slash in a password makes the URL unparsable; then the password may reach to the last @.
     whole = bare if ":" in begins[0] else f"http:{bare.lstrip()}"
     end = ends.start() if ends and ada_url.check_url(whole) else len(bare)
     at = bare.rfind("@", begins.end(), end)
@@ -183,7 +182,7 @@ def without_credentials(text: str) -> str:
 
 
 def start_url(text: str) -> str:
-    """A URL as a person types it: `example.com/docs` means https."""
+    """Normalise a URL as people type it: `example.com/docs` means https."""
     text = text.strip()
     if "://" not in text and not re.match(r"(?:mailto|javascript|data|file|ftp|about):", text, re.I):
         text = "https://" + text
@@ -192,7 +191,7 @@ def start_url(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def parts(url: str) -> Parts:
-    """Takes a normalised URL apart. Plain string work: normalised URLs have one shape."""
+    """Split a normalised URL. String operations suffice: normalised URLs have one shape."""
     scheme, _, rest = url.partition("://")
     slash = rest.find("/")
     authority, tail = (rest, "/") if slash < 0 else (rest[:slash], rest[slash:])
@@ -206,7 +205,7 @@ def parts(url: str) -> Parts:
 
 
 def decoded(path: str) -> str:
-    """A URL path for people: percent-decoded where that is UTF-8 and shows the same folders."""
+    """Percent-decode a URL path for display, except segments that are not UTF-8 or hide a slash."""
     if "%" not in path:
         return path
     return "/".join(map(_decoded_segment, path.split("/")))
@@ -221,7 +220,7 @@ def _decoded_segment(segment: str) -> str:
 
 
 def authority(url: str) -> str:
-    """`host[:port]` of a normalised URL. `parts(url).authority` for those who need no other part of it."""
+    """`host[:port]` of a normalised URL."""
     return url.split("/", 3)[2]
 
 
@@ -231,21 +230,21 @@ def origin(url: str) -> str:
 
 
 def key(url: str) -> bytes:
-    """128 bits that stand for a URL in the state: small, and exact for any number of URLs that fits a disk."""
+    """128-bit hash that identifies a URL in the state; collisions are out of reach."""
     return blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def twin_key(url: str) -> str:
-    """What a URL has in common with its twins: http/https, with and without `www.`, with and without the last slash."""
+    """Key shared by spellings of a URL: http or https, with or without `www.` and last slash."""
     found = parts(url)
     host = found.host.removeprefix("www.")
-    # Behind explicit ports http and https are different servers, so those are twins by path only.
+    # On explicit ports http and https are different servers: the key keeps the port.
     path = found.path.rstrip("/") if len(found.path) > 1 else ""
     query = "" if found.query is None else "?" + found.query
     return f"{host}:{found.port}{path}{query}"
 
 
 def host_twins(host: str) -> frozenset[str]:
-    """A host and its www twin."""
+    """The host and its www twin."""
     bare = host.removeprefix("www.")
     return frozenset((bare, "www." + bare))
