@@ -27,7 +27,7 @@ from sitemirror.model import (
 from sitemirror.reasons import Cause, Reason, format_reason
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session
-from sitemirror.run.start import MAX_HOPS, REFUSALS, Arrival, advice
+from sitemirror.run.start import MAX_HOPS, REFUSALS, ResolvedStart, advice
 from sitemirror.sitemaps.encoding import looks_like_sitemap
 from sitemirror.sitemaps.entries import EntryBatch, Parsed
 from sitemirror.sitemaps.find import candidates, normalize_all, sitemap_links
@@ -79,27 +79,27 @@ class Discovery:
         self._cut = False
         self._kind: str | None = None
 
-    async def run(self, arrival: Arrival) -> None:
+    async def run(self, start: ResolvedStart) -> None:
         """List every URL in the site's sitemaps. Raises `NoSitemap` if there is none."""
         try:
-            await self._find(arrival)
+            await self._find(start)
         finally:
             self._listing.settle()  # Also after an interruption: listed URLs are accounted for.
 
-    async def _find(self, arrival: Arrival) -> None:
-        if arrival.is_sitemap:
-            await self._read_group([arrival.url])
-            self._require_urls(arrival)
+    async def _find(self, start: ResolvedStart) -> None:
+        if start.is_sitemap:
+            await self._read_group([start.url])
+            self._require_urls(start)
             return
-        robots = await self._robots.rules(arrival.url)
-        named = set(normalize_all(robots.sitemaps, urls.origin(arrival.url)))
-        start = urls.normalize(urls.origin(arrival.url) + arrival.folder)  # A folder may begin with two slashes.
-        for group in candidates(start, robots.sitemaps):
+        robots = await self._robots.rules(start.url)
+        named = set(normalize_all(robots.sitemaps, urls.origin(start.url)))
+        base = urls.normalize(urls.origin(start.url) + start.folder)  # A folder may begin with two slashes.
+        for group in candidates(base, robots.sitemaps):
             if await (self._read_group(group) if named.intersection(group) else self._probe(group)):
                 return
-        if await self._read_group(await self._linked(arrival)):
+        if await self._read_group(await self._linked(start)):
             return
-        self._require_urls(arrival)
+        self._require_urls(start)
 
     async def _read_group(self, group: Iterable[str]) -> bool:
         """Read named sitemaps and all their children. True if they list something in scope."""
@@ -292,12 +292,12 @@ class Discovery:
         else:
             self._session.emit(PageSkipped(url, format_reason(Reason.DOMAIN_LOCK)))
 
-    async def _linked(self, arrival: Arrival) -> list[str]:
+    async def _linked(self, start: ResolvedStart) -> list[str]:
         """Sitemaps in `<link rel="sitemap">` of the start page, or the page itself if it is one."""
-        page = arrival.page
+        page = start.page
         if page is None:
             outcome = await self._session.fetcher.get(
-                arrival.url, lane=Lane.SITEMAP, limit=self._session.settings.max_file_bytes
+                start.url, lane=Lane.SITEMAP, limit=self._session.settings.max_file_bytes
             )
             page = outcome if isinstance(outcome, Fetched) else None
         if page is None:
@@ -310,7 +310,7 @@ class Discovery:
         """True if a URL is in scope. Pages of earlier runs do not count: their scope may differ."""
         return self._in_scope > 0 or (self._resumed and self._listing.in_scope > 0)
 
-    def _require_urls(self, arrival: Arrival) -> None:
+    def _require_urls(self, start: ResolvedStart) -> None:
         """Raise `NoSitemap` or `EmptySitemap`, with what was tried, if nothing is in scope."""
         listing = self._listing
         if self._found_any():
@@ -331,7 +331,7 @@ class Discovery:
             raise EmptySitemap(f"the sitemap {read[-1].url} lists no URL", hint="check that it is the right sitemap")
         if read:
             raise NoSitemap(
-                f"no sitemap of {arrival.url} could be read: {read[-1].url}: {read[-1].error}",
+                f"no sitemap of {start.url} could be read: {read[-1].url}: {read[-1].error}",
                 hint="try again later, or give the URL of another sitemap",
             )
         misses = [f"{path}: {failure.text}" for path, failure in self._misses[:3]]
@@ -339,6 +339,6 @@ class Discovery:
         hint = "if it has one, give that sitemap's own URL; `sitemirror crawl` follows links instead"
         first = self._misses[0][1] if self._misses else None
         raise NoSitemap(
-            f"no sitemap found for {arrival.url}" + (f" ({tried})" if tried else ""),
+            f"no sitemap found for {start.url}" + (f" ({tried})" if tried else ""),
             hint=advice(first) if first and first.status in REFUSALS else hint,
         )

@@ -14,7 +14,7 @@ from sitemirror.run.discovery import Discovery
 from sitemirror.run.progress_files import Counters, ProgressFiles
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session, Stopped
-from sitemirror.run.start import Arrival, arrive
+from sitemirror.run.start import ResolvedStart, resolve_start
 from sitemirror.run.workspace import Workspace, open_workspace
 from sitemirror.store.database import RunInfo
 from sitemirror.store.reports import Survey
@@ -27,7 +27,7 @@ _CHECKPOINT_FILE = "_checkpoint-list.json"
 async def run_list(session: Session, start_url: str) -> ListReport:
     """The whole job. A run's failure is raised with the report of what was done attached."""
     try:
-        arrival = await session.unless_stopped(arrive(session, start_url))
+        arrival = await session.unless_stopped(resolve_start(session, start_url))
     except Stopped:
         return ListReport(
             status=RunStatus.INTERRUPTED,
@@ -48,7 +48,7 @@ async def run_list(session: Session, start_url: str) -> ListReport:
 
 
 class _Outline:
-    def __init__(self, session: Session, space: Workspace, arrival: Arrival) -> None:
+    def __init__(self, session: Session, space: Workspace, arrival: ResolvedStart) -> None:
         self._session = session
         self._space = space
         self._arrival = arrival

@@ -22,7 +22,7 @@ from sitemirror.run.profile import profile
 from sitemirror.run.progress_files import Counters, ProgressFiles
 from sitemirror.run.robots import RobotsBook
 from sitemirror.run.session import Session, Stopped, unstamp
-from sitemirror.run.start import Arrival, arrive, check_reachable, check_robots, check_site, check_start
+from sitemirror.run.start import ResolvedStart, check_reachable, check_robots, check_site, check_start, resolve_start
 from sitemirror.run.visit import Visitor
 from sitemirror.run.workspace import Workspace, in_thread, open_ledger, open_workspace
 from sitemirror.settings import Links
@@ -107,7 +107,7 @@ async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorR
                 robots.within(CrawlScope(session.settings, start_url=location, asked=start_url))
                 await check_robots(robots, location)
 
-        arrival = await session.unless_stopped(arrive(session, start_url, gate if plan.follows_links else None))
+        arrival = await session.unless_stopped(resolve_start(session, start_url, gate if plan.follows_links else None))
         if plan.follows_links:
             check_start(arrival, session.settings, plan.command)
     except Stopped:
@@ -123,7 +123,9 @@ async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorR
 class Mirror:
     """One run over one site."""
 
-    def __init__(self, session: Session, space: Workspace, arrival: Arrival, plan: Plan, robots: RobotsBook) -> None:
+    def __init__(
+        self, session: Session, space: Workspace, arrival: ResolvedStart, plan: Plan, robots: RobotsBook
+    ) -> None:
         self._session = session
         self._settings = session.settings
         self._space = space

@@ -50,7 +50,7 @@ _START_HINTS: Final = {
 }
 
 
-class Arrival(NamedTuple):
+class ResolvedStart(NamedTuple):
     """Result of resolving the start URL. `page` is set if its body had to be fetched."""
 
     asked: str
@@ -66,7 +66,7 @@ Gate = Callable[[str], Awaitable[None]]
 """Check of a redirect's target before it is requested. Raises to end the run."""
 
 
-async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> Arrival:
+async def resolve_start(session: Session, start_url: str, gate: Gate | None = None) -> ResolvedStart:
     """Follow the start URL's redirects. Raises `Unreachable` if its host does not answer."""
     url, asked = start_url, list[str]()
     for _ in range(MAX_HOPS + 1):
@@ -93,12 +93,15 @@ async def arrive(session: Session, start_url: str, gate: Gate | None = None) -> 
                     else _sounds_like_sitemap(url, outcome.content_type)
                 )
                 page = outcome if outcome.body and not is_sitemap else None
-                return _arrival(start_url, url, is_sitemap, page)._replace(content_type=outcome.content_type)
-            case Failed() | Skipped():
-                # The site answers, so robots.txt and sitemaps may be available.
-                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)._replace(failure=outcome)
-            case NotModified():  # although the request was unconditional
-                return _arrival(start_url, url, _sounds_like_sitemap(url, ""), None)
+                content_type = outcome.content_type
+                return ResolvedStart(
+                    start_url, url, _folder(start_url, url, is_sitemap), is_sitemap, page, content_type
+                )
+            case Failed() | Skipped() | NotModified():
+                # The site answers, so robots.txt and sitemaps may be available. Nobody asked for a 304.
+                is_sitemap = _sounds_like_sitemap(url, "")
+                failure = None if isinstance(outcome, NotModified) else outcome
+                return ResolvedStart(start_url, url, _folder(start_url, url, is_sitemap), is_sitemap, failure=failure)
     raise Unreachable(
         f"{start_url} redirects more than {MAX_HOPS} times", hint="give the address that the redirects should lead to"
     )
@@ -112,14 +115,14 @@ def check_site(asked: str, found: str, settings: Settings) -> None:
         )
 
 
-def check_start(arrival: Arrival, settings: Settings, command: str) -> None:
+def check_start(start: ResolvedStart, settings: Settings, command: str) -> None:
     """Raise `BadStart` if the start page is on another site, failed, or is not HTML."""
-    check_site(arrival.asked, arrival.url, settings)
-    if arrival.failure:
-        hint = advice(arrival.failure)
-        raise BadStart(f"the start page {arrival.url} cannot be had: {arrival.failure.text}", hint=hint)
-    if arrival.content_type:
-        check_html(arrival.url, arrival.content_type, _START_HINTS[command] if arrival.is_sitemap else _ANOTHER_PAGE)
+    check_site(start.asked, start.url, settings)
+    if start.failure:
+        hint = advice(start.failure)
+        raise BadStart(f"the start page {start.url} cannot be had: {start.failure.text}", hint=hint)
+    if start.content_type:
+        check_html(start.url, start.content_type, _START_HINTS[command] if start.is_sitemap else _ANOTHER_PAGE)
 
 
 def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
@@ -129,7 +132,7 @@ def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
 
 
 async def check_robots(robots: RobotsBook, url: str) -> None:
-    """Raise `BadStart` if robots.txt forbids the start page. `arrive` reports a host that does not answer."""
+    """Raise `BadStart` if robots.txt forbids the start page. `resolve_start` reports a host that does not answer."""
     rules = await robots.rules(url)
     if rules.trouble and rules.answered:
         raise BadStart(
@@ -176,12 +179,14 @@ def _sounds_like_sitemap(url: str, content_type: str) -> bool:
     return content_type in _SITEMAP_TYPES or path.endswith(_SITEMAP_ENDINGS)
 
 
-def _arrival(asked: str, url: str, is_sitemap: bool, page: Fetched | None) -> Arrival:
-    asked_path, path = urls.parts(asked).path, urls.parts(url).path
-    folder = "/" if is_sitemap else scope_folder(asked_path)
-    if folder != "/" and not (path + "/").startswith(folder):
-        folder = scope_folder(path)  # /old was moved to /new, so /new is meant.
-    return Arrival(asked, url, folder, is_sitemap, page)
+def _folder(asked: str, url: str, is_sitemap: bool) -> str:
+    """Folder of the site that the run is about."""
+    if is_sitemap:
+        return "/"
+    folder, path = scope_folder(urls.parts(asked).path), urls.parts(url).path
+    if folder == "/" or (path + "/").startswith(folder):
+        return folder
+    return scope_folder(path)  # /old was moved to /new, so /new is meant.
 
 
 def check_reachable(session: Session) -> None:
