@@ -60,7 +60,7 @@ def wrong_type(name: str, value: object, wanted: str, *, hint: str) -> UsageErro
     return UsageError(f"{name} must be {wanted}, not {type(value).__name__}", hint=hint)
 
 
-def confess(error: Exception) -> str:
+def describe_unexpected(error: Exception) -> str:
     """Describe an unexpected exception in one line."""
     return " ".join(f"unexpected {type(error).__name__}: {error}".split())
 

@@ -19,7 +19,7 @@ from sitemirror.cli.config import misspelt, settings_for
 from sitemirror.cli.options import Command, options_of, spell
 from sitemirror.cli.parser import SITEMAP_TO_MARKDOWN, SITEMIRROR, CommandLine, ShowHelp, ShowVersion, parse
 from sitemirror.cli.streams import BUG_HINT, complain, show_traceback
-from sitemirror.errors import SitemirrorError, UsageError, confess
+from sitemirror.errors import SitemirrorError, UsageError, describe_unexpected
 from sitemirror.settings import Settings, UrlSource
 from sitemirror.text import counted, printable
 from sitemirror.version import __version__
@@ -51,7 +51,7 @@ def run_program(program: str, arguments: Sequence[str]) -> int:
     except Exception as error:
         if {"--verbose", "-v"}.intersection(arguments):
             show_traceback(error)
-        complain(confess(error), BUG_HINT, program=program)
+        complain(describe_unexpected(error), BUG_HINT, program=program)
         return 1
 
 

@@ -25,7 +25,7 @@ from sitemirror.cli import streams
 from sitemirror.cli.options import spell
 from sitemirror.cli.progress import Level, Reporter, level_of, reporter, span
 from sitemirror.cli.streams import BUG_HINT, complain, show_traceback
-from sitemirror.errors import MORE_FILES, SitemirrorError, UsageError, confess
+from sitemirror.errors import MORE_FILES, SitemirrorError, UsageError, describe_unexpected
 from sitemirror.events import Listener
 from sitemirror.publish.file_names import FAILED_LOG
 from sitemirror.publish.report import ErrorReport, ListReport, MirrorReport, Profile, RunStatus, SitesReport
@@ -423,7 +423,7 @@ def _tell_failure(job: Job, talk: Reporter, error: SitemirrorError) -> None:
 
 
 def _tell_bug(job: Job, error: Exception) -> None:
-    message = confess(error)
+    message = describe_unexpected(error)
     if not job.prints_outline:
         streams.print_report(_bare_report(job, message, BUG_HINT))
     if job.settings.verbose:

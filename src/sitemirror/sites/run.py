@@ -13,7 +13,7 @@ from typing import Final
 
 from sitemirror import urls
 from sitemirror.api import Job, Parts, Run, SiteRun
-from sitemirror.errors import FolderLocked, SitemirrorError, confess
+from sitemirror.errors import FolderLocked, SitemirrorError, describe_unexpected
 from sitemirror.events import Listener, RunFinished, SiteFinished, Warned
 from sitemirror.fetch.addresses import SharedResolver
 from sitemirror.fetch.identity import Trust
@@ -192,7 +192,7 @@ class SitesRun(Run[SitesReport]):
                 return error.report
             message, hint = error.message, error.hint
         except Exception as error:
-            message = confess(error)
+            message = describe_unexpected(error)
             hint = "this is a bug in sitemirror; mirror this site alone with --verbose for the traceback"
         finally:
             if run is not None:
