@@ -20,7 +20,7 @@ from bench import chart, corpus, record, server
 from bench.kept import Saves, check
 from bench.peers import PEERS, Amount, Peer, Task, add_home
 from bench.program import expect, run
-from bench.rounds import Contender, Outcome, Rounds, busy, shown, take_turns
+from bench.rounds import Contender, CrawlLoop, Outcome, busy, shown, take_turns
 from sitemirror import __version__
 
 FULL: Final = "sitemirror --content full"
@@ -99,7 +99,7 @@ def _contenders(
     return found | {peer.name: theirs(peer) for peer in peers}
 
 
-def _rows(done: Rounds, peers: Sequence[Peer]) -> list[Row]:
+def _rows(done: CrawlLoop, peers: Sequence[Peer]) -> list[Row]:
     """Of all that were measured, the fastest first."""
     known = dict.fromkeys(_OURS, (__version__, Saves.MARKDOWN.value))
     known |= {peer.name: (peer.version, peer.saves.value) for peer in peers if peer.name in done.outcomes}
@@ -107,7 +107,7 @@ def _rows(done: Rounds, peers: Sequence[Peer]) -> list[Row]:
     return sorted(rows, key=lambda row: -done.rates(row.name).median)
 
 
-def _add_figures(found: record.Record, done: Rounds, rows: Sequence[Row]) -> None:
+def _add_figures(found: record.Record, done: CrawlLoop, rows: Sequence[Row]) -> None:
     for row in rows:
         found.add(
             record.Figure(f"{row.name}: pages a second", done.rates(row.name).median, ""),
@@ -125,7 +125,7 @@ def _add_figures(found: record.Record, done: Rounds, rows: Sequence[Row]) -> Non
         found.add(record.at_most(f"{ours}: peak memory, all processes (PSS)", done.memory(ours), "MB", _MEMORY_GOAL))
 
 
-def _table(found: record.Record, done: Rounds, rows: Sequence[Row]) -> str:
+def _table(found: record.Record, done: CrawlLoop, rows: Sequence[Row]) -> str:
     """For people who read Markdown."""
     head = ("", "saves", "pages/s", "`full` ÷ it", "default ÷ it", "CPU s for 1,000", "peak memory", "words kept")
     lines = [f"| {' | '.join(head)} |", f"| --- | --- | {'---: | ' * (len(head) - 2)}".rstrip()]
@@ -146,7 +146,7 @@ def _table(found: record.Record, done: Rounds, rows: Sequence[Row]) -> str:
     return "\n".join([*lines, "", *found.footnotes(), ""])
 
 
-def _picture(found: record.Record, done: Rounds, rows: Sequence[Row]) -> str:
+def _picture(found: record.Record, done: CrawlLoop, rows: Sequence[Row]) -> str:
     bars = [
         chart.Bar(
             row.name, f"{row.version}, {row.saves}", done.rates(row.name), "ours" if row.name in _OURS else "peer"

@@ -22,7 +22,7 @@ from bench.corpus import Page
 from bench.kept import Saves, check
 from bench.peers import Program
 from bench.program import Ended, expect, run, run_other
-from bench.rounds import Contender, Outcome, Rounds, busy, shown, take_turns
+from bench.rounds import Contender, CrawlLoop, Outcome, busy, shown, take_turns
 from bench.server import program
 from sitemirror import __version__
 from tests.manual.server import SOURCE, Manual
@@ -124,7 +124,7 @@ def measure(options: argparse.Namespace) -> record.Record:
     return found
 
 
-def _add_figures(found: record.Record, done: Rounds) -> None:
+def _add_figures(found: record.Record, done: CrawlLoop) -> None:
     for name in done.outcomes:
         found.add(
             record.Figure(f"{name}: files a second", done.rates(name).median, ""),
@@ -141,7 +141,7 @@ def _add_figures(found: record.Record, done: Rounds) -> None:
         )
 
 
-def _add_files(found: record.Record, done: Rounds, versions: dict[str, str], files: int) -> None:
+def _add_files(found: record.Record, done: CrawlLoop, versions: dict[str, str], files: int) -> None:
     order = sorted(done.outcomes, key=lambda name: -done.rates(name).median)
     bars = [
         chart.Bar(name, f"version {versions[name]}", done.rates(name), "ours" if name == _OURS else "peer")

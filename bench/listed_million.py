@@ -41,7 +41,7 @@ def listed(entry: int) -> int:
     return entry * _SPREAD % earlier
 
 
-class Listing:
+class SitemapTable:
     """What the server answers, for `entries` entries in sitemaps of `each`. `heard` is told of every request's path."""
 
     def __init__(self, entries: int, each: int, heard: Callable[[str], None]) -> None:
@@ -111,7 +111,7 @@ class Listing:
             writer.close()
 
 
-async def serve(listing: Listing) -> None:
+async def serve(listing: SitemapTable) -> None:
     """Listens on a free port of loopback, says its URL on stdout, and stays until it is killed."""
     server = await asyncio.start_server(listing.talk, "127.0.0.1", 0)
     # A name, not an address: the domain lock then needs the list of public suffixes, as on any real site.
@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--tell", action="store_true", help="the path of every request on stdout, when it comes")
     options = parser.parse_args()
     heard = partial(print, flush=True) if options.tell else lambda _: None
-    asyncio.run(serve(Listing(options.entries, options.each, heard)))
+    asyncio.run(serve(SitemapTable(options.entries, options.each, heard)))
 
 
 if __name__ == "__main__":

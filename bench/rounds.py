@@ -54,7 +54,7 @@ class Spread:
 
 
 @dataclass(slots=True)
-class Rounds:
+class CrawlLoop:
     """The outcomes of each, in the order of the rounds; and of those that did not work, why."""
 
     outcomes: dict[str, list[Outcome]]
@@ -100,12 +100,12 @@ class Rounds:
 Contender = Callable[[Path], Outcome]
 
 
-def take_turns(contenders: Mapping[str, Contender], rounds: int, *, ours: tuple[str, ...]) -> Rounds:
+def take_turns(contenders: Mapping[str, Contender], rounds: int, *, ours: tuple[str, ...]) -> CrawlLoop:
     """So many rounds, each in an empty folder; every round begins with another contender.
 
     A peer that does not do its work is left out from then on, with the reason; that one of ours does not, is an error.
     """
-    done = Rounds({name: [] for name in contenders})
+    done = CrawlLoop({name: [] for name in contenders})
     order = list(contenders)
     # Nothing is deleted before the end: for minutes afterwards ext4 steps over each inode that has been freed before it
     # takes a new one, which makes a file cost ten times as much, and falls on whoever comes next.

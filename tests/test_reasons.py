@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, cause_of, format_reason, parse_reason, text_of
 from sitemirror.store.database import State
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import Status
 from tests.store.older import to_version_6, to_version_7
 
 WORDS = [
@@ -151,7 +151,7 @@ def test_old_states_keep_their_reasons(tmp_path: Path, outdate: object) -> None:
     with closing(sqlite3.connect(path)) as db:
         outdate(db)
         for n, text in enumerate(texts):
-            row = (n + 1, bytes(15) + bytes([n]), f"https://example.com/{n}", Row.FAILED, text)
+            row = (n + 1, bytes(15) + bytes([n]), f"https://example.com/{n}", Status.FAILED, text)
             for table in ("url", "doubtful"):
                 columns = "(id, key, url, status, run, source, sitemap, reason)"
                 db.execute(f"INSERT INTO {table} {columns} VALUES (?, ?, ?, ?, 1, 1, 1, ?)", row)

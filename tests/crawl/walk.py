@@ -14,14 +14,14 @@ from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import text_of
 from sitemirror.run.crawl_loop import Queue
-from sitemirror.run.follow_links import Follow
+from sitemirror.run.follow_links import LinkPolicy
 from sitemirror.run.plan import plan_for
 from sitemirror.settings import Settings
 from sitemirror.store.database import State
 from sitemirror.store.files import Tree
-from sitemirror.store.link_table import LinkBook
+from sitemirror.store.link_table import LinkTable
 from sitemirror.store.processed_log import ProcessedLog
-from sitemirror.store.url_table import Ledger, Selection
+from sitemirror.store.url_table import Selection, UrlTable
 from sitemirror.urls import normalize
 
 HOME = "https://example.com/"
@@ -46,10 +46,10 @@ def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
     log = ProcessedLog(state, tree, "_processed.txt")
     try:
         run = state.begin_run(source_url=HOME, mode="links:html", scope="", started_at="")
-        ledger, book = Ledger(state, run, log), LinkBook(state, run)
+        ledger, book = UrlTable(state, run, log), LinkTable(state, run)
         scope = CrawlScope(settings, start_url=HOME)
         plan = plan_for("crawl", settings)
-        follow = Follow(settings, lambda: "2026-01-03T20:00:00Z", plan, scope, ledger, book)
+        follow = LinkPolicy(settings, lambda: "2026-01-03T20:00:00Z", plan, scope, ledger, book)
         ledger.within_batch()
         book.start(HOME)
         queue, visited = Queue(ledger, Selection.queued()), list[str]()

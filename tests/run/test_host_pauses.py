@@ -14,7 +14,7 @@ from sitemirror.run.crawl_loop import Queue
 from sitemirror.settings import Settings
 from sitemirror.store.database import State
 from sitemirror.store.tables import UrlState
-from sitemirror.store.url_table import Lookup, Selection
+from sitemirror.store.url_table import Selection, UrlLookup
 from sitemirror.urls import key
 from tests.fetch.clocks import JumpingClock
 from tests.run.conftest import Mirror
@@ -101,7 +101,7 @@ class Listed:
     def __init__(self, folder: Path, urls: Iterable[str]) -> None:
         self._state = state = State.open(folder / "state.sqlite3")
         run = state.begin_run(source_url="https://a.example/", mode="sitemap", scope="", started_at="")
-        self.lookup = Lookup(state, run)
+        self.lookup = UrlLookup(state, run)
         self.add(urls)
         self.queries: list[str] = []
         state.db.set_trace_callback(self.queries.append)

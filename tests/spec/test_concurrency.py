@@ -13,7 +13,7 @@ from tests.site import Exchange, Site, faults
 from tests.spec.mirrored import FAST
 
 
-class Rounds:
+class CrawlLoop:
     """Answers nobody before `size` requests wait: whoever fetches one by one gets no answer in time."""
 
     def __init__(self, size: int) -> None:
@@ -37,7 +37,7 @@ def test_parallel_page_fetching(site: Site, out: Path, run_here: RunHere) -> Non
     """Parallel page fetching: 100 URLs in 20 rounds of 5 requests in flight, where one by one would need 100."""
     paths = site.fill(100)
     site.sitemap()
-    rounds = Rounds(5)
+    rounds = CrawlLoop(5)
     for path in paths:
         site.fault(path, rounds)
 

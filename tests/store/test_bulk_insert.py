@@ -12,8 +12,8 @@ import pytest
 from sitemirror.reasons import Reason
 from sitemirror.store.bulk_insert import Listed
 from sitemirror.store.database import RunInfo, State
-from sitemirror.store.schema import Row
-from sitemirror.store.sitemap_table import Listing
+from sitemirror.store.schema import Status
+from sitemirror.store.sitemap_table import SitemapTable
 
 SITEMAPS = [f"https://example.com/sitemap-{number}.xml" for number in range(3)]
 
@@ -27,9 +27,9 @@ def opened(path: Path) -> Iterator[State]:
         state.db.close()  # as a kill would: nothing is tidied up
 
 
-def begin(state: State, source_url: str = "https://example.com/") -> tuple[RunInfo, Listing]:
+def begin(state: State, source_url: str = "https://example.com/") -> tuple[RunInfo, SitemapTable]:
     run = state.begin_run(source_url=source_url, mode="mirror", scope="", started_at="2026-01-03T20:00:00Z")
-    listing = Listing(state, run)
+    listing = SitemapTable(state, run)
     listing.add_sitemaps(SITEMAPS, depth=0)
     return run, listing
 
@@ -44,7 +44,7 @@ def shuffled(count: int, seed: int) -> list[str]:
     return found
 
 
-def add(listing: Listing, found: Sequence[str], at_a_time: int = 700) -> None:
+def add(listing: SitemapTable, found: Sequence[str], at_a_time: int = 700) -> None:
     """Reads one more sitemap that lists these, half of them in the way that has more to say."""
     row = listing.next_sitemap()
     assert row is not None
@@ -61,7 +61,7 @@ def rows(state: State) -> list[str]:
     return [url for (url,) in state.db.execute("SELECT url FROM url ORDER BY id")]
 
 
-def repeats(listing: Listing) -> list[int]:
+def repeats(listing: SitemapTable) -> list[int]:
     return [row.repeats for row in listing.sitemaps()]
 
 
@@ -97,7 +97,7 @@ def test_kill_during_insert_keeps_committed_urls(tmp_path: Path, known: int) -> 
             state.db.execute("COMMIT")
     with opened(tmp_path / "state") as state:
         assert rows(state) == list(dict.fromkeys(url for found in lists[:known] for url in found))
-        listing = Listing(state, run)
+        listing = SitemapTable(state, run)
         listing.reopen()
         if known == len(SITEMAPS):  # All were read, and nobody knows what came of it: they are looked for again.
             listing.add_sitemaps(SITEMAPS, depth=0)
@@ -150,7 +150,7 @@ def test_out_of_scope_reasons_and_alternates_are_stored(tmp_path: Path, before: 
         columns = "url, lastmod, priority, alternates, reason, detail, status"
         found = state.db.execute(f"SELECT {columns} FROM url WHERE sitemap = ? ORDER BY id", (row.id,)).fetchall()
         assert [Listed(*row[:-1]) for row in found] == entries
-        assert [row[-1] for row in found] == [Row.QUEUED, Row.OUTSIDE, Row.QUEUED]
+        assert [row[-1] for row in found] == [Status.QUEUED, Status.OUT_OF_SCOPE, Status.QUEUED]
         assert (listing.total, listing.in_scope, listing.repeats) == (before + 3, before + 2, 0)
 
 

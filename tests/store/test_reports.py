@@ -15,9 +15,9 @@ from sitemirror.publish.contents import order
 from sitemirror.reasons import Reason
 from sitemirror.store.database import State
 from sitemirror.store.disappeared import let_go
-from sitemirror.store.reports import FEW, Survey, fail_loops, resolve_aliases
-from sitemirror.store.schema import Row
-from sitemirror.store.sitemap_table import Listing
+from sitemirror.store.reports import FEW, StateReport, fail_loops, resolve_aliases
+from sitemirror.store.schema import Status
+from sitemirror.store.sitemap_table import SitemapTable
 from sitemirror.store.tables import UrlState
 
 
@@ -33,13 +33,13 @@ def test_few_and_many_rows_have_one_order(state: State, count: int) -> None:
     found = [f"https://example.com/{'a/' * (n % 3)}{'b-' * (n % 2)}{n}" for n in range(count)]
     random.Random(count).shuffle(found)
     run = state.begin_run(source_url="https://example.com/", mode="list", scope="", started_at="2026-01-03T20:00:00Z")
-    listing = Listing(state, run)
+    listing = SitemapTable(state, run)
     listing.add_sitemaps(["https://example.com/sitemap.xml"], depth=0)
     row = listing.next_sitemap()
     assert row is not None
     listing.add_plain(row.id, found, [None] * count, [None] * count)
     listing.finish(row.id, kind="urlset", error=None)
-    rows = Survey(state).outline(run.number)
+    rows = StateReport(state).outline(run.number)
     wanted = sorted(found, key=order)
     for start in (0, 1, count // 2, count):
         assert [url for url, _, _ in rows(start)] == wanted[start:]
@@ -91,7 +91,7 @@ def test_urls_without_a_page_take_no_memory(state: State) -> None:
             for n in range(5_000)
         ),
     )
-    survey = Survey(state)
+    survey = StateReport(state)
     tracemalloc.start()
     count = sum(1 for _ in survey.without_page())
     peak = tracemalloc.get_traced_memory()[1]
@@ -121,5 +121,5 @@ def test_redirect_target_of_copies_is_looked_up_once(state: State) -> None:
     assert let_go(state, run, run.started_at) == 0
     assert len(asked) < 20
     state.db.set_trace_callback(None)
-    assert state.db.execute("SELECT count(*) FROM url WHERE status = ?", (Row.SAVED,)).fetchone() == (100,)
+    assert state.db.execute("SELECT count(*) FROM url WHERE status = ?", (Status.SAVED,)).fetchone() == (100,)
     state.close()

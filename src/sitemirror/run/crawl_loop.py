@@ -27,8 +27,8 @@ from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
 from sitemirror.store.database import RunInfo
 from sitemirror.store.reports import Counts
-from sitemirror.store.schema import Row
-from sitemirror.store.url_table import Known, Ledger, Lookup, Selection
+from sitemirror.store.schema import Status
+from sitemirror.store.url_table import Known, Selection, UrlLookup, UrlTable
 from sitemirror.urls import authority
 
 _AT_A_TIME: Final = 256
@@ -40,7 +40,7 @@ _LOOK_AHEAD: Final = 2048
 class Queue:
     """One pass over the URLs of a selection, in the order of discovery."""
 
-    def __init__(self, ledger: Lookup, which: Selection, must_wait: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(self, ledger: UrlLookup, which: Selection, must_wait: Callable[[str], bool] = lambda _: False) -> None:
         """`must_wait` says of a URL that its host has asked for time: others go before it."""
         self._must_wait = must_wait
         self._ledger = ledger
@@ -126,7 +126,7 @@ BARRIER: Final = 10.0
 """Seconds between two moments at which all pages so far are forced onto the disk itself."""
 
 
-class Rounds:
+class CrawlLoop:
     """The main round over all that is due, then rounds for what is worth another try."""
 
     def __init__(
@@ -136,7 +136,7 @@ class Rounds:
         scope: Scope,
         space: Workspace,
         run: RunInfo,
-        ledger: Ledger,
+        ledger: UrlTable,
         visitor: Visitor,
         tally: Tally,
         notes: Notes,
@@ -329,7 +329,9 @@ class Rounds:
             self._leave_out(known, reason)
             return Result()
         check_reachable(self._session)
-        if known.status is Row.TWIN:  # Its page may have changed since it was read: it is to be fetched whole then.
+        if (
+            known.status is Status.DUPLICATE
+        ):  # Its page may have changed since it was read: it is to be fetched whole then.
             known = self._ledger.find(known.url) or known
         freshness = self._visitor.due.freshness(known)
         if freshness is Freshness.FRESH:
@@ -343,7 +345,7 @@ class Rounds:
         return result
 
     def _leave_out(self, known: Known, reason: Reason) -> None:
-        if known.status is Row.QUEUED or (known.status is Row.FAILED and self._ledger.is_ours(known)):
+        if known.status is Status.QUEUED or (known.status is Status.FAILED and self._ledger.is_ours(known)):
             self._ledger.outside(known.id, reason, self._session.now())
         else:
             self._visitor.leave(known)

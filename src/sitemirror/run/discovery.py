@@ -33,7 +33,7 @@ from sitemirror.sitemaps.entries import EntryBatch, Parsed
 from sitemirror.sitemaps.find import candidates, normalize_all, sitemap_links
 from sitemirror.sitemaps.parse import SitemapParser
 from sitemirror.store.bulk_insert import Listed
-from sitemirror.store.sitemap_table import Listing, SitemapRow
+from sitemirror.store.sitemap_table import SitemapRow, SitemapTable
 from sitemirror.text import printable
 
 MAX_DEPTH: Final = 5
@@ -60,7 +60,7 @@ class Discovery:
     """Finds and reads sitemaps. Calls `checkpoint` after each sitemap and about every 100 URLs."""
 
     def __init__(
-        self, session: Session, listing: Listing, scope: Scope, robots: RobotsBook, checkpoint: Callable[[], None]
+        self, session: Session, listing: SitemapTable, scope: Scope, robots: RobotsBook, checkpoint: Callable[[], None]
     ) -> None:
         self._session = session
         self._listing = listing

@@ -31,7 +31,7 @@ from sitemirror.publish.mirror_index import (
     write_mirror_index,
 )
 from sitemirror.publish.report import RunStatus
-from sitemirror.run.placeholders import Absences
+from sitemirror.run.placeholders import Placeholders
 from sitemirror.run.plan import Plan
 from sitemirror.run.session import Session, stamp
 from sitemirror.run.workspace import Workspace, force_to_disk, written
@@ -41,12 +41,12 @@ from sitemirror.store.database import CUT_OFF, RunInfo, State
 from sitemirror.store.disappeared import UNSURE_SINCE, drop_unreached, forget_deleted, note_complete
 from sitemirror.store.duplicates import find_merges, merge_pages, strays
 from sitemirror.store.files import Tree
-from sitemirror.store.link_targets import Localities, PagesByUrl, is_unfinished
+from sitemirror.store.link_targets import HtmlLinkTargets, MarkdownLinkTargets, is_unfinished
 from sitemirror.store.placement import MOVED, Placement, finish_moves, start_moves
-from sitemirror.store.reports import Counts, Graph, Survey, fail_loops, resolve_aliases
+from sitemirror.store.reports import Counts, Graph, StateReport, fail_loops, resolve_aliases
 from sitemirror.store.schema import ASSET, PAGE, index_for_settling
-from sitemirror.store.sitemap_table import Listing
-from sitemirror.store.url_table import Ledger
+from sitemirror.store.sitemap_table import SitemapTable
+from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
 
@@ -209,27 +209,27 @@ async def publish(
     space: Workspace,
     plan: Plan,
     run: RunInfo,
-    ledger: Ledger,
-    listing: Listing,
+    ledger: UrlTable,
+    listing: SitemapTable,
     status: RunStatus,
 ) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
     tree = space.reserve  # The manifest is written even when no page may be.
     resolve_aliases(space.state)
     fail_loops(space.state, session.now())
-    survey = Survey(space.state)
+    survey = StateReport(space.state)
     unread = survey.unread() if plan.follows_links else 0
     complete = status is RunStatus.OK and not survey.counts().not_reached and not unread
     if plan.html and is_unfinished(space.state):
         await _localize(session, space.state, tree)
     if complete:  # Before that, a page yet to come could change the outcome.
-        _let_go(session, space.state, plan, run, listing, survey)
+        _mark_gone(session, space.state, plan, run, listing, survey)
         with session.watch.working(Stage.PUBLISHING):
             _settle(session, space.state, tree)
         failpoint.reached("settled")
     forget_deleted(space.state, tree)  # of what has been gone since this run
     resolve_aliases(space.state)
-    survey = Survey(space.state)
+    survey = StateReport(space.state)
     if plan.html and session.settings.post_process and status is RunStatus.OK:
         await _localize(session, space.state, tree)
     await (_link if complete else _lead_on)(session, space.state, tree, plan)
@@ -240,7 +240,7 @@ async def publish(
         session.warn(f"the last pages may not survive a power cut: {error.advice}")
     counts = survey.counts()
     try:
-        Absences(tree, space.home).settle(survey, counts, ledger)
+        Placeholders(tree, space.home).settle(survey, counts, ledger)
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.advice}")
     old = _tell_old_copies(session, survey, counts.refresh_failed) if counts.refresh_failed else 0
@@ -266,7 +266,9 @@ async def publish(
     )
 
 
-def _let_go(session: Session, state: State, plan: Plan, run: RunInfo, listing: Listing, survey: Survey) -> None:
+def _mark_gone(
+    session: Session, state: State, plan: Plan, run: RunInfo, listing: SitemapTable, survey: StateReport
+) -> None:
     """Marks as gone what is named no more, where all that names anything has been read."""
     renews = session.settings.renews
     if survey.has_unknown_links() if plan.follows_links else listing.unsound_sitemaps:
@@ -283,7 +285,7 @@ def _let_go(session: Session, state: State, plan: Plan, run: RunInfo, listing: L
 async def _localize(session: Session, state: State, tree: Tree) -> None:
     from sitemirror.run.relink_html import localize
 
-    await localize(tree, Localities(state), session.pool, session.watch)
+    await localize(tree, HtmlLinkTargets(state), session.pool, session.watch)
 
 
 async def _link(session: Session, state: State, tree: Tree, plan: Plan) -> None:
@@ -291,7 +293,7 @@ async def _link(session: Session, state: State, tree: Tree, plan: Plan) -> None:
 
     When a run is complete: before that, paths may move yet.
     """
-    pages = PagesByUrl(state)
+    pages = MarkdownLinkTargets(state)
     if plan.markdown and session.settings.links is Links.LOCAL:
         from sitemirror.run.relink_markdown import link_locally
 
@@ -311,8 +313,8 @@ async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> No
         if plan.html and session.settings.post_process:
             from sitemirror.run import relink_html
 
-            relink_html.lead_on(tree, Localities(state), session.watch)
-        if plan.markdown and state.get(MOVED) and (pages := PagesByUrl(state)).has_local_links():
+            relink_html.lead_on(tree, HtmlLinkTargets(state), session.watch)
+        if plan.markdown and state.get(MOVED) and (pages := MarkdownLinkTargets(state)).has_local_links():
             from sitemirror.run import relink_markdown
 
             await relink_markdown.lead_on(tree, pages, session.settings.links, session.watch)
@@ -321,7 +323,7 @@ async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> No
         session.warn(f"some links may lead to files that are gone: {error.message}; the same command leads them on")
 
 
-def _tell_old_copies(session: Session, survey: Survey, copies: int) -> int:
+def _tell_old_copies(session: Session, survey: StateReport, copies: int) -> int:
     """Warns of so many copies that had to stay; gives the number of those that make the run `partial`."""
     redirected, others = survey.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
     if redirected:
@@ -376,8 +378,8 @@ class _Writer:
     space: Workspace
     tree: Tree
     run: RunInfo
-    listing: Listing
-    survey: Survey
+    listing: SitemapTable
+    survey: StateReport
     counts: Counts
     complete: bool
 

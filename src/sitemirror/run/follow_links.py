@@ -13,9 +13,9 @@ from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import Cause, Reason
 from sitemirror.run.plan import Plan
 from sitemirror.settings import Settings
-from sitemirror.store.link_table import LinkBook, Linked, Undecided
+from sitemirror.store.link_table import Linked, LinkTable, Undecided
 from sitemirror.store.schema import ASSET, PAGE, UNREAD
-from sitemirror.store.url_table import Known, Ledger
+from sitemirror.store.url_table import Known, UrlTable
 
 _NO_LINK: Final = frozenset((Reason.NOT_HTTP, Reason.FILE_SCHEME, Reason.INVALID_LINK))
 
@@ -23,11 +23,11 @@ _LONG_CHAIN: Final = 50 * FULL_STEP
 """From here on a chain's pages are searched for new links. Nearly no page of a real site is so far."""
 
 
-class Follow:
+class LinkPolicy:
     """Judges links for one run and writes them to the state. `now` tells the time as the state has it."""
 
     def __init__(
-        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, ledger: Ledger, book: LinkBook
+        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, ledger: UrlTable, book: LinkTable
     ) -> None:
         self._settings = settings
         self._now = now

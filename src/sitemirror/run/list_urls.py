@@ -17,8 +17,8 @@ from sitemirror.run.session import Session, Stopped
 from sitemirror.run.start import ResolvedStart, resolve_start
 from sitemirror.run.workspace import Workspace, open_workspace
 from sitemirror.store.database import RunInfo
-from sitemirror.store.reports import Survey
-from sitemirror.store.sitemap_table import Listing, SitemapRow
+from sitemirror.store.reports import StateReport
+from sitemirror.store.sitemap_table import SitemapRow, SitemapTable
 
 _STATE_FILE = "_state-list.sqlite3"
 _CHECKPOINT_FILE = "_checkpoint-list.json"
@@ -54,7 +54,7 @@ class _Outline:
         self._arrival = arrival
         self._scope = Scope(session.settings, start_url=arrival.url, folder=arrival.folder)
         self._run, self._resumed = self._begin()
-        self._listing = Listing(space.state, self._run)
+        self._listing = SitemapTable(space.state, self._run)
         self._notes = ProgressFiles(
             session, space, self._run, self._listing, Counters(), checkpoint_file=_CHECKPOINT_FILE
         )
@@ -95,7 +95,7 @@ class _Outline:
     def _write(self) -> str:
         stamp = self._session.clock.now().strftime("%Y%m%d-%H%M%S")
         name = self._space.file(f"sitemap-{stamp}.md")
-        rows = Survey(self._space.state).outline(self._run.number)
+        rows = StateReport(self._space.state).outline(self._run.number)
         header = OutlineHeader(
             host=self._space.authority,
             source_url=self._run.source_url,

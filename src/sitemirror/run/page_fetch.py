@@ -14,7 +14,7 @@ from sitemirror.fetch.pace import Slot
 from sitemirror.fetch.response import Head, Stream
 from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import Cause, Reason
-from sitemirror.run.page_writer import Asset, Keeper, Taken
+from sitemirror.run.page_writer import Asset, FetchedPage, PageWriter
 from sitemirror.run.plan import Plan
 from sitemirror.run.session import Session
 from sitemirror.run.start import check_html
@@ -29,13 +29,13 @@ from sitemirror.workers.jobs import ConvertOptions, JobFailed, PageSource, Parse
 CSS = "text/css"
 SVG = "image/svg+xml"
 
-Answer = Taken | Redirect | NotModified | Failed | Skipped
+Answer = FetchedPage | Redirect | NotModified | Failed | Skipped
 
 
-class Taker:
+class PageFetcher:
     """Does this for one run, as its plan says."""
 
-    def __init__(self, session: Session, plan: Plan, keeper: Keeper) -> None:
+    def __init__(self, session: Session, plan: Plan, keeper: PageWriter) -> None:
         self._session = session
         self._plan = plan
         self._keeper = keeper
@@ -158,8 +158,10 @@ class Taker:
             return _taken(head.fetched(b"", self._session.now()), ParsedPage(), asset=asset)
 
 
-def _taken(fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: Asset | None = None) -> Taken:
-    return Taken(
+def _taken(
+    fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: Asset | None = None
+) -> FetchedPage:
+    return FetchedPage(
         status=fetched.status,
         headers=fetched.headers,
         content_type=fetched.content_type,

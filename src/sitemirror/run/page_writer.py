@@ -12,7 +12,7 @@ import orjson
 
 from sitemirror.errors import OutputError
 from sitemirror.model import Failed, Skipped
-from sitemirror.run.placeholders import Absences
+from sitemirror.run.placeholders import Placeholders
 from sitemirror.run.plan import Plan
 from sitemirror.run.session import Session
 from sitemirror.run.workspace import Workspace
@@ -31,8 +31,8 @@ from sitemirror.store.placement import (
     start_moves,
 )
 from sitemirror.store.restore import RESCUED
-from sitemirror.store.schema import ASSET, PAGE, Row
-from sitemirror.store.url_table import Known, Ledger, SavedPage
+from sitemirror.store.schema import ASSET, PAGE, Status
+from sitemirror.store.url_table import Known, SavedPage, UrlTable
 from sitemirror.text import counted
 from sitemirror.workers.jobs import ParsedPage
 
@@ -46,7 +46,7 @@ class Asset(NamedTuple):
     sha256: str
 
 
-class Taken(NamedTuple):
+class FetchedPage(NamedTuple):
     """An answer, turned into what is kept of it."""
 
     status: int
@@ -65,10 +65,10 @@ class Taken(NamedTuple):
 _FOLDERS: Final = 4_000  # that are remembered
 
 
-class Vacancies:
+class PathAllocator:
     """The paths of one mirror that are free."""
 
-    def __init__(self, tree: Tree, ledger: Ledger, plan: Plan) -> None:
+    def __init__(self, tree: Tree, ledger: UrlTable, plan: Plan) -> None:
         self._tree = tree
         self._ledger = ledger
         self._plan = plan
@@ -194,25 +194,25 @@ def _since(known: Known, file: _OnDisk) -> str | None:
     What was another page's twin has said it without a file, so to whoever reads files it is new. Of a file that
     somebody deleted no path is known any more.
     """
-    is_its_file = known.path is None or (known.status is Row.SAVED and known.path == file.path)
+    is_its_file = known.path is None or (known.status is Status.SAVED and known.path == file.path)
     return known.changed_at if is_its_file and not file.changed else None
 
 
-class Keeper:
+class PageWriter:
     """Writes pages, placeholders and the failure log of one run."""
 
-    def __init__(self, session: Session, space: Workspace, ledger: Ledger, plan: Plan) -> None:
+    def __init__(self, session: Session, space: Workspace, ledger: UrlTable, plan: Plan) -> None:
         self._session = session
         self._plan = plan
         self._space = space
         self._tree = space.tree
         self._ledger = ledger
         self._home = space.home
-        self._vacancies = Vacancies(space.tree, ledger, plan)
-        self._absences = Absences(space.tree, space.home)
+        self._vacancies = PathAllocator(space.tree, ledger, plan)
+        self._absences = Placeholders(space.tree, space.home)
         self._blanks, self._first_blank = 0, ""
 
-    def keep(self, known: Known, taken: Taken, names: Iterable[str] = ()) -> Kept:
+    def keep(self, known: Known, taken: FetchedPage, names: Iterable[str] = ()) -> Kept:
         """Saves what was taken of a URL, to which `names` lead. Equal bytes are left alone, but count as seen today."""
         reading = taken.reading
         if not self._plan.one_folder:
@@ -231,7 +231,7 @@ class Keeper:
             wanted = self.wanted(known.url, ".html") if is_page else self._wanted_asset(known, taken.content_type)
             file = self._main_file(known, taken.html, wanted, PAGE if is_page else ASSET)
             file = file._replace(html_path=file.path, html_size=file.size, html_sha256=file.sha256)
-        left = known.path if known.status is Row.SAVED and known.path != file.path else None
+        left = known.path if known.status is Status.SAVED and known.path != file.path else None
         if left is not None:
             self._ledger.within_batch()
             self.begin_removal(left)
@@ -248,7 +248,7 @@ class Keeper:
             why = "it may be JavaScript that writes it, which is not run"
             self._session.warn(f"{pages} without text, such as {self._first_blank}: {why}")
 
-    def _row(self, known: Known, file: _OnDisk, taken: Taken) -> SavedPage:
+    def _row(self, known: Known, file: _OnDisk, taken: FetchedPage) -> SavedPage:
         reading, headers = taken.reading, taken.headers
         return SavedPage(
             path=file.path,
@@ -299,7 +299,7 @@ class Keeper:
         A page that is a file of another kind now, or the other way round, has to move: nobody looks for a PDF in an
         `index.html`.
         """
-        is_there = known.status is Row.SAVED or known.received == RESCUED
+        is_there = known.status is Status.SAVED or known.received == RESCUED
         is_other = known.kind in (PAGE, ASSET) and known.kind != kind and known.path != wanted
         return known.path if is_there and not is_other else None
 
@@ -393,7 +393,7 @@ class Keeper:
     def draft(self, known: Known, content_type: str) -> Iterator[AssetDraft]:
         """A place for an asset that is written as it comes. Nobody else gets the place meanwhile."""
         wanted = self._wanted_asset(known, content_type)
-        saved_at = self._home_of(known, wanted, ASSET) if known.status is Row.SAVED else None
+        saved_at = self._home_of(known, wanted, ASSET) if known.status is Status.SAVED else None
         path = saved_at or self._vacancies.place(known.url, wanted, fold_key(wanted))
         if not saved_at and self._tree.is_folder(path):  # which a draft would find out only when it is whole
             path = self._vacancies.another_place(known.url, wanted)
@@ -425,7 +425,7 @@ class Keeper:
 
     def renew(self, known: Known) -> None:
         """Sets the mtime of a copy that is current: it says when that was last known."""
-        if known.path is not None and known.status is Row.SAVED:
+        if known.path is not None and known.status is Status.SAVED:
             self._tree.touch(known.path, self._session.clock.now().timestamp())
 
     def mtime(self, known: Known) -> datetime | None:
@@ -447,7 +447,7 @@ class Keeper:
         Where the URL is only what listed ones lead to, those are what people look for.
         """
         now = self._session.now()
-        if known.path is not None and known.status is Row.SAVED:  # A twin of another page has a path, and no file.
+        if known.path is not None and known.status is Status.SAVED:  # A twin of another page has a path, and no file.
             self.log_failure(known, failure.text)
             return [known.url]
         names, attempts = self._names(known), known.attempts + failure.tries
@@ -483,5 +483,5 @@ class Keeper:
 
     def forget_placeholder(self, known: Known) -> None:
         """Removes the placeholder of a URL that is no failure any more: one that leads to a failure would be kept."""
-        if known.attempts or known.status is Row.SKIPPED or known.size is not None:
+        if known.attempts or known.status is Status.SKIPPED or known.size is not None:
             self._absences.forget(known.url)

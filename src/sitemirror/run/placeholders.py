@@ -14,13 +14,13 @@ from sitemirror.publish.placeholders import failed_line, failed_placeholder, pla
 from sitemirror.store.browse import Browser
 from sitemirror.store.bulk_insert import Fingerprints
 from sitemirror.store.files import Tree
-from sitemirror.store.reports import Counts, Survey
-from sitemirror.store.url_table import Ledger
+from sitemirror.store.reports import Counts, StateReport
+from sitemirror.store.url_table import UrlTable
 
 _IS_OURS: Final = re.compile(r".*/[0-9a-f]{16}\.md").fullmatch
 
 
-class Absences:
+class Placeholders:
     """Writes and removes placeholders, and writes `_failed.log`, in the run's folder."""
 
     def __init__(self, tree: Tree, home: str) -> None:
@@ -58,7 +58,7 @@ class Absences:
         self._tree.remove(self._failed(url))
         self._tree.remove(self._skipped(url))
 
-    def settle(self, survey: Survey, counts: Counts, ledger: Ledger) -> None:
+    def settle(self, survey: StateReport, counts: Counts, ledger: UrlTable) -> None:
         """Writes the placeholders that are missing, and removes those whose URL is something else by now.
 
         Missing are those of redirects that were found to lead to an earlier failure, and of what only redirects led to

@@ -21,7 +21,7 @@ from sitemirror.run.workspace import Workspace
 from sitemirror.store.database import RunInfo
 from sitemirror.store.files import Tree
 from sitemirror.store.reports import Counts
-from sitemirror.store.sitemap_table import Listing
+from sitemirror.store.sitemap_table import SitemapTable
 
 _WINDOW: Final = 60.0  # seconds over which the rate is measured
 
@@ -68,7 +68,7 @@ class ProgressFiles:
         session: Session,
         space: Workspace,
         run: RunInfo,
-        listing: Listing,
+        listing: SitemapTable,
         counters: Counters,
         *,
         checkpoint_file: str = CHECKPOINT,

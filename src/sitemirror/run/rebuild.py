@@ -403,13 +403,13 @@ def _remembered(row: PageRow, home: str, *, published: bool) -> Remembered | Non
         hidden_texts=row.hidden_texts or 0,
         changed_at=row.changed_at or "",
         refresh=parse_reason(row.refresh_error) if row.refresh_error else None,
-        kind=_kind_rebuild(
+        kind=_kind_of_row(
             row, as_page=_wanted(url) in (path, row.preferred_path and _inside(home, row.preferred_path))
         ),
     )
 
 
-def _kind_rebuild(row: PageRow, *, as_page: bool) -> int | None:
+def _kind_of_row(row: PageRow, *, as_page: bool) -> int | None:
     """Page or asset, as the keeper tells them apart: text is a page where it is named as one."""
     if row.content_type is None:
         return None

@@ -18,7 +18,7 @@ from sitemirror.frontier.traps import without_session
 from sitemirror.links.resolve import relative_link
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
-from sitemirror.store.link_targets import Localities, Place
+from sitemirror.store.link_targets import HtmlLinkTargets, Place
 from sitemirror.workers.jobs import JobFailed, Received
 from sitemirror.workers.pool import Pool
 
@@ -26,7 +26,7 @@ _HANDFUL: Final = 8
 _HANDFUL_BYTES: Final = 256 * 1024
 
 
-async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch) -> None:
+async def localize(tree: Tree, places: HtmlLinkTargets, pool: Pool, watch: Stopwatch) -> None:
     """Rewrites what needs it."""
     places.begin()
     outdated = list(places.outdated())  # now: what is localised below links to everything by the path it has
@@ -40,7 +40,7 @@ async def localize(tree: Tree, places: Localities, pool: Pool, watch: Stopwatch)
     places.settle()
 
 
-def lead_on(tree: Tree, places: Localities, watch: Stopwatch) -> None:
+def lead_on(tree: Tree, places: HtmlLinkTargets, watch: Stopwatch) -> None:
     """Changes only links between files that have become dead: what is new is linked when a run comes to its end."""
     places.leave_new()
     if not places.has_moved():
@@ -67,7 +67,7 @@ def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
 
 
 async def _localize_all(
-    root: str, places: Localities, pool: Pool, handfuls: Iterator[list[Place]], watch: Stopwatch
+    root: str, places: HtmlLinkTargets, pool: Pool, handfuls: Iterator[list[Place]], watch: Stopwatch
 ) -> None:
     """Takes one handful after the other from those that nobody has taken."""
     for handful in handfuls:
@@ -77,7 +77,7 @@ async def _localize_all(
                 await _localize(root, places, pool, [place], watch)
 
 
-async def _localize(root: str, places: Localities, pool: Pool, handful: list[Place], watch: Stopwatch) -> bool:
+async def _localize(root: str, places: HtmlLinkTargets, pool: Pool, handful: list[Place], watch: Stopwatch) -> bool:
     """Links as the site wrote them become links between files. False where they stay: the next run tries again."""
     targets = places.targets([place.id for place in handful])
     # Each by what it links to itself, or the result would depend on what stands beside it in a handful.
@@ -103,7 +103,7 @@ async def _localize(root: str, places: Localities, pool: Pool, handful: list[Pla
     return True
 
 
-def _relink(tree: Tree, places: Localities, place: Place) -> None:
+def _relink(tree: Tree, places: HtmlLinkTargets, place: Place) -> None:
     """Links between files that lead elsewhere by now are changed; the others stay."""
     if not tree.exists(place.path):
         return
@@ -132,7 +132,7 @@ def _relink(tree: Tree, places: Localities, place: Place) -> None:
     places.done(place, size=len(changed), sha256=sha256(changed).hexdigest())
 
 
-def _changes(places: Localities, place: Place) -> Iterator[tuple[str, str]]:
+def _changes(places: HtmlLinkTargets, place: Place) -> Iterator[tuple[str, str]]:
     for url, before, there in places.links(place.id):
         old = relative_link(place.local_at, before) if before else url
         new = relative_link(place.path, there) if there else url

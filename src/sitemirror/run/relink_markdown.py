@@ -28,7 +28,7 @@ from sitemirror.links.resolve import is_local, linked_path, relative_link
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
-from sitemirror.store.link_targets import LinkedPage, PagesByUrl, Relinked
+from sitemirror.store.link_targets import LinkedPage, MarkdownLinkTargets, Relinked
 from sitemirror.urls import InvalidUrl, normalize
 from sitemirror.workers.jobs import JobFailed
 from sitemirror.workers.pool import Pool
@@ -43,24 +43,24 @@ K = TypeVar("K")
 V = TypeVar("V", bound=Collection[str])
 
 
-async def link_locally(tree: Tree, pages: PagesByUrl, watch: Stopwatch) -> None:
+async def link_locally(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwatch) -> None:
     """Rewrites every page that links to another one. Doing it again, after a kill too, does no harm."""
     await _relink(_Linker(tree, pages), pages, watch)
 
 
-async def link_to_the_site(tree: Tree, pages: PagesByUrl, watch: Stopwatch) -> None:
+async def link_to_the_site(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwatch) -> None:
     """Leads links back to the site, as far as it is known what they were."""
     await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
 
 
-async def lead_on(tree: Tree, pages: PagesByUrl, links: Links, watch: Stopwatch) -> None:
+async def lead_on(tree: Tree, pages: MarkdownLinkTargets, links: Links, watch: Stopwatch) -> None:
     """Rewrites only pages with links to files that are gone: all that a run can do which somebody waits to see end."""
     linker = _Linker(tree, pages, links)
     await _relink(linker, pages, watch, linker.has_dead_links)
 
 
 async def _relink(
-    linker: _Linker, pages: PagesByUrl, watch: Stopwatch, is_due: Callable[[LinkedPage], bool] = lambda _: True
+    linker: _Linker, pages: MarkdownLinkTargets, watch: Stopwatch, is_due: Callable[[LinkedPage], bool] = lambda _: True
 ) -> None:
     batch: list[_Rewriting] = []
     for number, page in enumerate(pages.pages()):
@@ -76,7 +76,7 @@ async def _relink(
     _write(linker.tree, pages, batch)
 
 
-def _write(tree: Tree, pages: PagesByUrl, batch: Sequence[_Rewriting]) -> None:
+def _write(tree: Tree, pages: MarkdownLinkTargets, batch: Sequence[_Rewriting]) -> None:
     """Says first what the files will be: one that is neither that nor what it was has been edited by somebody."""
     rewritten = [(each, data) for each in batch if (data := each.data) is not None]
     if rewritten:
@@ -104,7 +104,7 @@ class _Target(NamedTuple):
 
 
 class _Linker:
-    def __init__(self, tree: Tree, pages: PagesByUrl, links: Links = Links.LOCAL) -> None:
+    def __init__(self, tree: Tree, pages: MarkdownLinkTargets, links: Links = Links.LOCAL) -> None:
         self.links = links
         self.tree = tree
         self._pages = pages
@@ -266,7 +266,7 @@ def _unpack(packed: bytes) -> Iterator[tuple[str, str]]:
 _HANDFUL: Final = 8
 
 
-async def recall_links(tree: Tree, pages: PagesByUrl, pool: Pool, watch: Stopwatch) -> None:
+async def recall_links(tree: Tree, pages: MarkdownLinkTargets, pool: Pool, watch: Stopwatch) -> None:
     """Reads every page that has not been read for this, and notes what its links were."""
     unread = (page for page in pages.pages() if page.sha256 != page.linked and tree.exists(page.path))
     root = str(tree.root.absolute())
@@ -274,7 +274,9 @@ async def recall_links(tree: Tree, pages: PagesByUrl, pool: Pool, watch: Stopwat
     pages.all_recalled()
 
 
-async def _recall_all(root: str, unread: Iterator[LinkedPage], pages: PagesByUrl, pool: Pool, watch: Stopwatch) -> None:
+async def _recall_all(
+    root: str, unread: Iterator[LinkedPage], pages: MarkdownLinkTargets, pool: Pool, watch: Stopwatch
+) -> None:
     """Takes one handful after the other from those that nobody has taken."""
     while handful := [*islice(unread, _HANDFUL)]:
         batch: list[Relinked] = []
@@ -299,7 +301,7 @@ async def _destinations(
         return [found for page in handful for found in await _destinations(root, [page], pool, watch)]
 
 
-def _meant(page: LinkedPage, destination: str, pages: PagesByUrl) -> str | None:
+def _meant(page: LinkedPage, destination: str, pages: MarkdownLinkTargets) -> str | None:
     """The URL that a link to a file stands for."""
     path, mark, fragment = destination.partition("#")
     there = linked_path(page.path, unquote(path))

@@ -13,10 +13,10 @@ from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
 from sitemirror.frontier.scope import CrawlScope, Scope
 from sitemirror.publish.file_names import CHECKPOINT, CONTENTS, FAILED_LOG, MANIFEST, MIRROR_INDEX, STATE
 from sitemirror.publish.report import MirrorReport, RunStatus
-from sitemirror.run.crawl_loop import TICK, Rounds
-from sitemirror.run.follow_links import Follow
-from sitemirror.run.page_fetch import Taker
-from sitemirror.run.page_writer import Keeper
+from sitemirror.run.crawl_loop import TICK, CrawlLoop
+from sitemirror.run.follow_links import LinkPolicy
+from sitemirror.run.page_fetch import PageFetcher
+from sitemirror.run.page_writer import PageWriter
 from sitemirror.run.plan import Plan, plan_for
 from sitemirror.run.profile import profile
 from sitemirror.run.progress_files import Counters, ProgressFiles
@@ -29,13 +29,13 @@ from sitemirror.settings import Links
 from sitemirror.stopwatch import Phase
 from sitemirror.store.database import FORMAT, RunInfo, peek
 from sitemirror.store.disappeared import UNSURE_SINCE, deleted, forget_deleted, replaced
-from sitemirror.store.link_table import LinkBook
-from sitemirror.store.link_targets import PagesByUrl, is_unfinished
+from sitemirror.store.link_table import LinkTable
+from sitemirror.store.link_targets import MarkdownLinkTargets, is_unfinished
 from sitemirror.store.paths import host_folder
-from sitemirror.store.reports import NOTHING, Survey, resolve_aliases
+from sitemirror.store.reports import NOTHING, StateReport, resolve_aliases
 from sitemirror.store.restore import TO_RECALL
-from sitemirror.store.sitemap_table import Listing
-from sitemirror.store.url_table import Ledger, reopen_names
+from sitemirror.store.sitemap_table import SitemapTable
+from sitemirror.store.url_table import UrlTable, reopen_names
 from sitemirror.text import counted
 
 if TYPE_CHECKING:
@@ -143,23 +143,23 @@ class Mirror:
         self._warned = set[int]()  # sitemaps that this command has warned about
         if space.stayed_up:
             session.pool.be_careful()
-        self._listing = Listing(space.state, self._run)
-        self._ledger: Ledger = open_ledger(session, space, self._run)
+        self._listing = SitemapTable(space.state, self._run)
+        self._ledger: UrlTable = open_ledger(session, space, self._run)
         if self._resumed:
             self._ledger.look_again()
         self._is_first = space.state.empty  # so that nothing of an earlier run has to be looked at again
         self._tally = Counters()
         self._notes = ProgressFiles(session, space, self._run, self._listing, self._tally)
-        self._book = LinkBook(space.state, self._run)
-        keeper = self._keeper = Keeper(session, space, self._ledger, plan)
-        taker = Taker(session, plan, keeper)
+        self._book = LinkTable(space.state, self._run)
+        keeper = self._keeper = PageWriter(session, space, self._ledger, plan)
+        taker = PageFetcher(session, plan, keeper)
         taker.first = arrival.page
         taker.start = arrival.url if plan.follows_links else ""
-        self._follow = Follow(self._settings, session.now, plan, self._scope, self._ledger, self._book)
+        self._follow = LinkPolicy(self._settings, session.now, plan, self._scope, self._ledger, self._book)
         self._robots = robots.within(self._scope)
         visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, self._follow)
         self._visitor = visitor
-        self._rounds = Rounds(
+        self._rounds = CrawlLoop(
             session, plan, self._scope, space, self._run, self._ledger, visitor, self._tally, self._notes
         )
 
@@ -257,7 +257,7 @@ class Mirror:
         if self._settings.links is Links.LOCAL and self._space.state.get(TO_RECALL):
             from sitemirror.run.relink_markdown import recall_links
 
-            pages = PagesByUrl(self._space.state)
+            pages = MarkdownLinkTargets(self._space.state)
             await recall_links(self._space.tree, pages, self._session.pool, self._session.watch)
         if not self._is_first:
             forget_deleted(self._space.state, self._space.tree)  # of which links may have to be recalled
@@ -277,7 +277,7 @@ class Mirror:
                 self._fetch_deleted()
             reopen_names(self._space.state, self._run)
         resolve_aliases(self._space.state)
-        self._rounds.look_ahead(NOTHING if self._is_first else Survey(self._space.state).counts())
+        self._rounds.look_ahead(NOTHING if self._is_first else StateReport(self._space.state).counts())
         if not self._settings.content_rate:
             due, most = self._tally.total - self._tally.processed, self._settings.max_pages
             self._session.pool.expect(min(due, most) if most else due)
@@ -392,7 +392,7 @@ class Mirror:
             hint = "see the warnings; then run the same command: nothing is fetched twice"
             return RunStatus.ERROR, SitemirrorError("the manifest could not be written", hint=hint)
         if not counts.saved:
-            first, *others = Survey(self._space.state).reasons() or [""]
+            first, *others = StateReport(self._space.state).reasons() or [""]
             why = f": {first}{' and other reasons' if others else ''}" if first else ""
             reasons = self._space.folder / (FAILED_LOG if counts.failed else MANIFEST)
             message = f"not one page could be saved{why}"
@@ -402,7 +402,7 @@ class Mirror:
 
     def _failed_elsewhere(self) -> int:
         """Failures out of scope that were found from another start URL: this run leaves them, and says so."""
-        survey, refused = Survey(self._space.state), self._scope.reason
+        survey, refused = StateReport(self._space.state), self._scope.reason
         sources = survey.failed_for_others(self._run.source)
         failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in survey.failures()) if sources else 0
         if failed:

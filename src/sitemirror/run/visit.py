@@ -13,9 +13,9 @@ from sitemirror.frontier.scope import Scope
 from sitemirror.frontier.traps import without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
-from sitemirror.run.follow_links import Follow
-from sitemirror.run.page_fetch import Answer, Taker
-from sitemirror.run.page_writer import Keeper, Taken
+from sitemirror.run.follow_links import LinkPolicy
+from sitemirror.run.page_fetch import Answer, PageFetcher
+from sitemirror.run.page_writer import FetchedPage, PageWriter
 from sitemirror.run.placeholders import told
 from sitemirror.run.plan import Plan
 from sitemirror.run.robots import RobotsBook
@@ -23,15 +23,15 @@ from sitemirror.run.session import Session, unstamp
 from sitemirror.run.start import MAX_HOPS
 from sitemirror.sitemaps.dates import parse_lastmod
 from sitemirror.stopwatch import Stage
-from sitemirror.store.schema import UNREAD, Row
-from sitemirror.store.url_table import Known, Ledger
+from sitemirror.store.schema import UNREAD, Status
+from sitemirror.store.url_table import Known, UrlTable
 from sitemirror.text import counted
 
 
-class Due:
+class UpdatePolicy:
     """Judges URLs for one run."""
 
-    def __init__(self, session: Session, plan: Plan, ledger: Ledger, keeper: Keeper) -> None:
+    def __init__(self, session: Session, plan: Plan, ledger: UrlTable, keeper: PageWriter) -> None:
         self._session = session
         self._plan = plan
         self._ledger = ledger
@@ -41,30 +41,30 @@ class Due:
 
     def freshness(self, known: Known) -> Freshness:
         """Whether `--update` has to ask for a URL that an earlier run settled."""
-        if known.status in (Row.QUEUED, Row.FAILED) or known.seen == UNREAD or not self._session.settings.update:
+        if known.status in (Status.QUEUED, Status.FAILED) or known.seen == UNREAD or not self._session.settings.update:
             return Freshness.FETCH
         if self._session.settings.re_download_all:
             return Freshness.FETCH
         dates = [known.lastmod] if known.lastmod else []
-        if known.status is Row.SAVED:
+        if known.status is Status.SAVED:
             dates += self._ledger.lastmods_of_aliases(known.id)
-        if self._plan.follows_links or (known.status is Row.REDIRECT and known.transient):
+        if self._plan.follows_links or (known.status is Status.REDIRECT and known.transient):
             dates.clear()  # A sitemap's, of long ago: this run has read none. Or of a page that we never had.
         lastmods = [*map(parse_lastmod, dates)]
         if None in lastmods:
             self._unread_dates += 1
             self._unread_date = self._unread_date or (known.url, dates[lastmods.index(None)])
-        mtime = self._keeper.mtime(known) if known.path and known.status is Row.SAVED else unstamp(known.at)
+        mtime = self._keeper.mtime(known) if known.path and known.status is Status.SAVED else unstamp(known.at)
         fetched_at = unstamp(known.fetched_at or known.at)
         copy = Copy(mtime=mtime, fetched_at=fetched_at, validators=known.validators)
         found = judge(copy, lastmods)
-        if found is Freshness.FRESH and known.status is Row.SAVED and self._ledger.cause_of(known.id):
+        if found is Freshness.FRESH and known.status is Status.SAVED and self._ledger.cause_of(known.id):
             return Freshness.ASK if known.validators else Freshness.FETCH  # It could not be had last time.
         if found is Freshness.FRESH and known.run and not known.lastmod and known.validators:
             return Freshness.ASK  # The dates are those of its other names, and it is listed without one.
         # Links carry no dates: what cannot be asked about has to be fetched. Nor is there a copy to rely on of what led
         # elsewhere, or was no page: it may be one by now.
-        is_open = self._plan.follows_links or known.status in (Row.REDIRECT, Row.SKIPPED)
+        is_open = self._plan.follows_links or known.status in (Status.REDIRECT, Status.SKIPPED)
         return Freshness.FETCH if found is Freshness.FRESH and is_open and not lastmods else found
 
     def tell_unread_dates(self) -> None:
@@ -99,11 +99,11 @@ class Visitor:
         session: Session,
         plan: Plan,
         scope: Scope,
-        ledger: Ledger,
+        ledger: UrlTable,
         robots: RobotsBook,
-        keeper: Keeper,
-        taker: Taker,
-        follow: Follow,
+        keeper: PageWriter,
+        taker: PageFetcher,
+        follow: LinkPolicy,
     ) -> None:
         self._session = session
         self._plan = plan
@@ -113,7 +113,7 @@ class Visitor:
         self._keeper = keeper
         self._taker = taker
         self._follow = follow
-        self.due = Due(session, plan, ledger, keeper)
+        self.due = UpdatePolicy(session, plan, ledger, keeper)
         self._in_flight: set[int] = set()
         self._led_to: set[int] = set()
         self.to_compare = 0
@@ -161,7 +161,7 @@ class Visitor:
                     self._wait_for(current, filter(self._is_still_old, self._let_down.pop(current.id, ())))
                     following = self._settle(chain, answer)
                     followers = self._followers.pop(current.id, [])  # if they do not wait for something else now
-                    self._share_fate(followers, current, is_there=isinstance(answer, Taken | NotModified))
+                    self._share_fate(followers, current, is_there=isinstance(answer, FetchedPage | NotModified))
             finally:
                 self._in_flight.discard(current.id)
             if isinstance(following, Result):
@@ -180,7 +180,7 @@ class Visitor:
         if not _has_copy(known) or any(path and self._keeper.has(path) for path in (known.path, known.html_path)):
             return known
         self._ledger.requeue(known.id)
-        return known._replace(status=Row.QUEUED, path=None)
+        return known._replace(status=Status.QUEUED, path=None)
 
     async def _take(self, known: Known, ask: bool, slot: Slot) -> Answer:
         await slot.acquire()
@@ -195,7 +195,7 @@ class Visitor:
         """Records what was found out; gives the URL to go on with where a redirect leads to one."""
         known = chain[-1]
         match answer:
-            case Taken():
+            case FetchedPage():
                 return self._saved(chain, answer)
             case NotModified(headers=headers, fetched_at=fetched_at):
                 self._keeper.renew(known)
@@ -211,14 +211,14 @@ class Visitor:
             case Skipped():
                 return self._skipped(known, answer)
 
-    def _saved(self, chain: list[Known], taken: Taken) -> Result:
+    def _saved(self, chain: list[Known], taken: FetchedPage) -> Result:
         known = chain[-1]
         links, found = taken.reading.links, 0
         if links is not None:  # Before the page counts as saved: from then on nobody would read its links.
             found = self._follow.links(known, links)
         elif _has_copy(known) and (self._plan.follows_links or self._plan.html):
             self._follow.no_links(known)
-        if known.status is Row.REDIRECT:
+        if known.status is Status.REDIRECT:
             self.to_compare += self._ledger.read_again(known.id)
         is_added = self._is_new(known)
         waiting = (name for name in self._awaiting.get(known.id, ()) if self._still_leads(name, known))
@@ -241,7 +241,7 @@ class Visitor:
         """
         if known.path is None:
             return known.fetched_at is None and known.id not in self.not_new
-        return known.status is not Row.SAVED and not self._keeper.has(known.path)
+        return known.status is not Status.SAVED and not self._keeper.has(known.path)
 
     def _redirected(self, chain: list[Known], redirect: Redirect) -> Result | Known:
         known = chain[-1]
@@ -265,11 +265,13 @@ class Visitor:
             # Under repair, or logged out: the page is where it was, says the server, and its copy is all we have.
             self._keep_copy(known, Cause(Reason.MOVED_TEMPORARILY, location), transient=False)
             chain.clear()
-        waiting = {Row.QUEUED, Row.GONE, Row.OUTSIDE}  # the scope has just allowed it
+        waiting = {Status.QUEUED, Status.GONE, Status.OUT_OF_SCOPE}  # the scope has just allowed it
         if not self._ledger.is_settled(target):
-            waiting |= {Row.FAILED, Row.SAVED, Row.REDIRECT, Row.TWIN} if settings.renews else {Row.FAILED}
-            if target.status is Row.REDIRECT and self._ledger.end_of(target).status is not Row.SAVED:
-                waiting.add(Row.REDIRECT)  # Nobody lists it, so nobody has asked where it leads by now.
+            waiting |= (
+                {Status.FAILED, Status.SAVED, Status.REDIRECT, Status.DUPLICATE} if settings.renews else {Status.FAILED}
+            )
+            if target.status is Status.REDIRECT and self._ledger.end_of(target).status is not Status.SAVED:
+                waiting.add(Status.REDIRECT)  # Nobody lists it, so nobody has asked where it leads by now.
         names = self._awaiting.pop(known.id, [])
         asked = self._in_flight, self._led_to, self._leads
         if target.status in waiting and not any(target.id in some for some in asked):
@@ -285,14 +287,14 @@ class Visitor:
             return Result()
         way = self._way(target)
         end = way[-1]
-        if end.id == known.id or (end.status is Row.REDIRECT and end.id not in self._in_flight):
+        if end.id == known.id or (end.status is Status.REDIRECT and end.id not in self._in_flight):
             return self._loop(known, way)
         self._name(end, [*(each.url for each in chain), *names])
         self._lead(known, target, redirect)
         if end.id in self._in_flight:
             self._wait_for(end, self._led_by(known))
         else:
-            is_there = end.status is Row.SAVED and not self._ledger.cause_of(end.id)
+            is_there = end.status is Status.SAVED and not self._ledger.cause_of(end.id)
             self._share_fate(self._led_by(known), end, is_there=is_there)
         return Result()
 
@@ -376,7 +378,7 @@ class Visitor:
 
     def _name(self, page: Known, names: list[str]) -> None:
         """Notes that `names` lead to `page`: they are done when it is."""
-        if page.status is Row.SAVED and page.id not in self._in_flight:
+        if page.status is Status.SAVED and page.id not in self._in_flight:
             for name in names:
                 self._ledger.alias_done(name)
         elif names:
@@ -446,4 +448,4 @@ class Visitor:
 
 
 def _has_copy(known: Known) -> bool:
-    return known.path is not None and known.status is Row.SAVED
+    return known.path is not None and known.status is Status.SAVED

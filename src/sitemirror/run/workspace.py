@@ -22,14 +22,14 @@ from sitemirror.store import paths
 from sitemirror.store.database import CUT_OFF, RunInfo, State, StateUnusable
 from sitemirror.store.disk import boot_id
 from sitemirror.store.files import Draft, Tree
-from sitemirror.store.link_targets import PagesByUrl
+from sitemirror.store.link_targets import MarkdownLinkTargets
 from sitemirror.store.lock import FolderLock
 from sitemirror.store.paths import keep_free
 from sitemirror.store.placement import finish_moves
 from sitemirror.store.processed_log import ProcessedLog
 from sitemirror.store.restore import TO_SETTLE
 from sitemirror.store.safe_folders import symlink_refused
-from sitemirror.store.url_table import Ledger
+from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
 """The mirror's own state; another (that of a listing) cannot be rebuilt from the mirror."""
@@ -105,7 +105,7 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
         try:
             _tidy(space)
             finish_moves(state, tree)
-            PagesByUrl(state).finish_relinking(tree)
+            MarkdownLinkTargets(state).finish_relinking(tree)
             yield space
             if not space.has_left and state.get("writing_to"):
                 state.put("writing_to", [])
@@ -212,7 +212,7 @@ def _trust(space: Workspace, processed: Iterator[str]) -> None:
         trust(Restorer(space.state), space.tree, space.home, chain([first], processed))
 
 
-def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
+def open_ledger(session: Session, space: Workspace, run: RunInfo) -> UrlTable:
     """The ledger, after mending what a kill or a power cut may have left: `_processed.txt` and unsynced pages."""
     log = ProcessedLog(space.state, space.reserve, space.file(PROCESSED))
     space.locks.callback(log.close)
@@ -220,7 +220,7 @@ def open_ledger(session: Session, space: Workspace, run: RunInfo) -> Ledger:
         if space.cut_off:
             log.cut_back()
         _trust(space, log.mend())
-    ledger = Ledger(space.state, run, log)
+    ledger = UrlTable(space.state, run, log)
     lost, missing, there = set[int](), set[int](), set[int]()
     files = list(ledger.not_yet_durable())
     for id, path, digest in files:
@@ -248,7 +248,7 @@ AT_ONCE: Final = 1_000
 """Pages that are forced onto the disk at one time: their names are held in memory meanwhile."""
 
 
-async def force_to_disk(tree: Tree, ledger: Ledger, watch: Stopwatch) -> None:
+async def force_to_disk(tree: Tree, ledger: UrlTable, watch: Stopwatch) -> None:
     """Returns when all pages that were saved before are on the disk. What is saved meanwhile has to wait."""
     after, last = -1, ledger.last_not_durable()
     while after < last and (fresh := list(ledger.not_yet_durable(after, AT_ONCE))):

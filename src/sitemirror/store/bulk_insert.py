@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.reasons import Reason
-from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Row
+from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Status
 from sitemirror.store.tables import UrlState
 
 _NONE: Final = array("Q")
@@ -49,27 +49,27 @@ _BYTES: Final = 8 << 20
 # does not answer for it: when nobody lists it any more, that is for those to say who took it, and that it failed, too.
 _LEFT_OUT: Final = (
     f"state NOT IN ({UrlState.PAGE}, {UrlState.ALIAS}) AND excluded.state = {UrlState.EXCLUDED}"
-    f" AND NOT (status = {Row.FAILED} AND source NOT IN (0, excluded.source))"
+    f" AND NOT (status = {Status.FAILED} AND source NOT IN (0, excluded.source))"
 )
 _MEET_AGAIN: Final = f"""
 ON CONFLICT (key) DO UPDATE SET
   listed_run = excluded.listed_run, named = 1, sitemap = excluded.sitemap,
   source = CASE
-    WHEN excluded.state = {UrlState.EXCLUDED} AND status != {Row.OUTSIDE} THEN source
+    WHEN excluded.state = {UrlState.EXCLUDED} AND status != {Status.OUT_OF_SCOPE} THEN source
     ELSE excluded.source END,
   lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
   reason = CASE
     WHEN {_LEFT_OUT} THEN excluded.reason
-    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
+    WHEN status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN NULL
     ELSE reason END,
   detail = CASE
     WHEN {_LEFT_OUT} THEN excluded.detail
-    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN NULL
+    WHEN status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN NULL
     ELSE detail END,
   gone_since = NULL,
   state = CASE
     WHEN {_LEFT_OUT} THEN {UrlState.EXCLUDED}
-    WHEN state != {UrlState.PAGE} AND status IN ({Row.OUTSIDE}, {Row.GONE}) THEN {UrlState.QUEUED}
+    WHEN state != {UrlState.PAGE} AND status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN {UrlState.QUEUED}
     ELSE state END
 WHERE url.listed_run IS NOT excluded.listed_run
 """
@@ -86,7 +86,7 @@ class Listed(NamedTuple):  # made a million times over: a tuple takes a third of
     detail: str | None = None
 
 
-class Intake:
+class BulkInsert:
     """Writes URLs for one run, within the transaction that is open."""
 
     def __init__(self, db: sqlite3.Connection, run: int, source: int) -> None:

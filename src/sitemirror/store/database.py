@@ -1,6 +1,6 @@
 """The working state: every URL ever seen and what became of it, in SQLite. One writer; a kill loses no committed row.
 
-Written in small batches by `Ledger`, read for publishing by `Survey`; this module opens the file and knows the run.
+`UrlTable` writes it in small batches, `StateReport` reads it for publishing; this module opens it and knows the run.
 """
 
 from __future__ import annotations

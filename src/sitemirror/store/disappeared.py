@@ -15,26 +15,26 @@ from sitemirror import urls
 from sitemirror.reasons import Reason
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.files import Tree
-from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Row
+from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Status
 from sitemirror.store.tables import UrlState
 
 # Of the few rows in question: a list of all that is gone would be made anew for every page that is saved.
 _REPLACED: Final = f"""
 DELETE FROM page WHERE fold = ? AND path = ?
-    AND EXISTS (SELECT 1 FROM url WHERE url.id = page.id AND url.status = {Row.GONE})
+    AND EXISTS (SELECT 1 FROM url WHERE url.id = page.id AND url.status = {Status.GONE})
 RETURNING id
 """
 # URLs first: their rows are short, and few are gone.
 _GONE: Final = f"""
 SELECT page.id, page.path, coalesce(page.html_path, page.path) FROM url CROSS JOIN page ON page.id = url.id
-WHERE url.status = {Row.GONE}
+WHERE url.status = {Status.GONE}
 """
 
 # Pages first: of a million URLs few may be saved. What only `_processed.txt` names is done by its word, file or not.
 _SAVED: Final = f"""
 SELECT page.id, page.path, page.size, page.html_path, page.html_size, page.refresh_reason
 FROM page CROSS JOIN url ON url.id = page.id
-WHERE url.status = {Row.SAVED} AND page.fetched_at != ''
+WHERE url.status = {Status.SAVED} AND page.fetched_at != ''
 """
 
 
@@ -103,7 +103,7 @@ UNSURE_SINCE: Final = "unsure_since"
 # What that run, or a later one, has looked at is written down.
 _OLDER: Final = f"""
 SELECT page.id, path, sha256, html_path, html_sha256 FROM page CROSS JOIN url ON url.id = page.id
-WHERE url.status = {Row.SAVED} AND url.seen < ? AND page.fetched_at != ''
+WHERE url.status = {Status.SAVED} AND url.seen < ? AND page.fetched_at != ''
 """
 _COARSE: Final = 2.0  # seconds: FAT tells the time of a file no better
 
@@ -139,13 +139,13 @@ _LEAD_ON: Final = "UNION SELECT url.leads_to FROM way CROSS JOIN url USING (id) 
 # A copy that stays, as the site has not given up its page, tells itself why. Where it leads counts only as a page.
 _COPIES: Final = f"""
 SELECT DISTINCT page.refresh_detail FROM page CROSS JOIN url USING (id)
-WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Row.SAVED}
+WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Status.SAVED}
 """
 _END: Final = f"""
 INSERT OR IGNORE INTO temp.end_for_now
 WITH RECURSIVE way (id) AS (SELECT id FROM url WHERE key = ? {_LEAD_ON})
 SELECT ?, id FROM way CROSS JOIN url USING (id) CROSS JOIN page USING (id)
-WHERE url.status IN ({Row.SAVED}, {Row.GONE})
+WHERE url.status IN ({Status.SAVED}, {Status.GONE})
 """
 
 _LED_TO: Final = f"""
@@ -161,22 +161,23 @@ SELECT id FROM way
 
 # Other names of a page stay its names, or are gone with it.
 _NAMES_A_PAGE: Final = f"""
-status = {Row.REDIRECT} AND EXISTS (
+status = {Status.REDIRECT} AND EXISTS (
   WITH RECURSIVE way (id) AS (
     SELECT url.leads_to
     UNION SELECT next.leads_to FROM way CROSS JOIN url AS next USING (id) WHERE next.leads_to IS NOT NULL)
   SELECT 1 FROM way CROSS JOIN page USING (id))
 """
-_GONE_reach: Final = f"""
+_MARK_GONE: Final = f"""
 UPDATE url SET gone_since = :at, leads_to = NULL,
   state = CASE state WHEN {UrlState.ALIAS} THEN {UrlState.QUEUED} ELSE state END
-WHERE NOT {_NAMED} AND status NOT IN ({Row.GONE}, {Row.TWIN}) AND id NOT IN temp.led_to AND NOT ({_NAMES_A_PAGE})
+WHERE NOT {_NAMED} AND status NOT IN ({Status.GONE}, {Status.DUPLICATE})
+  AND id NOT IN temp.led_to AND NOT ({_NAMES_A_PAGE})
 """
 
-_ANY_UNNAMED: Final = f"SELECT 1 FROM url WHERE status != {Row.GONE} AND NOT {_NAMED} LIMIT 1"
+_ANY_UNNAMED: Final = f"SELECT 1 FROM url WHERE status != {Status.GONE} AND NOT {_NAMED} LIMIT 1"
 
 # It is there because something leads to it, and nobody gives a date for it any more.
-_UNLISTED: Final = f"UPDATE url SET named = 0, lastmod = NULL WHERE named AND status != {Row.GONE} AND NOT {_NAMED}"
+_UNLISTED: Final = f"UPDATE url SET named = 0, lastmod = NULL WHERE named AND status != {Status.GONE} AND NOT {_NAMED}"
 
 
 # What the start page links to or leads to, over any number of steps, by way of what is there.
@@ -184,7 +185,7 @@ _UNREACHED: Final = f"""
 WITH RECURSIVE way (id) AS (
   SELECT id FROM url WHERE key = :start
   UNION SELECT edge.dst FROM way CROSS JOIN url USING (id) CROSS JOIN edge ON edge.src = way.id
-  WHERE url.status IN ({Row.SAVED}, {Row.TWIN}) OR {OUT_FOR_NOW}
+  WHERE url.status IN ({Status.SAVED}, {Status.DUPLICATE}) OR {OUT_FOR_NOW}
   {_LEAD_ON}
   UNION SELECT dst FROM way CROSS JOIN temp.for_now ON src = way.id
 )
@@ -210,7 +211,7 @@ def note_for_now(db: sqlite3.Connection) -> None:
     db.execute(
         "INSERT INTO temp.for_now SELECT page.id, temp.end_for_now.id FROM page CROSS JOIN url USING (id)"
         " CROSS JOIN temp.end_for_now ON location = page.refresh_detail"
-        f" WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Row.SAVED}"
+        f" WHERE page.refresh_reason = {Reason.MOVED_TEMPORARILY} AND url.status = {Status.SAVED}"
     )
 
 
@@ -258,6 +259,6 @@ def let_go(state: State, run: RunInfo, at: str) -> int:
         db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
         db.execute("DELETE FROM temp.led_to")
         db.execute(_LED_TO, values)
-        gone = db.execute(_GONE_reach, values).rowcount
+        gone = db.execute(_MARK_GONE, values).rowcount
         db.execute(_UNLISTED, values)
     return gone

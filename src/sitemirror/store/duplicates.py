@@ -14,7 +14,7 @@ from sitemirror import urls
 from sitemirror.reasons import Reason
 from sitemirror.store.database import State
 from sitemirror.store.placement import Move
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import Status
 from sitemirror.store.tables import UrlState
 
 
@@ -40,16 +40,17 @@ def find_merges(state: State) -> Iterator[Merge]:
     """Groups of pages that are one page, from the whole state; nothing is changed."""
     groups = state.db.execute(
         f"""
-        SELECT body FROM page JOIN url USING (id) WHERE url.status IN ({Row.SAVED}, {Row.TWIN}) AND body IS NOT NULL
+        SELECT body FROM page JOIN url USING (id)
+        WHERE url.status IN ({Status.SAVED}, {Status.DUPLICATE}) AND body IS NOT NULL
         GROUP BY body HAVING count(*) > 1 ORDER BY min(url.url)
         """
     ).fetchall()
     for (body,) in groups:
         rows = state.db.execute(
             f"""
-            SELECT url.id, url.url, page.canonical, page.path, page.published, url.status = {Row.TWIN}
+            SELECT url.id, url.url, page.canonical, page.path, page.published, url.status = {Status.DUPLICATE}
             FROM page JOIN url USING (id)
-            WHERE page.body = ? AND url.status IN ({Row.SAVED}, {Row.TWIN}) ORDER BY url.url
+            WHERE page.body = ? AND url.status IN ({Status.SAVED}, {Status.DUPLICATE}) ORDER BY url.url
             """,
             (body,),
         )
@@ -72,7 +73,7 @@ def strays(state: State) -> Iterator[tuple[str, str]]:
     rows = state.db.execute(
         f"""
         SELECT url.id, url.url, page.canonical, page.body FROM page JOIN url USING (id)
-        WHERE url.status = {Row.SAVED} AND page.canonical != url.url AND page.body IS NOT NULL ORDER BY url.url
+        WHERE url.status = {Status.SAVED} AND page.canonical != url.url AND page.body IS NOT NULL ORDER BY url.url
         """
     )
     for id, url, canonical, body in rows:
@@ -82,7 +83,7 @@ def strays(state: State) -> Iterator[tuple[str, str]]:
               SELECT id, status, leads_to, 1 FROM url WHERE key = ?
               UNION ALL SELECT url.id, url.status, url.leads_to, n + 1 FROM url JOIN hop ON url.id = hop.leads_to
               WHERE n < 30
-            ) SELECT hop.id, page.body FROM hop JOIN page USING (id) WHERE hop.status = {Row.SAVED}
+            ) SELECT hop.id, page.body FROM hop JOIN page USING (id) WHERE hop.status = {Status.SAVED}
             """,
             (urls.key(canonical),),
         ).fetchone()

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sitemirror import urls
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, cause_of
 from sitemirror.store.database import RunInfo, State
-from sitemirror.store.schema import ASSET, PAGE, UNREAD, Row
+from sitemirror.store.schema import ASSET, PAGE, UNREAD, Status
 from sitemirror.store.tables import UrlState
 
 
@@ -42,11 +42,11 @@ _COUNTS: Final = f"(? OR sitemap = 0 OR {ASSET} IN (kind, excluded.kind) OR NOT 
 """Whether a link names a URL: in a run by sitemaps none does that was a page of theirs."""
 
 _LEADS_TO_GONE: Final = f"""
-status = {Row.REDIRECT} AND EXISTS (
+status = {Status.REDIRECT} AND EXISTS (
   WITH RECURSIVE way (id) AS (
     SELECT url.leads_to
     UNION SELECT next.leads_to FROM way CROSS JOIN url AS next USING (id) WHERE next.leads_to IS NOT NULL)
-  SELECT 1 FROM way CROSS JOIN url AS next USING (id) WHERE next.status = {Row.GONE})
+  SELECT 1 FROM way CROSS JOIN url AS next USING (id) WHERE next.status = {Status.GONE})
 """
 
 # A URL that is met again keeps what was decided; a shorter way to it counts, and a way that is allowed. A page that was
@@ -59,22 +59,22 @@ VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET
   reached_run = CASE WHEN {_COUNTS} THEN excluded.reached_run ELSE reached_run END,
   named = named OR {_COUNTS},
-  sitemap = CASE WHEN status = {Row.GONE} AND NOT {_HAS_PAGE} THEN 0 ELSE sitemap END,
+  sitemap = CASE WHEN status = {Status.GONE} AND NOT {_HAS_PAGE} THEN 0 ELSE sitemap END,
   depth = min(coalesce(depth, excluded.depth), excluded.depth),
   chain = min(chain, excluded.chain),
   found_on = coalesce(found_on, excluded.found_on),
-  reason = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.reason ELSE reason END,
-  detail = CASE WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.detail ELSE detail END,
+  reason = CASE WHEN status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN excluded.reason ELSE reason END,
+  detail = CASE WHEN status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN excluded.detail ELSE detail END,
   gone_since = CASE
     WHEN state = {UrlState.PAGE} AND excluded.state != {UrlState.QUEUED} AND NOT ? THEN gone_since
     ELSE NULL END,
   state = CASE
     WHEN state = {UrlState.PAGE} THEN state
-    WHEN status IN ({Row.OUTSIDE}, {Row.GONE}) THEN excluded.state
+    WHEN status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN excluded.state
     WHEN excluded.state = {UrlState.QUEUED} AND {_LEADS_TO_GONE} THEN {UrlState.QUEUED}
     ELSE state END,
   seen = CASE
-    WHEN status IN ({Row.SAVED}, {Row.GONE}) AND depth IS NULL AND excluded.state = {UrlState.QUEUED} AND ?
+    WHEN status IN ({Status.SAVED}, {Status.GONE}) AND depth IS NULL AND excluded.state = {UrlState.QUEUED} AND ?
       THEN {UNREAD}
     ELSE seen END
 RETURNING id
@@ -86,10 +86,11 @@ _EXCLUDED: Final = UrlState.EXCLUDED.value
 
 _REDIRECTED_OUT: Final = f"""
 SELECT id, url, detail FROM url
-WHERE status = {Row.SKIPPED} AND reason IN ({", ".join(str(int(each)) for each in REDIRECTED_OUT.values())}) ORDER BY id
+WHERE status = {Status.SKIPPED} AND reason IN ({", ".join(str(int(each)) for each in REDIRECTED_OUT.values())})
+ORDER BY id
 """
 _TOO_LARGE: Final = f"""
-SELECT id FROM url WHERE status = {Row.SKIPPED} AND reason = {Reason.TOO_LARGE} AND size IS NULL ORDER BY id
+SELECT id FROM url WHERE status = {Status.SKIPPED} AND reason = {Reason.TOO_LARGE} AND size IS NULL ORDER BY id
 """
 
 MET: Final = 50_000
@@ -113,7 +114,7 @@ class Met(NamedTuple):
     chain: int
 
 
-class LinkBook:
+class LinkTable:
     """Writes links as pages are read. Belongs to the ledger's batches: it begins none and ends none."""
 
     def __init__(self, state: State, run: RunInfo) -> None:
@@ -172,7 +173,7 @@ class LinkBook:
     def is_new(self, url: str) -> bool:
         """Whether nobody has decided yet to fetch this URL."""
         row = self._db.execute("SELECT status FROM url WHERE key = ?", (bytearray(urls.key(url)),)).fetchone()
-        return row is None or row[0] == Row.OUTSIDE
+        return row is None or row[0] == Status.OUT_OF_SCOPE
 
     def led_by(self, id: int, steps: int) -> list[str]:
         """The URLs of the pages that led to a page, nearest first, as far back as `steps`."""
@@ -188,15 +189,16 @@ class LinkBook:
     def accepted_queries(self) -> Iterator[str]:
         """Pages with a query that are fetched or will be: traps count them."""
         for row in self._db.execute(
-            f"SELECT url FROM url WHERE status != {Row.OUTSIDE} AND kind = {PAGE} AND instr(url, '?') > 0"
+            f"SELECT url FROM url WHERE status != {Status.OUT_OF_SCOPE} AND kind = {PAGE} AND instr(url, '?') > 0"
         ):
             yield row[0]
 
     def undecided(self) -> Iterator[Undecided]:
         """What links led to and no run has fetched, by id. Rows may be rejudged meanwhile."""
         query = f"""
-            SELECT id, url, reason, detail, status = {Row.OUTSIDE}, depth, chain, coalesce(kind, {PAGE}) FROM url
-            WHERE id > ? AND depth IS NOT NULL AND status IN ({Row.QUEUED}, {Row.FAILED}, {Row.OUTSIDE})
+            SELECT id, url, reason, detail, status = {Status.OUT_OF_SCOPE}, depth, chain, coalesce(kind, {PAGE})
+            FROM url
+            WHERE id > ? AND depth IS NOT NULL AND status IN ({Status.QUEUED}, {Status.FAILED}, {Status.OUT_OF_SCOPE})
             ORDER BY id LIMIT 1000
         """
         last = 0
@@ -245,7 +247,7 @@ class LinkBook:
     def come_nearer(self, src: int, depth: int, limit: int) -> None:
         """Brings what a page links to as near as the page itself has come, without reading its links again."""
         there = f":depth + (coalesce(kind, {PAGE}) != {ASSET})"  # what a page needs is as deep as itself
-        reached = f"status = {Row.OUTSIDE} AND reason = {Reason.TOO_DEEP} AND {there} <= :limit"
+        reached = f"status = {Status.OUT_OF_SCOPE} AND reason = {Reason.TOO_DEEP} AND {there} <= :limit"
         self._db.execute(
             f"""
             UPDATE url SET depth = {there},

@@ -13,7 +13,7 @@ from sitemirror.store.database import CUT_OFF, State
 from sitemirror.store.files import Tree
 from sitemirror.store.placement import fold_key
 from sitemirror.store.restore import RESCUED, TO_RECALL
-from sitemirror.store.schema import PAGE, Row
+from sitemirror.store.schema import PAGE, Status
 
 BATCH: Final = 24
 """Files that are done before their rows are written. If a kill comes between, those and the ones under way have local
@@ -21,7 +21,9 @@ links that no row tells of; their hashes do."""
 
 # Every URL that has a file, aliases under the file of the page they lead to. Somebody may have deleted the HTML of a
 # page that is gone, and left its Markdown.
-_HAS_FILE = f"url.status = {Row.SAVED} OR (url.status = {Row.GONE} AND (html_path IS NOT NULL OR kind IS NOT {PAGE}))"
+_HAS_FILE = (
+    f"url.status = {Status.SAVED} OR (url.status = {Status.GONE} AND (html_path IS NOT NULL OR kind IS NOT {PAGE}))"
+)
 _PLACES = f"""
 CREATE TEMP TABLE place AS
 SELECT page.id AS id, coalesce(html_path, path) AS path FROM page JOIN url USING (id) WHERE {_HAS_FILE}
@@ -75,7 +77,7 @@ def is_unfinished(state: State) -> bool:
     return bool(state.get(_NOTE, False))
 
 
-class Localities:
+class HtmlLinkTargets:
     """The copy as it is now, against the copy as its files link it. Made after paths are settled."""
 
     def __init__(self, state: State) -> None:
@@ -126,7 +128,7 @@ class Localities:
     def received(self) -> Iterator[Place]:
         """Files whose links are as the site wrote them, a few at a time: their rows change meanwhile."""
         last = 0
-        condition = f"AND url.status = {Row.SAVED} AND local_at = '' AND page.id > ? ORDER BY page.id LIMIT 256"
+        condition = f"AND url.status = {Status.SAVED} AND local_at = '' AND page.id > ? ORDER BY page.id LIMIT 256"
         while found := list(self._places(condition, last)):
             yield from found
             last = found[-1].id
@@ -135,7 +137,7 @@ class Localities:
         """Files that stand elsewhere now, or that link to something which does; also of pages that are gone, since who
         comes back may do so unread."""
         return self._places(
-            f"""AND url.status IN ({Row.SAVED}, {Row.GONE}) AND local_at != ''
+            f"""AND url.status IN ({Status.SAVED}, {Status.GONE}) AND local_at != ''
                AND page.id NOT IN (SELECT id FROM relinked) AND (local_at != html_path OR page.id IN (
                  SELECT edge.src FROM edge JOIN url AS dst ON dst.id = edge.dst LEFT JOIN place ON place.id = dst.id
                  WHERE dst.linked_as != coalesce(place.path, ''))) ORDER BY page.id"""
@@ -202,7 +204,7 @@ class Localities:
 
 
 _AT_ONCE: Final = 256
-_NOTE_pages_by_url: Final = "relinking"
+_RELINKING: Final = "relinking"
 
 
 class LinkedPage(NamedTuple):
@@ -225,7 +227,7 @@ class Relinked(NamedTuple):
     is_vague: bool  # what its links were is not known of all of them: when it is fetched again, it is written again
 
 
-class PagesByUrl:
+class MarkdownLinkTargets:
     """The saved Markdown. Made after paths are settled and aliases resolved."""
 
     def __init__(self, state: State) -> None:
@@ -237,7 +239,7 @@ class PagesByUrl:
         """Whether links lead to files of which it is known where they led on the site."""
         query = f"""
             SELECT 1 FROM local_link JOIN url USING (id) JOIN page USING (id)
-            WHERE links != x'' AND url.status = {Row.SAVED} LIMIT 1
+            WHERE links != x'' AND url.status = {Status.SAVED} LIMIT 1
         """
         return self._db.execute(query).fetchone() is not None
 
@@ -248,7 +250,8 @@ class PagesByUrl:
             f"""
             SELECT page.id, page.path, page.sha256, local_link.sha256, coalesce(local_link.links, x'')
             FROM page JOIN url USING (id) LEFT JOIN local_link USING (id)
-            WHERE url.status = {Row.SAVED} AND page.path LIKE '%.md' AND page.content_type LIKE '%html%' AND page.id > ?
+            WHERE url.status = {Status.SAVED} AND page.path LIKE '%.md' AND page.content_type LIKE '%html%'
+              AND page.id > ?
             ORDER BY page.id LIMIT {_AT_ONCE}
             """,
             (last,),
@@ -263,7 +266,7 @@ class PagesByUrl:
             f"""
             SELECT url FROM page JOIN url USING (id)
             WHERE ((page.fold = ? AND path = ?) OR (path = ? AND path != wanted))
-              AND url.status IN ({Row.SAVED}, {Row.GONE})
+              AND url.status IN ({Status.SAVED}, {Status.GONE})
             """,
             (fold_key(path), path, path),
         ).fetchone()
@@ -280,7 +283,7 @@ class PagesByUrl:
             SELECT page.path, page.id, url.id FROM url
             LEFT JOIN alias ON alias.url_id = url.id
             JOIN url AS final ON final.id = coalesce(alias.page_id, url.id)
-              AND final.status IN ({Row.SAVED}, {Row.GONE})
+              AND final.status IN ({Status.SAVED}, {Status.GONE})
             JOIN page ON page.id = final.id
             WHERE url.key = ? AND page.path LIKE '%.md'
             """,
@@ -297,12 +300,12 @@ class PagesByUrl:
         """Notes files whose links are about to be made local: after a kill, the next run looks which have been."""
         with self._state.transaction() as db:
             note = [[id, size, sha, b64encode(links).decode(), vague] for id, size, sha, links, vague in changes]
-            self._state.put(_NOTE_pages_by_url, note)
+            self._state.put(_RELINKING, note)
             db.executemany("UPDATE page SET durable = 0 WHERE id = ?", ((page.id,) for page in changes))
 
     def finish_relinking(self, tree: Tree) -> None:
         """Writes down what a run that was killed has done."""
-        note: list[Any] | None = self._state.get(_NOTE_pages_by_url)
+        note: list[Any] | None = self._state.get(_RELINKING)
         if note is not None:
             announced = [Relinked(id, size, sha, b64decode(links), vague) for id, size, sha, links, vague in note]
             self.relinked([each for each in announced if self._is_written(tree, each)])
@@ -314,7 +317,7 @@ class PagesByUrl:
     def relinked(self, changes: Sequence[Relinked]) -> None:
         """Records files whose links were made local."""
         with self._state.transaction() as db:
-            db.execute("DELETE FROM meta WHERE name = ?", (_NOTE_pages_by_url,))
+            db.execute("DELETE FROM meta WHERE name = ?", (_RELINKING,))
             db.executemany(
                 "UPDATE page SET size = ?, sha256 = ? WHERE id = ?",
                 ((page.size, page.sha256, page.id) for page in changes),

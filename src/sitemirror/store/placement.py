@@ -27,7 +27,7 @@ from sitemirror.store.browse import Browser
 from sitemirror.store.database import State
 from sitemirror.store.files import Tree
 from sitemirror.store.paths import HASH_DIGITS, MAX_HASH_DIGITS, collision_path, fold, folders, moved_folder
-from sitemirror.store.schema import PAGE, Row
+from sitemirror.store.schema import PAGE, Status
 
 ASIDE: Final = "_moving"
 """In a host's folder: where files wait while two of them change places. No URL maps into it."""
@@ -262,7 +262,7 @@ PROVISIONAL_DIGITS: Final = (8, 12, 16, 24, 32)
 
 _PAGE = "SELECT page.id, url.url, page.wanted, page.path, page.published, page.html_path FROM page JOIN url USING (id)"
 _Found = tuple[int, str, str, str, int, str | None]
-_FILES = f"SELECT path, html_path FROM page JOIN url USING (id) WHERE status IN ({Row.SAVED}, {Row.GONE})"
+_FILES = f"SELECT path, html_path FROM page JOIN url USING (id) WHERE status IN ({Status.SAVED}, {Status.GONE})"
 
 
 def fold_key(path: str) -> bytes:
@@ -305,12 +305,14 @@ class Placement:
 
     def mark_published(self) -> None:
         """Marks all saved pages as published: from now on they keep their paths."""
-        saved = f"SELECT id FROM url WHERE status = {Row.SAVED}"
+        saved = f"SELECT id FROM url WHERE status = {Status.SAVED}"
         self._db.execute(f"UPDATE page SET published = 1 WHERE published = 0 AND id IN ({saved})")
 
     def collisions(self) -> list[tuple[str, str]]:
         """(url, path) of pages that could not have the path their URL maps to."""
-        query = f"SELECT url.url, page.path FROM page JOIN url USING (id) WHERE path != wanted AND status = {Row.SAVED}"
+        query = (
+            f"SELECT url.url, page.path FROM page JOIN url USING (id) WHERE path != wanted AND status = {Status.SAVED}"
+        )
         return self._db.execute(query + " ORDER BY url.url").fetchall()
 
     def orphans(self) -> list[str]:
@@ -323,9 +325,9 @@ class Placement:
         """Files that a kill left at a name which its page, or the page it is now a name of, does not have."""
         shared = f"""
             SELECT url.url, page.wanted FROM page JOIN url USING (id) WHERE page.fold IN
-              (SELECT fold FROM page JOIN url USING (id) WHERE status IN ({Row.SAVED}, {Row.TWIN})
+              (SELECT fold FROM page JOIN url USING (id) WHERE status IN ({Status.SAVED}, {Status.DUPLICATE})
                GROUP BY fold HAVING count(*) > 1)
-            UNION SELECT url.url, page.wanted FROM page JOIN url USING (id) WHERE status = {Row.TWIN}
+            UNION SELECT url.url, page.wanted FROM page JOIN url USING (id) WHERE status = {Status.DUPLICATE}
         """
         pages = set(self._db.execute(shared)) | {(url, wanted) for _, url, wanted, *_ in found.values()}
         names = {name for url, wanted in pages for name in self._names_of(url, wanted)}
@@ -385,7 +387,7 @@ class Placement:
 
     def _in_conflict(self) -> dict[int, _Found]:
         found: dict[int, _Found] = {}
-        saved = f"url.status = {Row.SAVED}"
+        saved = f"url.status = {Status.SAVED}"
         displaced = self._db.execute(f"{_PAGE} WHERE {saved} AND path != wanted")
         found.update((row[0], row) for row in displaced)
         shared = self._db.execute(
@@ -419,7 +421,7 @@ class Placement:
     def _add_rivals(self, found: dict[int, _Found], row: _Found, path: str) -> None:
         """Adds the pages that want the file `path`, which `row` needs for something else, and `row` if there are."""
         for name in self._names_with(path):
-            query = f"{_PAGE} WHERE url.status = {Row.SAVED} AND fold = ? AND page.id != ?"
+            query = f"{_PAGE} WHERE url.status = {Status.SAVED} AND fold = ? AND page.id != ?"
             rivals = self._db.execute(query, (fold_key(name), row[0])).fetchall()
             found.update((rival[0], rival) for rival in rivals)
             if rivals:

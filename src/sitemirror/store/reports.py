@@ -12,13 +12,13 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror.reasons import Cause, Reason, cause_of, text_of
 from sitemirror.store.database import State
-from sitemirror.store.schema import ASSET, PAGE, UNREAD, UNTOLD_ONCE_GONE, UPGRADES, VERSION, Row, in_order
+from sitemirror.store.schema import ASSET, PAGE, UNREAD, UNTOLD_ONCE_GONE, UPGRADES, VERSION, Status, in_order
 from sitemirror.store.tables import MAX_ALIAS_HOPS, Place, UrlState
 
 FEW: Final = 1_000
 """URLs that are quicker sorted in memory than written down in their order."""
 
-_ALIAS: Final = f"({Row.REDIRECT}, {Row.TWIN})"
+_ALIAS: Final = f"({Status.REDIRECT}, {Status.DUPLICATE})"
 _RESOLVE: Final = f"""
 INSERT INTO alias (url_id, page_id, hops)
 WITH RECURSIVE hop (id, at, n) AS (
@@ -52,7 +52,7 @@ _MORE_NAMES = f"""
 SELECT coalesce(sum(names - 1), 0) FROM (
   SELECT (p.run > 0) + sum(a.run > 0) AS names
   FROM alias JOIN url AS p ON p.id = page_id JOIN url AS a ON a.id = url_id
-  WHERE p.status = {Row.SAVED} GROUP BY page_id
+  WHERE p.status = {Status.SAVED} GROUP BY page_id
 ) WHERE names > 1
 """
 
@@ -92,7 +92,7 @@ def fail_loops(state: State, at: str) -> int:
         f"""
         UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,
           at = ?, leads_to = NULL, attempts = coalesce(attempts, 0) + 1
-        WHERE status = {Row.REDIRECT} AND run != 0 AND id NOT IN (SELECT url_id FROM alias)
+        WHERE status = {Status.REDIRECT} AND run != 0 AND id NOT IN (SELECT url_id FROM alias)
         """,
         (at,),
     ).rowcount
@@ -101,7 +101,7 @@ def fail_loops(state: State, at: str) -> int:
     return failed
 
 
-class Survey:
+class StateReport:
     """A look at the whole state, for reports. The aliases have to be resolved."""
 
     def __init__(self, state: State) -> None:
@@ -113,7 +113,7 @@ class Survey:
         found = dict(zip(Place, self._db.execute(_COUNTS).fetchone(), strict=True))
         return Counts(
             saved=found[Place.PAGE],
-            assets=self._state.number(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND kind = {ASSET}"),
+            assets=self._state.number(f"SELECT count(*) FROM url WHERE status = {Status.SAVED} AND kind = {ASSET}"),
             failed=found[Place.FAILURE],
             skipped=found[Place.SKIP] + found[Place.EXCLUDED],
             not_reached=found[Place.NOT_REACHED],
@@ -121,7 +121,8 @@ class Survey:
             aliases_listed=self._state.number(_MORE_NAMES) if self._has_aliases else 0,
             outside=found[Place.EXCLUDED],
             refresh_failed=self._state.number(
-                f"SELECT count(*) FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND refresh_reason NOTNULL"
+                "SELECT count(*) FROM page JOIN url USING (id)"
+                f" WHERE status = {Status.SAVED} AND refresh_reason NOTNULL"
             ),
         )
 
@@ -130,21 +131,21 @@ class Survey:
         query = f"""
             SELECT count(*) FILTER (WHERE refresh_reason = {Reason.MOVED_TEMPORARILY}),
               count(*) FILTER (WHERE refresh_reason != {Reason.MOVED_TEMPORARILY})
-            FROM page JOIN url USING (id) WHERE status = {Row.SAVED} AND missing_path IS NULL AND at <= ?
+            FROM page JOIN url USING (id) WHERE status = {Status.SAVED} AND missing_path IS NULL AND at <= ?
         """
         redirected, others = self._db.execute(query, (moment,)).fetchone()
         return redirected, others
 
     def unread(self) -> int:
         """Saved pages whose links a crawl has yet to read."""
-        return self._state.number(f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND seen = {UNREAD}")
+        return self._state.number(f"SELECT count(*) FROM url WHERE status = {Status.SAVED} AND seen = {UNREAD}")
 
     def has_unknown_links(self) -> bool:
         """Whether a page was restored without its links and could not be had since: nobody knows where it leads."""
         return bool(
             self._state.number(f"""
             SELECT EXISTS (SELECT 1 FROM page CROSS JOIN url USING (id)
-              WHERE page.refresh_reason IS NOT NULL AND page.body IS NULL AND url.status = {Row.SAVED}
+              WHERE page.refresh_reason IS NOT NULL AND page.body IS NULL AND url.status = {Status.SAVED}
                 AND url.kind = {PAGE} AND NOT EXISTS (SELECT 1 FROM edge WHERE edge.src = url.id))
             """)
         )
@@ -157,7 +158,7 @@ class Survey:
                    page.refresh_reason, page.refresh_detail, page.missing_path, page.html_path,
                    page.hidden_texts, page.changed_at, url.depth,
                    {_OTHER_NAMES if self._has_aliases else "'[]'"} AS aliases
-            FROM url JOIN page ON page.id = url.id WHERE url.status = {Row.SAVED} ORDER BY url.url
+            FROM url JOIN page ON page.id = url.id WHERE url.status = {Status.SAVED} ORDER BY url.url
         """
         rows = in_order(self._db, query)
         names = [name for name, *_ in rows.description]
@@ -172,7 +173,7 @@ class Survey:
             "contents",
             f"""
             SELECT url.url, page.path, page.title FROM url JOIN page ON page.id = url.id
-            WHERE url.status = {Row.SAVED} ORDER BY {_BY_FOLDER}
+            WHERE url.status = {Status.SAVED} ORDER BY {_BY_FOLDER}
             """,
         )
 
@@ -181,7 +182,7 @@ class Survey:
         return self._sorted(
             "outline",
             f"""
-            SELECT url, lastmod, priority FROM url WHERE run = {int(run)} AND status != {Row.OUTSIDE}
+            SELECT url, lastmod, priority FROM url WHERE run = {int(run)} AND status != {Status.OUT_OF_SCOPE}
             ORDER BY {_BY_FOLDER}
             """,
         )
@@ -206,7 +207,9 @@ class Survey:
 
     def failed_for_others(self, source: int) -> list[int]:
         """The other start URLs, by number, for which there are failures."""
-        query = f"SELECT DISTINCT source FROM url WHERE status = {Row.FAILED} AND source NOT IN (0, ?) ORDER BY source"
+        query = (
+            f"SELECT DISTINCT source FROM url WHERE status = {Status.FAILED} AND source NOT IN (0, ?) ORDER BY source"
+        )
         return [row[0] for row in self._db.execute(query, (source,))]
 
     def skips(self) -> Iterator[tuple[Any, ...]]:
@@ -223,7 +226,7 @@ class Survey:
             SELECT -count(*), reason, detail FROM url WHERE status IN ({}) AND reason IS NOT NULL
             GROUP BY reason, detail
         """
-        for statuses in (f"{Row.FAILED}, {Row.SKIPPED}", f"{Row.OUTSIDE}"):
+        for statuses in (f"{Status.FAILED}, {Status.SKIPPED}", f"{Status.OUT_OF_SCOPE}"):
             found = ((fewer, text_of(*cause) or "") for fewer, *cause in self._db.execute(query.format(statuses)))
             if most := nsmallest(2, found):
                 return [text for _, text in most]
@@ -256,10 +259,10 @@ class Survey:
             yield row[0]
 
 
-_SAVED = f"url.status IN ({Row.SAVED}, {Row.GONE})"  # The file of a page that is gone stays.
+_SAVED = f"url.status IN ({Status.SAVED}, {Status.GONE})"  # The file of a page that is gone stays.
 # unless somebody deleted it
 _IS_LEFT = f"""
-NOT (url.status = {Row.GONE} AND page.refresh_reason IS {Reason.FILE_DELETED} AND page.refresh_detail IS page.path)
+NOT (url.status = {Status.GONE} AND page.refresh_reason IS {Reason.FILE_DELETED} AND page.refresh_detail IS page.path)
 """
 _FILES = f"""
 SELECT url.url, page.path AS file, page.size, page.sha256, page.fetched_at, page.etag, page.last_modified,
@@ -281,8 +284,10 @@ ORDER BY file
 
 # An address that may not be talked to is a failure to the run, but to the index a cut like any other.
 _REFUSED: Final = f"url.reason IS {Reason.ADDRESS_REFUSED}"
-_FAILED: Final = f"url.status = {Row.FAILED} AND NOT {_REFUSED}"
-_CUT: Final = f"(url.status IN ({Row.OUTSIDE}, {Row.SKIPPED}) OR (url.status = {Row.FAILED} AND {_REFUSED}))"
+_FAILED: Final = f"url.status = {Status.FAILED} AND NOT {_REFUSED}"
+_CUT: Final = (
+    f"(url.status IN ({Status.OUT_OF_SCOPE}, {Status.SKIPPED}) OR (url.status = {Status.FAILED} AND {_REFUSED}))"
+)
 
 _NAMES: Final = "alias JOIN url AS name ON name.id = url_id JOIN url ON url.id = page_id"
 _WAY: Final = """
@@ -408,7 +413,7 @@ class Graph:
             UNION ALL
             SELECT coalesce(url.at, ''), url.url, url.kind, '', page.refresh_reason, page.refresh_detail,
                    page.missing_path
-            FROM page JOIN url USING (id) WHERE url.status = {Row.SAVED} AND page.refresh_reason IS NOT NULL
+            FROM page JOIN url USING (id) WHERE url.status = {Status.SAVED} AND page.refresh_reason IS NOT NULL
             ORDER BY 2
             """,
         )
@@ -416,7 +421,9 @@ class Graph:
             yield at, url, kind, (text_of(*cause) or "") + way
 
 
-_TOLD: Final = f"CASE status WHEN {Row.GONE} THEN NOT ({UNTOLD_ONCE_GONE}) ELSE run != 0 OR status = {Row.SAVED} END"
+_TOLD: Final = (
+    f"CASE status WHEN {Status.GONE} THEN NOT ({UNTOLD_ONCE_GONE}) ELSE run != 0 OR status = {Status.SAVED} END"
+)
 
 
 class NoGlance(Exception):
@@ -434,7 +441,7 @@ class HtmlFile:
     has_twins: bool  # other pages were found to be the same
 
 
-class Glance:
+class ReadOnlyState:
     """An open state."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -455,14 +462,14 @@ class Glance:
     def html_files(self) -> Iterator[HtmlFile]:
         for path, size, digest, local_at, has_twins in self._db.execute(
             f"SELECT html_path, html_size, html_sha256, local_at,"
-            f" id IN (SELECT leads_to FROM url WHERE status = {Row.TWIN}) FROM page JOIN url USING (id)"
-            f" WHERE status = {Row.SAVED} AND html_path IS NOT NULL"
+            f" id IN (SELECT leads_to FROM url WHERE status = {Status.DUPLICATE}) FROM page JOIN url USING (id)"
+            f" WHERE status = {Status.SAVED} AND html_path IS NOT NULL"
         ):
             yield HtmlFile(path, size, digest, bool(local_at), bool(has_twins))
 
 
 @contextmanager
-def glance(path: Path) -> Iterator[Glance]:
+def glance(path: Path) -> Iterator[ReadOnlyState]:
     """The state at `path`, which must have no write-ahead log beside it. Raises `NoGlance`."""
     try:
         # Immutable: SQLite would make files of its own beside the state otherwise.
@@ -473,7 +480,7 @@ def glance(path: Path) -> Iterator[Glance]:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION and version not in UPGRADES:  # What is read here they have in common.
             raise NoGlance(f"made by another version of sitemirror (state version {version})")
-        yield Glance(db)
+        yield ReadOnlyState(db)
     except sqlite3.Error as error:
         raise NoGlance(str(error)) from error
     finally:

@@ -8,7 +8,7 @@ from sitemirror import urls
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
 from sitemirror.store.database import State
 from sitemirror.store.placement import fold_key
-from sitemirror.store.schema import Row
+from sitemirror.store.schema import Status
 from sitemirror.store.tables import UrlState
 
 _REQUESTED: Final = frozenset((Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.NO_CONTENT, *REDIRECTED_OUT.values()))
@@ -75,7 +75,7 @@ class Restorer:
     def done(self, url: str) -> bool:
         """Whether the state already counts the URL as done."""
         row = self._db.execute("SELECT status FROM url WHERE key = ?", (urls.key(url),)).fetchone()
-        return row is not None and row[0] in (Row.SAVED, Row.REDIRECT, Row.TWIN, Row.GONE)
+        return row is not None and row[0] in (Status.SAVED, Status.REDIRECT, Status.DUPLICATE, Status.GONE)
 
     def page(self, page: Remembered) -> None:
         """Counts the page as saved."""
@@ -143,7 +143,7 @@ class Restorer:
 
     def paths(self) -> list[tuple[int, str]]:
         """Each file that a page should have, with the page's row; HTML beside Markdown too."""
-        saved = f"FROM page JOIN url USING (id) WHERE status = {Row.SAVED}"
+        saved = f"FROM page JOIN url USING (id) WHERE status = {Status.SAVED}"
         both = f"SELECT id, path {saved} UNION ALL SELECT id, html_path {saved} AND html_path != path"
         return self._db.execute(both).fetchall()
 

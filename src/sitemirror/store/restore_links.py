@@ -9,9 +9,9 @@ from uuid import uuid4
 
 from sitemirror import urls
 from sitemirror.store.database import RunInfo, State
-from sitemirror.store.link_targets import Localities
+from sitemirror.store.link_targets import HtmlLinkTargets
 from sitemirror.store.reports import resolve_aliases
-from sitemirror.store.schema import PAGE, Row
+from sitemirror.store.schema import PAGE, Status
 from sitemirror.store.tables import UrlState
 
 _EARLIER: Final = 1
@@ -77,7 +77,7 @@ class Knitter:
     def redirects(self, hops: list[str]) -> None:
         """Chains the URLs on the way to a page. The manifest knows only which page they all lead to."""
         self._db.executemany(
-            f"UPDATE url SET leads_to = (SELECT id FROM url WHERE key = ?) WHERE key = ? AND status = {Row.REDIRECT}"
+            f"UPDATE url SET leads_to = (SELECT id FROM url WHERE key = ?) WHERE key = ? AND status = {Status.REDIRECT}"
             " AND EXISTS (SELECT 1 FROM url WHERE key = ?)",
             ((urls.key(there), urls.key(here), urls.key(there)) for here, there in pairwise(hops)),
         )
@@ -100,13 +100,14 @@ class Knitter:
     def cut_at(self, url: str, at: str) -> None:
         """Notes when it was decided that a URL is not wanted."""
         self._db.execute(
-            f"UPDATE url SET at = ? WHERE key = ? AND status IN ({Row.OUTSIDE}, {Row.SKIPPED})", (at, urls.key(url))
+            f"UPDATE url SET at = ? WHERE key = ? AND status IN ({Status.OUT_OF_SCOPE}, {Status.SKIPPED})",
+            (at, urls.key(url)),
         )
 
     def kept_at(self, url: str, at: str) -> None:
         """Notes when it was found that a page cannot be brought up to date. The manifest says why, but not when."""
         self._db.execute(
-            f"UPDATE url SET at = ? WHERE key = ? AND status = {Row.SAVED}"
+            f"UPDATE url SET at = ? WHERE key = ? AND status = {Status.SAVED}"
             " AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND refresh_reason IS NOT NULL)",
             (at, urls.key(url)),
         )
@@ -116,7 +117,7 @@ class Knitter:
         rows = self._db.execute(
             f"""
             SELECT url.id, url.url, html_path, depth, headers, page.content_type FROM page JOIN url USING (id)
-            WHERE html_path IS NOT NULL AND depth IS NOT NULL AND status = {Row.SAVED} ORDER BY depth, url.id
+            WHERE html_path IS NOT NULL AND depth IS NOT NULL AND status = {Status.SAVED} ORDER BY depth, url.id
             """
         )
         return [Place(*row) for row in rows.fetchall()]
@@ -125,7 +126,7 @@ class Knitter:
         """Files with links, also where no link led to them."""
         rows = self._db.execute(
             "SELECT url.id, url.url, html_path, 0, headers, page.content_type FROM page JOIN url USING (id) "
-            f"WHERE html_path IS NOT NULL AND status = {Row.SAVED} ORDER BY url.id"
+            f"WHERE html_path IS NOT NULL AND status = {Status.SAVED} ORDER BY url.id"
         )
         return [Place(*row) for row in rows.fetchall()]
 
@@ -133,7 +134,7 @@ class Knitter:
         """The URL of every file: of those that are gone as well, unless it is another's by now."""
         rows = self._db.execute(
             "SELECT coalesce(html_path, path), url FROM page JOIN url USING (id)"
-            f" WHERE status IN ({Row.SAVED}, {Row.GONE}) ORDER BY status = {Row.SAVED}"
+            f" WHERE status IN ({Status.SAVED}, {Status.GONE}) ORDER BY status = {Status.SAVED}"
         )
         return dict(rows.fetchall())
 
@@ -155,7 +156,8 @@ class Knitter:
         """Notes a way to a URL that was not fetched: it is no deeper than that."""
         self._db.execute(
             f"UPDATE url SET depth = min(coalesce(depth, :depth), :depth), kind = coalesce(kind, :kind) "
-            f"WHERE key = :key AND status NOT IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.GONE})",
+            "WHERE key = :key"
+            f" AND status NOT IN ({Status.SAVED}, {Status.REDIRECT}, {Status.DUPLICATE}, {Status.GONE})",
             {"depth": depth, "kind": kind, "key": urls.key(url)},
         )
 
@@ -187,4 +189,4 @@ class Knitter:
     def settle_places(self) -> None:
         """Notes that files link to each other by the paths they have."""
         resolve_aliases(self._state)
-        Localities(self._state).settle()
+        HtmlLinkTargets(self._state).settle()

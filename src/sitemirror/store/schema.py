@@ -30,16 +30,16 @@ def in_order(db: sqlite3.Connection, query: str) -> sqlite3.Cursor:
         db.execute(f"PRAGMA cache_size={CACHE}")
 
 
-class Row(IntEnum):
+class Status(IntEnum):
     """A URL's `state` and `gone_since` as one number: the column `status`, which is computed."""
 
     QUEUED = 0
     SAVED = 1
     REDIRECT = 2  # an alias of `leads_to`, decided at once
-    TWIN = 3  # an alias of `leads_to`, decided before publishing: a duplicate
+    DUPLICATE = 3  # an alias of `leads_to`, decided before publishing: a duplicate
     FAILED = 4
     SKIPPED = 5  # looked at and not wanted: type, size
-    OUTSIDE = 6  # never looked at: scope, not a URL
+    OUT_OF_SCOPE = 6  # never looked at: scope, not a URL
     GONE = 7  # no sitemap lists it, and no link leads to it, any more
 
 
@@ -50,8 +50,8 @@ run INTEGER GENERATED ALWAYS AS (CASE
 """
 _STATUS: Final = f"""
 status INTEGER GENERATED ALWAYS AS (CASE
-  WHEN gone_since IS NOT NULL THEN {Row.GONE}
-  WHEN state = {UrlState.ALIAS} AND reason IS {Reason.DUPLICATE} THEN {Row.TWIN}
+  WHEN gone_since IS NOT NULL THEN {Status.GONE}
+  WHEN state = {UrlState.ALIAS} AND reason IS {Reason.DUPLICATE} THEN {Status.DUPLICATE}
   WHEN state > {UrlState.ALIAS} THEN state + 1
   ELSE state END) VIRTUAL
 """
@@ -60,7 +60,7 @@ PAGE: Final = 1
 ASSET: Final = 2
 """What a URL is, in `url.kind`; a file that a page needs, or that is none, is an asset."""
 
-OUT_FOR_NOW: Final = f"(url.status = {Row.FAILED} AND url.transient = 1)"
+OUT_FOR_NOW: Final = f"(url.status = {Status.FAILED} AND url.transient = 1)"
 """What cannot be had just now. If it was a page, and somebody deleted its file, its links count as before."""
 
 _NO_PAGE_EVER: Final = "(url.url NOT LIKE 'http://%' AND url.url NOT LIKE 'https://%')"
@@ -289,9 +289,9 @@ ALTER TABLE page DROP COLUMN error;
 
 # Until then one number told what there was of a URL and that it was gone.
 _TO_STATE: Final = f"""
-CASE status WHEN {Row.TWIN} THEN {UrlState.ALIAS}
-  WHEN {Row.GONE} THEN {{gone}}
-  ELSE status - (status > {Row.TWIN}) END
+CASE status WHEN {Status.DUPLICATE} THEN {UrlState.ALIAS}
+  WHEN {Status.GONE} THEN {{gone}}
+  ELSE status - (status > {Status.DUPLICATE}) END
 """
 _STATES: Final = f"""
 ALTER TABLE url ADD COLUMN state INTEGER NOT NULL DEFAULT 0;
@@ -305,8 +305,8 @@ UPDATE url SET
     ELSE {UrlState.EXCLUDED} END'''
     )
 },
-  gone_since = CASE status WHEN {Row.GONE} THEN coalesce(at, '') END,
-  reason = CASE status WHEN {Row.TWIN} THEN {Reason.DUPLICATE} WHEN {Row.REDIRECT} THEN
+  gone_since = CASE status WHEN {Status.GONE} THEN coalesce(at, '') END,
+  reason = CASE status WHEN {Status.DUPLICATE} THEN {Reason.DUPLICATE} WHEN {Status.REDIRECT} THEN
     CASE WHEN transient = 1 THEN {Reason.MOVED_TEMPORARILY} ELSE {Reason.MOVED} END ELSE reason END;
 ALTER TABLE url DROP COLUMN status;
 ALTER TABLE url ADD COLUMN {_STATUS};

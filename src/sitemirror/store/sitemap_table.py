@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.reasons import Cause, cause_of
-from sitemirror.store.bulk_insert import Intake, Listed
+from sitemirror.store.bulk_insert import BulkInsert, Listed
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.disappeared import let_go, note_for_now
-from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Row
+from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Status
 from sitemirror.store.tables import UrlState
 
 # Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
@@ -25,7 +25,8 @@ _AT_MOST: Final = 50_000
 _KEPT: Final = f"""
 WITH RECURSIVE kept (id, linked) AS (
   SELECT id, 1 FROM url
-  WHERE run = :run AND (status IN ({Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}) OR {OUT_FOR_NOW}) AND {{roots}}
+  WHERE run = :run AND (status IN ({Status.SAVED}, {Status.REDIRECT}, {Status.DUPLICATE}) OR {OUT_FOR_NOW})
+    AND {{roots}}
   UNION
   SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
   WHERE url.sitemap = 0 OR (url.kind = {ASSET} AND url.run != :run)
@@ -63,14 +64,14 @@ class Begun(NamedTuple):
     has_index: bool
 
 
-class Listing:
+class SitemapTable:
     """One run's discovery, written as it goes."""
 
     def __init__(self, state: State, run: RunInfo) -> None:
         self._state = state
         self._db = state.db
         self._run = run
-        self._intake = Intake(state.db, run.number, run.source)
+        self._intake = BulkInsert(state.db, run.number, run.source)
         self._listed = self.listed
         self._uncommitted = 0
 
@@ -208,7 +209,7 @@ class Listing:
     @property
     def outside(self) -> int:
         """Distinct URLs that this run has listed and may not fetch."""
-        query = f"SELECT count(*) FROM url WHERE run = ? AND status = {Row.OUTSIDE}"
+        query = f"SELECT count(*) FROM url WHERE run = ? AND status = {Status.OUT_OF_SCOPE}"
         return self._state.number(query, (self._run.number,))
 
     @property
@@ -219,7 +220,7 @@ class Listing:
     @property
     def in_scope(self) -> int:
         """Distinct URLs that this run has listed and may fetch."""
-        query = f"SELECT count(*) FROM url WHERE run = ? AND status != {Row.OUTSIDE}"
+        query = f"SELECT count(*) FROM url WHERE run = ? AND status != {Status.OUT_OF_SCOPE}"
         return self._state.number(query, (self._run.number,))
 
     @property
@@ -228,7 +229,7 @@ class Listing:
         row = self._db.execute(
             "SELECT reason, detail FROM url WHERE run = ? AND status = ?"
             " GROUP BY reason, detail ORDER BY count(*) DESC LIMIT 1",
-            (self._run.number, Row.OUTSIDE),
+            (self._run.number, Status.OUT_OF_SCOPE),
         ).fetchone()
         return None if row is None else cause_of(*row)
 
@@ -239,7 +240,7 @@ class Listing:
                 f"""
                 UPDATE url SET reason = NULL, detail = NULL, gone_since = NULL,
                   state = CASE state WHEN {UrlState.PAGE} THEN state ELSE {UrlState.QUEUED} END
-                WHERE status IN ({Row.GONE}, {Row.OUTSIDE}) AND id IN (
+                WHERE status IN ({Status.GONE}, {Status.OUT_OF_SCOPE}) AND id IN (
                   WITH RECURSIVE ends (id) AS (
                     SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND run = ?
                     UNION SELECT url.leads_to FROM ends JOIN url USING (id) WHERE url.leads_to IS NOT NULL

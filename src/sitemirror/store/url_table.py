@@ -13,7 +13,7 @@ from sitemirror.reasons import Cause, Reason, cause_of
 from sitemirror.store.database import RunInfo, State
 from sitemirror.store.disappeared import forget_replaced
 from sitemirror.store.processed_log import ProcessedLog
-from sitemirror.store.schema import ASSET, PAGE, UNREAD, Row
+from sitemirror.store.schema import ASSET, PAGE, UNREAD, Status
 from sitemirror.store.tables import UrlState
 
 
@@ -22,7 +22,7 @@ class Known(NamedTuple):
 
     id: int
     url: str
-    status: Row
+    status: Status
     run: int
     seen: int
     lastmod: str | None
@@ -63,7 +63,7 @@ FROM url LEFT JOIN page ON page.id = url.id
 # A URL, and what leads to it.
 _NAMES: Final = f"""
 WITH RECURSIVE name (id) AS (
-  SELECT ? UNION SELECT url.id FROM name JOIN url ON url.leads_to = name.id WHERE url.status = {Row.REDIRECT}
+  SELECT ? UNION SELECT url.id FROM name JOIN url ON url.leads_to = name.id WHERE url.status = {Status.REDIRECT}
 )
 SELECT url.id, url.url, url.run FROM name JOIN url USING (id)
 """
@@ -71,14 +71,14 @@ SELECT url.id, url.url, url.run FROM name JOIN url USING (id)
 # A page that is gone gives way to one with its very name, not to one whose name only some systems take for it.
 # (Nothing here is bound by number: Python 3.12 warned of that until 3.12.4.)
 _TAKEN: Final = f"""
-SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND (url.status = {Row.SAVED}
-      OR (url.status = {Row.GONE} AND path = wanted AND path != ?)))
+SELECT EXISTS (SELECT 1 FROM page JOIN url USING (id) WHERE page.fold = ? AND (url.status = {Status.SAVED}
+      OR (url.status = {Status.GONE} AND path = wanted AND path != ?)))
     OR EXISTS (SELECT 1 FROM page WHERE path = ? AND path != wanted)
 """
 
 _NOWHERE: Final[Mapping[int, int]] = MappingProxyType({})
 
-_ROWS: Final = tuple(Row)  # by their values: to look one up in the class costs ten times as much
+_ROWS: Final = tuple(Status)  # by their values: to look one up in the class costs ten times as much
 
 
 def _known(row: tuple[Any, ...]) -> Known:
@@ -86,7 +86,7 @@ def _known(row: tuple[Any, ...]) -> Known:
     return Known(id, url, _ROWS[status], *rest)
 
 
-class Lookup:
+class UrlLookup:
     """Looks up URLs for one run."""
 
     def __init__(self, state: State, run: RunInfo) -> None:
@@ -109,7 +109,7 @@ class Lookup:
 
     def saved_among(self, ids: Sequence[int]) -> int:
         """How many of these are pages of their own: some may have turned out to be one page with another."""
-        query = f"SELECT count(*) FROM url WHERE status = {Row.SAVED} AND id IN"
+        query = f"SELECT count(*) FROM url WHERE status = {Status.SAVED} AND id IN"
         some = (",".join(map(str, ids[start : start + 1000])) for start in range(0, len(ids), 1000))
         return sum(self._state.number(f"{query} ({each})") for each in some)
 
@@ -163,12 +163,12 @@ class Lookup:
         """URLs that lead to something which an earlier run did not come to save, and what that is."""
         rows = self._db.execute(
             f"SELECT url.id, url.url FROM url JOIN url AS next ON next.id = url.leads_to"
-            f" WHERE url.status = {Row.REDIRECT} AND next.status != {Row.SAVED}"
+            f" WHERE url.status = {Status.REDIRECT} AND next.status != {Status.SAVED}"
         ).fetchall()
         for id, url in rows:
             first = self._led_to_by(id)
             end = None if first is None else self.end_of(first)
-            if end is not None and end.status is not Row.SAVED:
+            if end is not None and end.status is not Status.SAVED:
                 yield url, end
 
     def listed_names(self, known: Known) -> list[tuple[int, str]]:
@@ -188,9 +188,9 @@ class Lookup:
         return bool(self._db.execute(_TAKEN, (bytearray(fold), path, path)).fetchone()[0])
 
 
-_SETTLED: Final = f"{Row.SAVED}, {Row.REDIRECT}, {Row.TWIN}, {Row.SKIPPED}"
-_MAY_FIT_NOW: Final = f"(url.status = {Row.SKIPPED} AND url.size <= ? AND url.reason = {Reason.TOO_LARGE})"
-_UNREAD: Final = f"url.status = {Row.SAVED} AND url.seen = {UNREAD}"
+_SETTLED: Final = f"{Status.SAVED}, {Status.REDIRECT}, {Status.DUPLICATE}, {Status.SKIPPED}"
+_MAY_FIT_NOW: Final = f"(url.status = {Status.SKIPPED} AND url.size <= ? AND url.reason = {Reason.TOO_LARGE})"
+_UNREAD: Final = f"url.status = {Status.SAVED} AND url.seen = {UNREAD}"
 _LEADS_HERE: Final = "SELECT 1 FROM url AS name WHERE name.leads_to = url.id"
 
 
@@ -203,12 +203,12 @@ class Selection(NamedTuple):
     @classmethod
     def unfinished(cls, max_bytes: int) -> Selection:
         """What is queued or failed, and what was too large under a smaller limit."""
-        return cls(f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR {_MAY_FIT_NOW}", (max_bytes,))
+        return cls(f"url.status IN ({Status.QUEUED}, {Status.FAILED}) OR {_MAY_FIT_NOW}", (max_bytes,))
 
     @classmethod
     def wanted(cls) -> Selection:
         """All that was listed or linked and is in scope, done or not."""
-        return cls(f"url.run != 0 AND url.status NOT IN ({Row.OUTSIDE}, {Row.GONE})")
+        return cls(f"url.run != 0 AND url.status NOT IN ({Status.OUT_OF_SCOPE}, {Status.GONE})")
 
     @property
     def listed(self) -> Selection:
@@ -218,7 +218,7 @@ class Selection(NamedTuple):
     @classmethod
     def queued(cls) -> Selection:
         """What a pass put back into the queue behind itself."""
-        return cls(f"url.status = {Row.QUEUED}")
+        return cls(f"url.status = {Status.QUEUED}")
 
     @classmethod
     def unread(cls) -> Selection:
@@ -228,19 +228,19 @@ class Selection(NamedTuple):
     @classmethod
     def failed(cls, max_bytes: int) -> Selection:
         """What could not be had so far, and what was too large under a smaller limit."""
-        return cls(f"url.status = {Row.FAILED} OR {_MAY_FIT_NOW}", (max_bytes,))
+        return cls(f"url.status = {Status.FAILED} OR {_MAY_FIT_NOW}", (max_bytes,))
 
     @classmethod
     def level(cls, depth: int) -> Selection:
         """What is still to be fetched at one depth of links."""
-        return cls(f"(url.status = {Row.QUEUED} OR {_UNREAD}) AND url.depth <= ?", (depth,))
+        return cls(f"(url.status = {Status.QUEUED} OR {_UNREAD}) AND url.depth <= ?", (depth,))
 
     @classmethod
     def old_level(cls, depth: int, run: RunInfo) -> Selection:
         """What this run has found linked and not looked at, or what such links lead to, at one depth of links."""
         led_to = f"url.run = 0 AND EXISTS ({_LEADS_HERE} AND name.run = ?)"
         return cls(
-            f"url.depth <= ? AND url.seen < ? AND (url.status = {Row.QUEUED}"
+            f"url.depth <= ? AND url.seen < ? AND (url.status = {Status.QUEUED}"
             f" OR (url.status IN ({_SETTLED}) AND (url.run = ? OR {led_to})))",
             (depth, run.number, run.number, run.number),
         )
@@ -249,9 +249,9 @@ class Selection(NamedTuple):
     def outdated(cls, run: RunInfo) -> Selection:
         """Everything that this run has not looked at, to be brought up to date. What was listed once, and is only
         another name of a page by now, nobody asks for."""
-        led_to = f"url.status NOT IN ({Row.REDIRECT}, {Row.TWIN}) OR EXISTS ({_LEADS_HERE})"
+        led_to = f"url.status NOT IN ({Status.REDIRECT}, {Status.DUPLICATE}) OR EXISTS ({_LEADS_HERE})"
         return cls(
-            f"url.status IN ({Row.QUEUED}, {Row.FAILED})"
+            f"url.status IN ({Status.QUEUED}, {Status.FAILED})"
             f" OR (url.seen < ? AND url.status IN ({_SETTLED}) AND (url.run = ? OR (url.run = 0 AND ({led_to}))))",
             (run.number, run.number),
         )
@@ -260,7 +260,7 @@ class Selection(NamedTuple):
     def back(cls, run: RunInfo) -> Selection:
         """Files that were gone, and that a page needs again which this run read when their turn had passed."""
         return cls(
-            f"url.status = {Row.SAVED} AND url.kind = {ASSET} AND url.run = ? AND url.seen < ?",
+            f"url.status = {Status.SAVED} AND url.kind = {ASSET} AND url.run = ? AND url.seen < ?",
             (run.number, run.number),
         )
 
@@ -269,14 +269,14 @@ class Selection(NamedTuple):
         """Everything that this run has not looked at, and will if it is still linked: `outdated` for a crawl's start,
         when nobody knows yet what is."""
         return cls(
-            f"url.status IN ({Row.QUEUED}, {Row.FAILED}) OR (url.seen < ? AND url.status IN ({_SETTLED}))",
+            f"url.status IN ({Status.QUEUED}, {Status.FAILED}) OR (url.seen < ? AND url.status IN ({_SETTLED}))",
             (run.number,),
         )
 
     @classmethod
     def to_retry(cls, run: RunInfo) -> Selection:
         """This run's transient failures."""
-        failed = f"{Row.FAILED}, {Row.SAVED}"  # a saved page that could not be refreshed counts as well
+        failed = f"{Status.FAILED}, {Status.SAVED}"  # a saved page that could not be refreshed counts as well
         return cls(f"url.status IN ({failed}) AND url.transient = 1 AND url.seen = ?", (run.number,))
 
 
@@ -325,11 +325,12 @@ UPDATE url SET state = {UrlState.PAGE}, gone_since = NULL, at = ?, seen = ?, lea
 _LOST: Final = "CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY, received, sha256, changed_at)"
 
 _PART_TWINS: Final = f"""
-UPDATE url SET state = {UrlState.QUEUED}, reason = NULL, leads_to = NULL WHERE leads_to = ? AND status = {Row.TWIN}
+UPDATE url SET state = {UrlState.QUEUED}, reason = NULL, leads_to = NULL
+WHERE leads_to = ? AND status = {Status.DUPLICATE}
 """
 
 
-class Ledger(Lookup):
+class UrlTable(UrlLookup):
     """The one writer of outcomes."""
 
     def __init__(self, state: State, run: RunInfo, log: ProcessedLog) -> None:
@@ -342,14 +343,14 @@ class Ledger(Lookup):
     def find_or_add(self, url: str, source: Known) -> Known:
         """The row of a URL that a redirect from `source` led to; made if nobody ever listed or linked it."""
         found, depth = self.find(url), source.depth
-        if found is not None and found.status is Row.GONE and found.path is not None:  # which it no longer is
+        if found is not None and found.status is Status.GONE and found.path is not None:  # which it no longer is
             self._set(found.id, gone_since=None)
-            found = found._replace(status=Row.SAVED)
+            found = found._replace(status=Status.SAVED)
         if found is not None and (depth is None or (found.depth is not None and found.depth <= depth)):
             return found
         self._state.begin()
         if found is not None:  # A redirect is no step: its end is as deep as it is itself.
-            unread = found.depth is None and found.status is Row.SAVED  # by a crawl, which has to follow its links
+            unread = found.depth is None and found.status is Status.SAVED  # by a crawl, which has to follow its links
             seen = UNREAD if unread else found.seen
             self._db.execute("UPDATE url SET depth = ?, seen = ? WHERE id = ?", (depth, seen, found.id))
             return found._replace(depth=depth, seen=seen)
@@ -455,7 +456,7 @@ class Ledger(Lookup):
         self._state.begin()
         return self._db.execute(
             f"UPDATE url SET seen = {UNREAD} WHERE id = (SELECT leads_to FROM url WHERE id = ?)"
-            f" AND status = {Row.SAVED} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND body IS NULL)",
+            f" AND status = {Status.SAVED} AND EXISTS (SELECT 1 FROM page WHERE page.id = url.id AND body IS NULL)",
             (id,),
         ).rowcount
 
@@ -535,7 +536,7 @@ class Ledger(Lookup):
     def look_again(self) -> None:
         """Has an interrupted run look again at pages that it could not renew."""
         self._db.execute(
-            f"UPDATE url SET seen = 0 WHERE seen = ? AND status = {Row.SAVED}"
+            f"UPDATE url SET seen = 0 WHERE seen = ? AND status = {Status.SAVED}"
             " AND id IN (SELECT id FROM page WHERE refresh_reason IS NOT NULL)",
             (self._run.number,),
         )
@@ -548,7 +549,7 @@ class Ledger(Lookup):
         rows = self._db.execute(
             "SELECT page.id, path, sha256, html_path, html_sha256 FROM page JOIN url USING (id)"
             " WHERE page.durable = 0 AND url.status = ? AND page.id > ? ORDER BY page.id LIMIT ?",
-            (Row.SAVED, after, pages),
+            (Status.SAVED, after, pages),
         )
         for id, path, digest, html_path, html_digest in rows:
             yield id, path, digest
@@ -595,18 +596,18 @@ _NAMED: Final = "EXISTS (SELECT 1 FROM url AS name WHERE name.leads_to = url.id)
 
 _REOPEN: Final = f"""
 WITH RECURSIVE name (id) AS (
-  SELECT id FROM url WHERE status = {Row.FAILED}
-  UNION SELECT url.id FROM name JOIN url ON url.leads_to = name.id WHERE url.status = {Row.REDIRECT}
+  SELECT id FROM url WHERE status = {Status.FAILED}
+  UNION SELECT url.id FROM name JOIN url ON url.leads_to = name.id WHERE url.status = {Status.REDIRECT}
 )
 UPDATE url SET state = {UrlState.QUEUED}, reason = NULL, leads_to = NULL, seen = 0
-WHERE id IN name AND status = {Row.REDIRECT} AND run != 0 AND (run = ? OR ?)
+WHERE id IN name AND status = {Status.REDIRECT} AND run != 0 AND (run = ? OR ?)
 """
 
 
 def reopen_names(state: State, run: RunInfo) -> None:
     """Puts such names into the queue; in a run by sitemaps only those that are still listed."""
     with state.transaction() as db:
-        ends = db.execute(f"SELECT id FROM url WHERE status = {Row.FAILED} AND run = 0 AND {_NAMED}").fetchall()
+        ends = db.execute(f"SELECT id FROM url WHERE status = {Status.FAILED} AND run = 0 AND {_NAMED}").fetchall()
         db.execute(_REOPEN, (run.number, run.mode.startswith("links")))
         # Nobody leads there any more, until somebody is found to.
         gone = f"UPDATE url SET gone_since = coalesce(at, '') WHERE id = ? AND NOT {_NAMED}"

@@ -32,7 +32,7 @@ from sitemirror.store import paths
 from sitemirror.store.browse import Browser
 from sitemirror.store.files import TEMPORARY
 from sitemirror.store.lock import LOCK_NAME
-from sitemirror.store.reports import Glance, HtmlFile, NoGlance, glance
+from sitemirror.store.reports import HtmlFile, NoGlance, ReadOnlyState, glance
 from sitemirror.store.safe_folders import Kind, is_contained
 from sitemirror.text import counted, printable
 from sitemirror.verification.files import FileCheck, check_mirror_index, has_local_links
@@ -406,7 +406,7 @@ class _UrlAccount:
                 ProblemKind.COUNT, where, f"total_pages is {header.total_pages:,}, but its parts add up to {total:,}"
             )
 
-    def check_state(self, state: Glance) -> None:
+    def check_state(self, state: ReadOnlyState) -> None:
         """Report URLs of the state that are not in the manifest."""
         self._excused.update(state.passed())
         for key, url in state.urls():
