@@ -409,10 +409,3 @@ def _explain(place: str, error: ValidationError) -> Iterator[str]:
         field = "".join(f".{printable(str(step), limit=100)}" for step in steps)
         message = found["msg"].removeprefix("Value error, ")
         yield f"{place}{field}: {printable(message[:1].lower() + message[1:], limit=200)}"
-
-
-class OtherLayout(Exception):
-    """Never raised: any layout can be streamed."""
-
-
-by_line = whole = read_index

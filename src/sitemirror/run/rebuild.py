@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -40,7 +39,7 @@ from sitemirror.publish.manifest import (
     read_manifest,
 )
 from sitemirror.publish.mirror_index import dump_page_meta
-from sitemirror.publish.mirror_index_check import Entry, Links, NotAnIndex, OtherLayout, Piece, by_line, whole
+from sitemirror.publish.mirror_index_check import Entry, Links, NotAnIndex, Piece, read_index
 from sitemirror.reasons import parse_reason
 from sitemirror.run.session import Session, stamp
 from sitemirror.settings import Format
@@ -64,7 +63,7 @@ def knit(session: Session, knitter: Knitter, tree: Tree, home: str) -> bool:
     if not tree.exists(name):
         return False
     try:
-        for piece in _pieces(tree.root / name):
+        for piece in read_index(tree.root / name):
             _take(knitter, home, piece)
     except (NotAnIndex, OSError) as error:
         session.warn(f"{name} cannot be read ({error}); what it knew of links is found out anew")
@@ -102,13 +101,6 @@ def _reader(place: Place) -> Callable[..., PageLinks]:
     header = orjson.loads(place.headers).get("content-type", "") if place.headers else ""
     read: Callable[..., PageLinks] = css_links if place.content_type == "text/css" else page_links
     return partial(read, charset=parse_content_type(header)[1])
-
-
-def _pieces(path: Path) -> Iterator[Piece]:
-    try:
-        yield from by_line(path)
-    except OtherLayout:
-        yield from whole(path)  # from the beginning: taking a piece twice does no harm
 
 
 def _take(knitter: Knitter, home: str, piece: Piece) -> None:
