@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason, cause_of, format_reason, parse_reason, text_of
 from sitemirror.store.database import State
-from sitemirror.store.schema import Status
-from tests.store.older import to_version_6, to_version_7
+from tests.store.older import empty_state
 
 WORDS = [
     ("domain lock", Reason.DOMAIN_LOCK, None),
@@ -140,30 +139,30 @@ def test_any_text_is_restored(text: str) -> None:
     assert parse_reason(text).text == text
 
 
-@pytest.mark.parametrize("outdate", [to_version_6, to_version_7])
-def test_old_states_keep_their_reasons(tmp_path: Path, outdate: object) -> None:
+@pytest.mark.parametrize("version", [6, 7])
+def test_old_states_keep_their_reasons(tmp_path: Path, version: int) -> None:
     """URLs, URLs that wait to be looked up, and old copies: as data when the state is opened, with the same words."""
-    assert callable(outdate)
     path = tmp_path / "state.sqlite3"
     texts = [text for text, *_ in WORDS]
-    texts += [f"{text}; a/b.html was deleted, and cannot be had" for text in texts]
-    State.open(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        outdate(db)
-        for n, text in enumerate(texts):
-            row = (n + 1, bytes(15) + bytes([n]), f"https://example.com/{n}", Status.FAILED, text)
+    copies = [*texts, *(f"{text}; a/b.html was deleted, and cannot be had" for text in texts)]
+    empty_state(path, version)
+    saved, failed = 1, 4
+    columns = "(id, key, url, status, run, source, sitemap, reason) VALUES (?, ?, ?, ?, 1, 1, 1, ?)"
+    with closing(sqlite3.connect(path)) as db, db:
+        for n, text in enumerate(texts, 1):
             for table in ("url", "doubtful"):
-                columns = "(id, key, url, status, run, source, sitemap, reason)"
-                db.execute(f"INSERT INTO {table} {columns} VALUES (?, ?, ?, ?, 1, 1, 1, ?)", row)
-            db.execute(
-                "INSERT INTO page (id, path, wanted, fold, size, fetched_at, error) VALUES (?, '', '', '', 1, '', ?)",
-                (n + 1, text),
-            )
-        db.commit()
+                key = n.to_bytes(16)
+                db.execute(f"INSERT INTO {table} {columns}", (n, key, f"https://example.com/{n}", failed, text))
+        for n, text in enumerate(copies, 1001):
+            row = (n, n.to_bytes(16), f"https://example.com/{n}", saved, None)
+            db.execute(f"INSERT INTO url {columns}", row)
+            query = "INSERT INTO page (id, path, wanted, fold, size, fetched_at, error) VALUES (?, ?, ?, '', 1, '', ?)"
+            db.execute(query, (n, f"{n}.md", f"{n}.md", text))
     with closing(State.open(path)) as state:
-        pages = state.db.execute("SELECT refresh_reason, refresh_detail, missing_path FROM page ORDER BY id").fetchall()
-        assert [text_of(*row) for row in pages] == texts
-        assert [cause_of(*row) for row in pages] == [parse_reason(text) for text in texts]
-        for table in ("url", "doubtful"):
-            rows = state.db.execute(f"SELECT reason, detail FROM {table} ORDER BY id").fetchall()
-            assert [text_of(*row) for row in rows[: len(WORDS)]] == texts[: len(WORDS)]
+        query = "SELECT reason, detail, missing_path FROM url WHERE id > 1000 ORDER BY id"
+        rows = state.db.execute(query).fetchall()
+        assert [text_of(*row) for row in rows] == copies
+        assert [cause_of(*row) for row in rows] == [parse_reason(text) for text in copies]
+        for table in ("url", "intake"):
+            rows = state.db.execute(f"SELECT reason, detail FROM {table} WHERE id < 1000 ORDER BY id").fetchall()
+            assert [text_of(*row) for row in rows] == texts

@@ -131,10 +131,8 @@ async def test_mirror_by_links_needs_no_sitemap(site: Site, out: Path, copy: Cop
 
 
 @pytest.mark.parametrize("format", ["markdown", "html", "both"])
-async def test_lost_state_of_a_mirror_by_links_refetches_nothing(
-    site: Site, out: Path, copy: Copy, format: str
-) -> None:
-    """Without index and state, the manifest alone says what is done."""
+async def test_lost_state_of_a_mirror_by_links_reads_pages_once(site: Site, out: Path, copy: Copy, format: str) -> None:
+    """The manifest says what is done, but not what pages link to: each is asked for once, and then no more."""
     options: dict[str, Any] = {"output": out, "rate_limit": 0, "discover": "links", "format": format}
     site.html_page("/", "Home", link("/a", "/old", "/missing", "http://other.example/"), etag="h")
     site.html_page("/a", "A", link("/a/b"), etag="a")
@@ -145,12 +143,15 @@ async def test_lost_state_of_a_mirror_by_links_refetches_nothing(
     (copy.folder / "_state.sqlite3").unlink()
     site.clear_log()
     report = await mirror(site.url, **options)
-    assert {seen.path for seen in site.requests if seen.method == "GET"} <= {"/robots.txt", "/missing"}
+    asked = sorted(seen.path for seen in site.requests if seen.method == "GET")
+    assert asked == ["/", "/a", "/a/b", "/missing", "/robots.txt"]
     assert (report.failed, report.skipped, report.not_reached) == (1, 1, 0)
     assert copy.files == before
-    unknown = {"etag": None, "last_modified": None}  # so that the next update reads the links again
-    manifest["pages"] = [page | unknown for page in manifest["pages"]]
     assert timeless(copy.manifest) == timeless(manifest)
+    site.clear_log()
+    await mirror(site.url, **options)
+    assert {seen.path for seen in site.requests if seen.method == "GET"} <= {"/", "/robots.txt", "/missing"}
+    assert copy.files == before
     site.html_page("/a", "A", link("/a/new"), etag="a2")
     site.html_page("/a/new", "New", "<p>new</p>")
     await mirror(site.url, **options, update=True)
@@ -159,7 +160,7 @@ async def test_lost_state_of_a_mirror_by_links_refetches_nothing(
 
 
 async def test_state_lost_midway_of_a_mirror_by_links(site: Site, out: Path, copy: Copy) -> None:
-    """Known but unreached pages are fetched, saved ones are not, to the requested depth."""
+    """Known but unreached pages are fetched, saved ones once to read their links, to the requested depth."""
     options: dict[str, Any] = {"output": out, "rate_limit": 0, "discover": "links", "link_depth": 2}
     for name in "abcdef":
         site.html_page(f"/{name}", name, link(f"/{name}/1", "/"))
@@ -172,7 +173,8 @@ async def test_state_lost_midway_of_a_mirror_by_links(site: Site, out: Path, cop
     site.clear_log()
     report = await mirror(site.url, **options)
     assert (report.successful, report.not_reached, report.skipped) == (13, 0, 6)
-    assert not saved & {seen.path for seen in site.requests if seen.method == "GET"}
+    asked = [seen.path for seen in site.requests if seen.method == "GET"]
+    assert {asked.count(path) for path in saved} == {1}
     assert {row["reason"] for row in copy.manifest["skips"]} == {"deeper than --link-depth"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import sys
 import threading
 import time
@@ -268,19 +269,21 @@ async def test_private_addresses_are_refused(site: Site, run: Crawl, copy: Copy)
 
 @pytest.mark.parametrize("concurrency", [1, 6])
 async def test_file_where_a_folder_is_needed(site: Site, run: Crawl, copy: Copy, concurrency: int) -> None:
-    """`/data` is a file and `/data/x` a page below it: both are saved, the first in order has the plain name."""
+    """`/data` is a file and `/data/x` a page below it: the page has its plain name, the file one with a hash."""
     site.html_page("/", "Home", link("/data/x", "/data/y", "/data"))
     site.page("/data", b"{}", type="application/json")
     site.html_page("/data/x", "X", link("/data"))
     site.html_page("/data/y", "Y", link("/data/x"))
     site.fault("/data", faults.slow(0.1 if concurrency > 1 else 0))
     await run(concurrency=concurrency)
-    assert copy.files["data"] == b"{}"
     assert len(copy.files) == 4
     where = {path: page["path"] for page in copy.manifest["pages"] for path in [page["url"].split("/", 3)[3]]}
     for path, file in where.items():
         assert f'href="{file}"' in copy.text("index.html") or not path
-    assert copy.text(where["data/x"]).count('href="../../data"') == 1
+    assert (where["data/x"], where["data/y"]) == ("data/x/index.html", "data/y/index.html")
+    assert copy.files[where["data"]] == b"{}"
+    assert re.fullmatch("data_[0-9a-f]{8}", where["data"])
+    assert copy.text(where["data/x"]).count(f'href="../../{where["data"]}"') == 1
 
 
 @pytest.mark.slow

@@ -165,7 +165,7 @@ async def test_not_modified_is_marked(site: Site, run: Crawl, copy: Copy) -> Non
     def marked() -> set[str]:
         rows = _check(copy)["urls"].items()
         assert all(row.get("not_modified", True) is True for _, row in rows)
-        assert all((row["http_status"] == 304) is ("not_modified" in row) for _, row in rows)
+        assert all((row.get("http_status") == 304) is ("not_modified" in row) for _, row in rows)
         return {url.removeprefix(site.url) for url, row in rows if "not_modified" in row}
 
     await run()
@@ -176,7 +176,7 @@ async def test_not_modified_is_marked(site: Site, run: Crawl, copy: Copy) -> Non
     assert "/changes" in marked()
     (copy.folder / "_state.sqlite3").unlink()
     await run()
-    assert marked() == {"/", "/changes", "/fails", "/i.png", "/old", "/moved"}
+    assert marked() == set()
     site.html_page("/changes", "New", "<p>new</p>", etag="v2")
     site.fault("/fails", faults.status(500))
     await run(update=True)
@@ -185,8 +185,7 @@ async def test_not_modified_is_marked(site: Site, run: Crawl, copy: Copy) -> Non
 
 
 async def test_redirect_chain_has_every_hop(site: Site, run: Crawl, copy: Copy) -> None:
-    """A page behind several redirects has them all in its chain, a failure says where they led; also when the state was
-    lost meanwhile."""
+    """A page behind several redirects has them all in its chain, a failure says where they led."""
     site.html_page("/", "Home", link("/1", "/x1", "/y"))
     for hop in range(1, 4):
         site.redirect(f"/{hop}", f"/{hop + 1}")
@@ -208,10 +207,6 @@ async def test_redirect_chain_has_every_hop(site: Site, run: Crawl, copy: Copy) 
     }
     failures = {row["url"]: (row["final_url"], row["redirects"]) for row in copy.manifest["failures"]}
     assert failures == {f"{home}/x1": (f"{home}/x3", 2), f"{home}/y": (f"{home}/x3", 1)}
-    (copy.folder / "_state.sqlite3").unlink()
-    await run()
-    index = _check(copy)["urls"]
-    assert {url: row["redirect_chain"] for url, row in index.items() if "redirect_chain" in row} == chains
 
 
 async def test_no_hash(small_site: Site, run: Crawl, copy: Copy) -> None:

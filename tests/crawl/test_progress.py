@@ -65,13 +65,15 @@ async def test_update_counts_every_page_it_checks(site: Site, out: Path) -> None
     assert [one.number for one in started] == list(range(1, 19))
 
 
-async def test_gone_page_leaves_the_total_at_the_end(site: Site, out: Path) -> None:
-    """It counts as expected until the end, where nothing is left of it."""
+async def test_gone_page_counts_until_the_next_run(site: Site, out: Path) -> None:
+    """It is requested once more when nothing links to it; later runs do not expect it."""
     _tree(site)
     await _crawl(site, out, concurrency=1)
     site.html_page("/", "Home", link("/0"))
     for path in ("/0", *(f"/0/{number}" for number in range(4))):
         site.html_page(path, "Page", link("/"))
+    _, started = await _crawl(site, out, concurrency=1, update=True)
+    assert len(started) == 17
     _, started = await _crawl(site, out, concurrency=1, update=True)
     assert len(started) == 2
     (notes,) = out.glob("*/_progress.json")

@@ -20,8 +20,8 @@ from sitemirror.settings import Settings
 from sitemirror.store.database import State
 from sitemirror.store.files import Tree
 from sitemirror.store.link_table import LinkTable
-from sitemirror.store.processed_log import ProcessedLog
-from sitemirror.store.url_table import Selection, UrlTable
+from sitemirror.store.queue import Part, RunRules
+from sitemirror.store.url_table import UrlTable
 from sitemirror.urls import normalize
 
 HOME = "https://example.com/"
@@ -43,16 +43,16 @@ def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
     tree = Tree(folder, min_free_mb=0)
     tree.prepare()
     state = State.open(folder / "state.sqlite3")
-    log = ProcessedLog(state, tree, "_processed.txt")
     try:
         run = state.begin_run(source_url=HOME, mode="links:html", scope="", started_at="")
-        ledger, book = UrlTable(state, run, log), LinkTable(state, run)
+        rules = RunRules(run=run.number, start=run.source, by_links=True, renews=False)
+        table, book = UrlTable(state, run), LinkTable(state, rules)
         scope = CrawlScope(settings, start_url=HOME)
         plan = plan_for("crawl", settings)
-        follow = LinkPolicy(settings, lambda: "2026-01-03T20:00:00Z", plan, scope, ledger, book)
-        ledger.within_batch()
+        follow = LinkPolicy(settings, lambda: "2026-01-03T20:00:00Z", plan, scope, state, book)
+        state.begin()
         book.start(HOME)
-        queue, visited = Queue(ledger, Selection.queued()), list[str]()
+        queue, visited = Queue(table, Part()), list[str]()
         while (known := queue.next()) is not None:
             path = known.url.removeprefix(HOME[:-1])
             visited.append(path)
@@ -60,10 +60,9 @@ def walk(folder: Path, links: Links, *, most: int = 20_000) -> Walk:
             if known.kind != 2:
                 follow.links(known, _page_links(links(path)))
         rows = state.db.execute("SELECT url, reason, detail FROM url WHERE reason IS NOT NULL").fetchall()
-        ledger.commit()
+        state.commit()
         return Walk(visited, {url.removeprefix(HOME[:-1]): text_of(*cause) or "" for url, *cause in rows})
     finally:
-        log.close()
         state.close()
 
 

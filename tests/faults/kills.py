@@ -33,10 +33,9 @@ PIPELINE: Final = 32
 """Pages beside those being fetched that a kill may cost, as `docs/reliability.md` promises."""
 
 STEPS: Final = (
-    "file-written:9", "file-renamed:7", "rows-written:2", "rows-committed:2", "lines-appended:1",
-    # of twins that become one, then of pages that change places
-    "moves-noted:1", "file-removed:1", "way-cleared:1", "places-taken:1",
-    "moves-noted:2", "file-aside:1", "way-cleared:1", "file-moved:1", "places-taken:1", "settled:1",
+    "intent-committed:2", "file-written:9", "file-renamed:7", "rows-written:2", "rows-committed:2", "lines-appended:1",
+    # of duplicates that become one, then of pages that change places
+    "decided:1", "op-done:1", "op-done:2", "stage-done:1", "op-done:1", "stage-done:2", "settled:1",
     "file-renamed:5", "links-rewritten:1", "links-committed:1", "linked:1",
     "run-finished:1", "draft-written:1", "draft-renamed:1", "draft-renamed:2", "draft-renamed:3",
 )  # fmt: skip

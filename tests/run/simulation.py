@@ -7,6 +7,7 @@ writes are flushed, and where a run is interrupted or killed. What comes of it m
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,8 +17,10 @@ from typing import Final, NamedTuple
 from sitemirror.reasons import Reason
 from sitemirror.run.decide import Answer, FileAction, Holding, LinkAction, Observation, Policy, decide, holding
 from sitemirror.store import ending, journal, queue
-from sitemirror.store.paths import page_path
-from sitemirror.store.tables import SCHEMA, FileKind, Place, UrlState
+from sitemirror.store.bulk_insert import BulkInsert, Listed
+from sitemirror.store.path_allocation import html_beside, is_free, mark_published
+from sitemirror.store.paths import collision_path, page_path, path_key
+from sitemirror.store.tables import SCHEMA, ChangeKind, Due, FileKind, Place, UrlState
 from sitemirror.store.url_record import FileRow, RowChange, UrlRecord, apply_change, forget_files, load_record
 
 START: Final = "https://x.org/"
@@ -41,11 +44,32 @@ _REFUSALS: Final = {
     "out": Answer.MOVED_OUT,
     "robots": Answer.EXCLUDED,
 }
-_REASONS: Final = {kind: 200 + number for number, kind in enumerate(_REFUSALS)}
+_REASONS: Final = dict(
+    zip(
+        _REFUSALS,
+        (
+            Reason.HTTP_STATUS,
+            Reason.NOT_HTML,
+            Reason.STILL_BUSY,
+            Reason.TIMED_OUT,
+            Reason.WRONG_TYPE,
+            Reason.REDIRECT_OFF_DOMAIN,
+            Reason.ROBOTS,
+        ),
+        strict=True,
+    )
+)
+
+
+PASSES: Final = len(URLS)
+"""After which failures count: a retried page may link to another one that fails at first."""
 
 
 class Reply(NamedTuple):
-    """What the site has at a URL: `text` and its name, a redirect and its target, or a refusal."""
+    """What the site has at a URL: `text` and its name, a redirect and its target, or a refusal.
+
+    `flaky` is a text that comes with the second request of a run that retries, and else not at all.
+    """
 
     kind: str
     value: str = ""
@@ -57,6 +81,7 @@ class Run(NamedTuple):
     kind: str  # list, html (a sitemap run that saves requisites), crawl
     renews: bool
     replaces_all: bool
+    retries: bool
     replies: dict[str, Reply]
     listed: frozenset[str]
     deleted: frozenset[str]  # URLs whose files somebody deletes before
@@ -69,6 +94,7 @@ class Site(NamedTuple):
     links: dict[str, tuple[tuple[str, bool], ...]]
     canonicals: dict[str, str | None]
     has_validators: frozenset[str]
+    both_formats: bool  # each page has two files
 
 
 def random_site(chance: Random, runs: int = 3) -> Site:
@@ -77,8 +103,8 @@ def random_site(chance: Random, runs: int = 3) -> Site:
     known = [START, *pool]
 
     def reply() -> Reply:
-        kind = chance.choices(("text", "301", "302", *_REFUSALS), (10, 5, 2, 1, 1, 1, 2, 1, 1, 1))[0]
-        if kind == "text":
+        kind = chance.choices(("text", "301", "302", "flaky", *_REFUSALS), (10, 5, 2, 2, 1, 1, 1, 2, 1, 1, 1))[0]
+        if kind in ("text", "flaky"):
             return Reply(kind, chance.choice("uvwxyz"[: chance.randint(1, 6)]))
         return Reply(kind, chance.choice(known) if kind in ("301", "302") else "")
 
@@ -101,6 +127,7 @@ def random_site(chance: Random, runs: int = 3) -> Site:
                 kind=kind,
                 renews=number > 0 and chance.random() < 0.8,
                 replaces_all=chance.random() < 0.1,
+                retries=chance.random() < 0.4,
                 replies=replies,
                 listed=frozenset(chance.sample(known, chance.randint(1, len(known)))),
                 deleted=frozenset(chance.sample(known, chance.choice((0, 0, 1, 2)))),
@@ -111,6 +138,7 @@ def random_site(chance: Random, runs: int = 3) -> Site:
         links,
         {letter: chance.choice((None, None, chance.choice(known))) for letter in letters},
         frozenset(chance.sample(known, chance.randint(0, len(known)))),
+        both_formats=chance.random() < 0.3,
     )
 
 
@@ -142,6 +170,9 @@ class Files:
         found = self.content.get(path)
         return None if found is None else sha256(found).digest()
 
+    def exists(self, path: str) -> bool:
+        return path in self.content
+
     def write(self, path: str, data: bytes) -> None:
         self._burn()
         self.content[path] = data
@@ -169,6 +200,8 @@ class Mirror:
         self.number = 0
         self.run: Run = site.runs[0]
         self.steps = 0
+        self._tries_again = False  # what fails for the moment is asked once more in this run
+        self._asked: Counter[tuple[int, str]] = Counter()
         self._pending: list[tuple[RowChange, bytes, tuple[tuple[str, bool], ...]]] = []
 
     # --- runs --------------------------------------------------------------------------------------------------
@@ -211,6 +244,8 @@ class Mirror:
             if not self._visit_all():
                 return False
             self.db.execute("BEGIN")
+            if self.run.kind == "crawl":
+                queue.drop_unreached(self.db, self.rules)
             ending.decide_end(self.db, self._end())
             self.db.execute("UPDATE run SET phase = 2 WHERE id = ?", (self.number,))
             self._maybe_killed(0.05)
@@ -219,7 +254,7 @@ class Mirror:
         journal.execute(self.db, self.files)
         self._maybe_killed(0.05)
         self.db.execute("BEGIN")
-        ending.mark_published(self.db)
+        mark_published(self.db)
         self.db.execute("UPDATE run SET finished_at = ? WHERE id = ?", (self.now, self.number))
         self.db.execute("COMMIT")
         return True
@@ -231,8 +266,9 @@ class Mirror:
             if not self.run.renews:
                 forget_files(self.db, self._lost())
             if self.run.kind != "crawl":
-                for url in self._shuffled(sorted(self.run.listed)):
-                    queue.list_url(self.db, self.rules, url)
+                listed = [Listed(url) for url in self._shuffled(sorted(self.run.listed))]
+                BulkInsert(self.db, self.rules).add(1, listed)
+                queue.drop_unlisted(self.db, self.rules)
         else:
             queue.resume_queue(self.db, self.rules)
         if self.run.kind == "crawl":
@@ -241,7 +277,16 @@ class Mirror:
         self.db.execute("COMMIT")
 
     def _visit_all(self) -> bool:
-        """Visits what is due, in any order. False if somebody interrupts it."""
+        """Visits what is due, in any order, and then what failed. False if somebody interrupts it."""
+        for left in range(PASSES if self.run.retries else 0, -1, -1):
+            self._tries_again = left > 0
+            if not self._visit_due():
+                return False
+            if not queue.due_again(self.db):
+                break
+        return True
+
+    def _visit_due(self) -> bool:
         under_way: dict[int, Request] = {}
         while True:
             self.steps += 1
@@ -251,7 +296,8 @@ class Mirror:
                     return False
                 raise Killed
             busy = under_way.keys() | {change.id for change, *_ in self._pending}
-            waiting = [id for id in queue.due_ids(self.db) if id not in busy]
+            due = self.db.execute(f"SELECT id FROM url WHERE queue = {Due.NOW} ORDER BY id")
+            waiting = [id for (id,) in due.fetchall() if id not in busy]
             choices = ["start"] * bool(waiting and len(under_way) < 3) + ["end"] * bool(under_way)
             choices += ["flush"] * bool(self._pending)
             if not choices:
@@ -315,7 +361,10 @@ class Mirror:
                     "links_known": int(self._reads_links),
                 }
             change = change._replace(page=page)
-        if decision.file is FileAction.WRITE:
+        if decision.event is ChangeKind.ADDED and record.path is not None and record.state != UrlState.ALIAS:
+            change = change._replace(event=ChangeKind.CHANGED)  # Its file was deleted, or written by half.
+        is_touched = decision.file is FileAction.TOUCH and decision.links is LinkAction.REPLACE
+        if decision.file is FileAction.WRITE or (is_touched and self._lacks_file(record)):
             self.db.execute("COMMIT")
             self._pending.append((change, f"{request.url}\n{reply.value}".encode(), links))
             return
@@ -330,9 +379,16 @@ class Mirror:
         if len(self._pending) >= 3:
             self._flush()
 
+    def _lacks_file(self, record: UrlRecord) -> bool:
+        rows = self.db.execute("SELECT path FROM file WHERE url_id = ?", (record.id,)).fetchall()
+        return not all(self.files.exists(path) for (path,) in rows)
+
     def _observe(self, request: Request, record: UrlRecord, reply: Reply) -> Observation:
+        self._asked[self.number, request.url] += 1
         match reply.kind:
-            case "text":
+            case "flaky" if not self.run.retries or self._asked[self.number, request.url] == 1:
+                return Observation(Answer.UNAVAILABLE, Reason.TIMED_OUT)
+            case "text" | "flaky":
                 digest = _text_hash(reply.value)
                 if request.conditional and digest == self._asked_about(request):
                     return Observation(Answer.NOT_MODIFIED)
@@ -342,7 +398,7 @@ class Mirror:
                 return Observation(Answer.SAME_TEXT if same else Answer.NEW_TEXT)
             case "301" | "302":
                 if reply.value == record.url:
-                    return Observation(Answer.DENIED, 299)
+                    return Observation(Answer.DENIED, Reason.REDIRECT_LOOP)
                 target = queue.redirect_to(self.db, self.rules, reply.value, record.depth, record.id)
                 if reply.kind == "302" and not self.run.replaces_all:
                     return Observation(Answer.MOVED_TEMPORARILY, Reason.MOVED_TEMPORARILY, None, target)
@@ -372,25 +428,35 @@ class Mirror:
             record = self._record(change.id)
             self._replace_links(record, links)
             preferred = "x.org/" + page_path(record.url)
-            path = record.path or ending.allocate_path(
-                self.db, record.id, record.url, preferred, lambda path: ending.path_key(path) in promised
+            hashed = collision_path(preferred, record.url)
+            path = record.path or next(
+                path
+                for path in (preferred, hashed)
+                if is_free(self.db, path, record.id) and path_key(path) not in promised
             )
-            promised.update((ending.path_key(path), ending.path_key(preferred)))
-            file = FileRow(
-                FileKind.MARKDOWN,
-                path,
-                preferred,
-                ending.path_key(preferred).hex(),
-                size=len(data),
-                sha256=sha256(data).hexdigest(),
-            )
-            change = change._replace(files=(file,))
+            promised.update((path_key(path), path_key(preferred)))
+            names = [(FileKind.MARKDOWN, path, preferred)]
+            if self.site.both_formats:
+                names.append((FileKind.HTML, html_beside(path), html_beside(preferred)))
+            files = [
+                FileRow(
+                    kind,
+                    name,
+                    meant,
+                    path_key(meant).hex(),
+                    size=len(data),
+                    sha256=sha256(data).hexdigest(),
+                )
+                for kind, name, meant in names
+            ]
+            change = change._replace(files=tuple(files))
             journal.announce_write(self.db, change)
             changes.append(change)
         self.db.execute("COMMIT")
         self._maybe_killed(0.05)
         for change, (_, data, _) in zip(changes, self._pending, strict=True):
-            self.files.write(change.files[0].path, data)
+            for file in change.files:
+                self.files.write(file.path, data)
         self._maybe_killed(0.05)
         self.db.execute("BEGIN")
         journal.finish_writes(self.db, changes)
@@ -410,7 +476,7 @@ class Mirror:
 
     @property
     def policy(self) -> Policy:
-        return Policy(self.number, self.now, replaces_all=self.run.replaces_all)
+        return Policy(self.number, self.now, retries=self._tries_again, replaces_all=self.run.replaces_all)
 
     @property
     def _reads_links(self) -> bool:

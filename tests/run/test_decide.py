@@ -84,7 +84,7 @@ def test_decision_follows_its_rule(cell: tuple[Answer, Holding]) -> None:
 
 def test_deleted_file_is_no_copy() -> None:
     """A page whose file was deleted can fail, and its duplicates are fetched then."""
-    decision = decide(record(Holding.COPY, has_file=False), seen(Answer.NOT_FOUND), POLICY)
+    decision = decide(record(Holding.COPY, has_file=False, text_hash=b"text"), seen(Answer.NOT_FOUND), POLICY)
     assert (decision.state, decision.frees_duplicates) == (UrlState.FAILED, True)
 
 

@@ -13,8 +13,9 @@ from sitemirror.fetch.pace import Pace
 from sitemirror.run.crawl_loop import Queue
 from sitemirror.settings import Settings
 from sitemirror.store.database import State
-from sitemirror.store.tables import UrlState
-from sitemirror.store.url_table import Selection, UrlLookup
+from sitemirror.store.queue import Part
+from sitemirror.store.tables import Due, UrlState
+from sitemirror.store.url_table import UrlTable
 from sitemirror.urls import key
 from tests.fetch.clocks import JumpingClock
 from tests.run.conftest import Mirror
@@ -101,7 +102,7 @@ class Listed:
     def __init__(self, folder: Path, urls: Iterable[str]) -> None:
         self._state = state = State.open(folder / "state.sqlite3")
         run = state.begin_run(source_url="https://a.example/", mode="sitemap", scope="", started_at="")
-        self.lookup = UrlLookup(state, run)
+        self.lookup = UrlTable(state, run)
         self.add(urls)
         self.queries: list[str] = []
         state.db.set_trace_callback(self.queries.append)
@@ -109,9 +110,10 @@ class Listed:
 
     def add(self, urls: Iterable[str]) -> None:
         with self._state.transaction() as db:
-            rows = [(key(url), url, UrlState.QUEUED) for url in urls]
+            rows = [(key(url), url, UrlState.QUEUED, Due.NOW) for url in urls]
             db.executemany(
-                "INSERT INTO url (key, url, state, listed_run, source, sitemap) VALUES (?, ?, ?, 1, 1, 1)", rows
+                "INSERT INTO url (key, url, state, queue, named, listed_run, start_id) VALUES (?, ?, ?, ?, 1, 1, 1)",
+                rows,
             )
 
 
@@ -127,7 +129,7 @@ def test_waiting_urls_are_read_once(tmp_path: Path) -> None:
         asked.append(url)
         return pace.is_paused(url)
 
-    queue = Queue(listed.lookup, Selection.queued(), must_wait)
+    queue = Queue(listed.lookup, Part(), must_wait)
     assert [known.url for _ in others if (known := queue.next())] == others
     assert len(asked) <= len(firsts) + 2 * len(others)
     for _ in range(50):
@@ -143,7 +145,7 @@ def test_waiting_urls_are_read_once(tmp_path: Path) -> None:
 def test_urls_found_during_a_pause_are_fetched(tmp_path: Path) -> None:
     """The queue was read to its end, and has grown since."""
     listed = Listed(tmp_path, ["https://a.example/", "https://b.example/"])
-    queue = Queue(listed.lookup, Selection.queued(), lambda url: url != "https://c.example/")
+    queue = Queue(listed.lookup, Part(), lambda url: url != "https://c.example/")
     assert queue.next() is None
     listed.add(["https://c.example/"])
     queue.grew()
@@ -155,7 +157,7 @@ def test_urls_found_during_a_pause_are_fetched(tmp_path: Path) -> None:
 def test_waiting_urls_in_memory_are_bounded(tmp_path: Path) -> None:
     """A million URLs of paused hosts are not read into memory."""
     listed = Listed(tmp_path, [f"https://{number % 2}.example/{number}" for number in range(4000)])
-    queue = Queue(listed.lookup, Selection.queued(), lambda _: True)
+    queue = Queue(listed.lookup, Part(), lambda _: True)
     assert queue.next() is None
     assert queue.next() is None
     assert len(listed.queries) == 2048 // 256
@@ -165,7 +167,7 @@ def test_single_paused_host_keeps_its_order(tmp_path: Path) -> None:
     """There is nothing to choose, and that is found out once."""
     urls = [f"https://a.example/{number}" for number in range(300)]
     listed = Listed(tmp_path, urls)
-    queue = Queue(listed.lookup, Selection.queued(), lambda _: True)
+    queue = Queue(listed.lookup, Part(), lambda _: True)
     found = list[str]()
     while (known := queue.next()) is not None:
         found.append(known.url)
@@ -177,7 +179,7 @@ def test_single_paused_host_keeps_its_order(tmp_path: Path) -> None:
 def test_exhausted_queue_is_read_again_after_a_write(tmp_path: Path) -> None:
     """Each slot asks once more at the end: it costs a query only after a write."""
     listed = Listed(tmp_path, ["https://a.example/"])
-    queue = Queue(listed.lookup, Selection.queued())
+    queue = Queue(listed.lookup, Part())
     assert queue.next() is not None
     for _ in range(17):
         assert queue.next() is None

@@ -173,24 +173,6 @@ async def test_local_markdown_links_are_updated_by_a_later_run(site: Site, run: 
     assert verify(copy.folder).status is RunStatus.OK
 
 
-@pytest.mark.parametrize("format", ["markdown", "both"])
-async def test_links_to_a_gone_page_with_deleted_file_lead_to_the_site(
-    site: Site, run: Mirror, copy: Copy, format: str
-) -> None:
-    """Only the manifest knows which page that was."""
-    site.html_page("/a", "A", '<p>See <a href="/b">b</a>.</p>', etag="1")
-    site.html_page("/b", "B", "<h1>B</h1><p>b</p>", etag="1")
-    site.sitemap(urls=["/a", "/b"])
-    await run(links="local", format=format)
-    site.sitemap(urls=["/a"])
-    await run(links="local", format=format, update=True)
-    (copy.folder / "_state.sqlite3").unlink()
-    (copy.folder / "b/index.md").unlink()
-    await run(links="local", format=format)
-    assert f"See [b]({site.url}/b)." in copy.text("a/index.md")
-    assert verify(copy.folder).status is RunStatus.OK
-
-
 async def test_gone_file_is_not_taken_for_a_page(site: Site, run: Mirror, copy: Copy) -> None:
     """A file without an extension may have the name of a page's HTML."""
     site.html_page("/x", "X", "<p>x</p>", etag="1")
@@ -276,7 +258,7 @@ async def test_manifest_overrides_processed_txt(
     assert verify(copy.folder).status is RunStatus.OK
 
 
-@pytest.mark.parametrize("table", ["page", "edge", "sitemap"])
+@pytest.mark.parametrize("table", ["page", "link", "sitemap"])
 async def test_incomplete_state_is_rebuilt(site: Site, run: Mirror, copy: Copy, table: str) -> None:
     """It is set aside like a damaged one, and nothing is fetched twice."""
     site.html_page("/a", "A", "<p>a</p>")

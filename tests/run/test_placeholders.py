@@ -65,15 +65,15 @@ def test_failure_behind_redirects_is_reported_under_the_listed_url(site: Site, o
 @pytest.mark.parametrize(
     ("ways", "told"),
     [
-        ({"/one": "/b", "/b": "/c", "/c": "/b"}, {"/one": "/b"}),
-        ({"/one": "/b", "/b": "/one"}, {"/one": None}),
-        ({"/one": "/two", "/two": "/c", "/c": "/one"}, {"/one": None, "/two": None}),
-        ({"/one": "/b", "/two": "/c", "/b": "/c", "/c": "/b"}, {"/one": "/b", "/two": "/b"}),
+        ({"/one": "/b", "/b": "/c", "/c": "/b"}, ("/one",)),
+        ({"/one": "/b", "/b": "/one"}, ("/one",)),
+        ({"/one": "/two", "/two": "/c", "/c": "/one"}, ("/one", "/two")),
+        ({"/one": "/b", "/two": "/c", "/b": "/c", "/c": "/b"}, ("/one", "/two")),
     ],
 )
 @pytest.mark.parametrize("concurrency", ["1", "3"])
 def test_redirect_loop_is_reported_under_the_listed_url(
-    site: Site, out: Path, run_here: RunHere, ways: dict[str, str], told: dict[str, str | None], concurrency: str
+    site: Site, out: Path, run_here: RunHere, ways: dict[str, str], told: tuple[str, ...], concurrency: str
 ) -> None:
     """The other hops of the loop are no failures; a second run reports the same and restores a deleted placeholder."""
     site.html_page("/a", "A", "<h1>A</h1>")
@@ -90,10 +90,7 @@ def test_redirect_loop_is_reported_under_the_listed_url(
         assert set(logged(folder)) == set(listed)
         assert names_in(folder / "_failed") == set(map(placeholder, listed))
         lines = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
-        assert all(any(line.startswith(f"failed: {url} (") for url in listed) for line in lines)
-        if concurrency == "1":
-            detail = f"; redirected to {site.url}{told['/one']}" if told["/one"] else ""
-            assert f"failed: {site.url}/one (redirect loop{detail})" in lines
+        assert sorted(lines) == [f"failed: {url} (redirect loop)" for url in listed]
 
     assert verify(out).status is RunStatus.OK
     (folder / "_failed" / placeholder(listed[0])).unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sqlite3
 import threading
@@ -149,8 +148,7 @@ async def test_kill_between_state_and_log_loses_no_line(site: Site, run: Mirror,
     lines = whole.splitlines(keepends=True)
     with sqlite3.connect(copy.folder / "_state.sqlite3") as db:
         offset = len(b"".join(lines[:2]))
-        noted = {"offset": offset, "lines": [line.decode().strip() for line in lines[2:]]}
-        db.execute("UPDATE meta SET value = ? WHERE name = 'log'", (json.dumps(noted),))
+        db.execute("UPDATE mirror SET log_offset = ?, log_lines = ?", (offset, b"".join(lines[2:]).decode()))
     db.close()
     log.write_bytes(b"".join(lines[:3]) + lines[3][:10])
     site.clear_log()
@@ -165,7 +163,8 @@ async def test_pages_lost_in_a_power_cut_are_fetched_again(site: Site, run: Mirr
     site.sitemap(urls=paths)
     await run(max_pages=3)
     with sqlite3.connect(copy.folder / "_state.sqlite3") as db:
-        db.execute("UPDATE page SET durable = 0")  # as it is until the pages are forced onto the disk
+        db.execute("UPDATE file SET durable = 0")  # as it is until the pages are forced onto the disk
+        db.execute("UPDATE run SET boot_id = 'another'")
     db.close()
     files = sorted(copy.folder.rglob("page/*/index.md"))
     files[0].unlink()
@@ -262,7 +261,7 @@ def test_retry_after_survives_a_kill(site: Site, start_cli: StartCli, out: Path,
     command = ("mirror", site.url, "--rate-limit", 0, "--output", out)
     first = start_cli(*command)
     state = out / f"127.0.0.1_{site.port}" / "_state.sqlite3"
-    until(lambda: bool(peek(state, "pace")))
+    until(lambda: peek(state, "host_pauses") not in (None, "{}"))
     first.kill()
     first.communicate(timeout=10)
     site.clear_log()
@@ -290,16 +289,16 @@ async def test_failed_write_of_pauses_ends_the_run(site: Site, run: Mirror, monk
     """Listed URLs in the same transaction are lost with it, so continuing would skip them silently."""
     site.sitemap(urls=site.fill(5))
     site.latency = 0.4
-    real = State.put
+    real = State.set_facts
 
-    def refuse(state: State, name: str, value: object) -> None:
-        if name == "pace" and value:
+    def refuse(state: State, **facts: object) -> None:
+        if facts.get("host_pauses"):
             error = sqlite3.OperationalError("disk I/O error")
             error.sqlite_errorcode = sqlite3.SQLITE_IOERR
             raise error
-        real(state, name, value)
+        real(state, **facts)
 
-    monkeypatch.setattr(State, "put", refuse)
+    monkeypatch.setattr(State, "set_facts", refuse)
     site.fault("/page/0001", status(429, retry_after="30"))
     with pytest.raises(OutputError, match="cannot write"):
         await run()

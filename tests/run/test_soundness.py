@@ -294,3 +294,15 @@ async def test_redirect_to_a_page_with_deleted_file_fetches_it(site: Site, run: 
     site.sitemap(urls=[("/r", "2999-01-01")])
     report = await run(update=True)
     assert (str(report.status), set(copy.files)) == ("ok", {"a/index.md"})
+
+
+async def test_crawl_over_a_mirror_is_complete(site: Site, run: Mirror, copy: Copy) -> None:
+    """A page that only the sitemap names is none of its business, and not gone either."""
+    site.html_page("/", "Home", '<a href="/a">a</a>')
+    site.html_page("/a", "A", "<p>a</p>")
+    site.html_page("/lonely", "Lonely", "<p>lonely</p>")
+    site.sitemap(urls=["/", "/a", "/lonely"])
+    for discover, update in (("sitemap", False), ("links", False), ("links", True), ("sitemap", True)):
+        report = await run(discover=discover, update=update)
+        assert (report.status, report.successful, copy.manifest["gone"]) == ("ok", 3, [])
+    assert verify(copy.folder).status is RunStatus.OK

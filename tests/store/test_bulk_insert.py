@@ -12,8 +12,9 @@ import pytest
 from sitemirror.reasons import Reason
 from sitemirror.store.bulk_insert import Listed
 from sitemirror.store.database import RunInfo, State
-from sitemirror.store.schema import Status
+from sitemirror.store.queue import RunRules
 from sitemirror.store.sitemap_table import SitemapTable
+from sitemirror.store.tables import Due, UrlState
 
 SITEMAPS = [f"https://example.com/sitemap-{number}.xml" for number in range(3)]
 
@@ -27,9 +28,18 @@ def opened(path: Path) -> Iterator[State]:
         state.db.close()  # as a kill would: nothing is tidied up
 
 
+def rules(run: RunInfo) -> RunRules:
+    return RunRules(run=run.number, start=run.source, by_links=False, renews=False)
+
+
+def unlisted(state: State, run: int) -> int:
+    """URLs that were listed once, and not by this run."""
+    return state.number("SELECT count(*) FROM url WHERE named AND listed_run IS NOT ?", (run,))
+
+
 def begin(state: State, source_url: str = "https://example.com/") -> tuple[RunInfo, SitemapTable]:
     run = state.begin_run(source_url=source_url, mode="mirror", scope="", started_at="2026-01-03T20:00:00Z")
-    listing = SitemapTable(state, run)
+    listing = SitemapTable(state, run, rules(run))
     listing.add_sitemaps(SITEMAPS, depth=0)
     return run, listing
 
@@ -97,7 +107,7 @@ def test_kill_during_insert_keeps_committed_urls(tmp_path: Path, known: int) -> 
             state.db.execute("COMMIT")
     with opened(tmp_path / "state") as state:
         assert rows(state) == list(dict.fromkeys(url for found in lists[:known] for url in found))
-        listing = SitemapTable(state, run)
+        listing = SitemapTable(state, run, rules(run))
         listing.reopen()
         if known == len(SITEMAPS):  # All were read, and nobody knows what came of it: they are looked for again.
             listing.add_sitemaps(SITEMAPS, depth=0)
@@ -112,7 +122,7 @@ def test_sitemap_read_again_counts_nothing_twice(tmp_path: Path) -> None:
     """A URL that it no longer lists is gone."""
     found = shuffled(5_000, 5)
     with opened(tmp_path / "state") as state:
-        _, listing = begin(state)
+        run, listing = begin(state)
         add(listing, found[:100])
         row = listing.next_sitemap()
         assert row is not None
@@ -124,7 +134,7 @@ def test_sitemap_read_again_counts_nothing_twice(tmp_path: Path) -> None:
         assert rows(state) == list(dict.fromkeys([*found[:4_000], "/only-once", *found]))
         assert sum(repeats(listing)) == 100 + len(found) - len(set(found))
         assert listing.total == len(set(found))
-        assert listing.mark_gone("2026-01-03T20:00:00Z") == 1
+        assert unlisted(state, run.number) == 1
         new = set(found) - set(found[:100])
         query = "SELECT url FROM url WHERE lastmod = '2026' AND priority = '0.5'"
         assert {url for (url,) in state.db.execute(query)} == new
@@ -147,10 +157,14 @@ def test_out_of_scope_reasons_and_alternates_are_stored(tmp_path: Path, before: 
         listing.restart(row.id)
         listing.add(row.id, entries)
         listing.settle()
-        columns = "url, lastmod, priority, alternates, reason, detail, status"
-        found = state.db.execute(f"SELECT {columns} FROM url WHERE sitemap = ? ORDER BY id", (row.id,)).fetchall()
-        assert [Listed(*row[:-1]) for row in found] == entries
-        assert [row[-1] for row in found] == [Status.QUEUED, Status.OUT_OF_SCOPE, Status.QUEUED]
+        columns = "url, lastmod, priority, alternates, reason, detail, state, queue"
+        found = state.db.execute(f"SELECT {columns} FROM url WHERE sitemap_id = ? ORDER BY id", (row.id,)).fetchall()
+        assert [Listed(*row[:-2]) for row in found] == entries
+        assert [row[-2:] for row in found] == [
+            (UrlState.QUEUED, Due.NOW),
+            (UrlState.EXCLUDED, Due.NO),
+            (UrlState.QUEUED, Due.NOW),
+        ]
         assert (listing.total, listing.in_scope, listing.repeats) == (before + 3, before + 2, 0)
 
 
@@ -161,8 +175,8 @@ def test_second_run_merges_with_known_urls(tmp_path: Path) -> None:
         _, listing = begin(state)
         add(listing, found)
         listing.settle()
-        _, listing = begin(state)
+        run, listing = begin(state)
         add(listing, [*found[100:], *found[100:200], "https://example.com/new"])
         assert listing.repeats == 100
         assert rows(state) == [*found, "https://example.com/new"]
-        assert listing.mark_gone("2026-01-03T20:00:00Z") == 100
+        assert unlisted(state, run.number) == 100

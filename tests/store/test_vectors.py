@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,9 +12,9 @@ import pytest
 
 from sitemirror.store.files import Tree
 from sitemirror.store.paths import asset_path, collision_path, fold, folders, page_path
-from sitemirror.store.placement import settle
 from sitemirror.urls import InvalidUrl, normalize
 from tests.store.naming import SITE, objections
+from tests.store.placed import Placed
 
 pytestmark = pytest.mark.vectors
 
@@ -35,7 +36,12 @@ def _urls(texts: list[str]) -> set[str]:
 
 
 def _settled(urls: set[str]) -> dict[str, str]:
-    settled = settle((url, page_path(url), None) for url in urls)
+    with tempfile.TemporaryDirectory() as folder:
+        placed = Placed(Path(folder), writes=False)
+        for url in sorted(urls, reverse=True):
+            placed.save(url, page_path(url))
+        placed.settle()
+        settled = placed.paths
     assert set(settled) == urls
     files = {fold(path) for path in settled.values()}
     assert len(files) == len(urls)

@@ -18,7 +18,6 @@ from sitemirror.publish.report import MirrorReport, RunStatus
 from tests.conftest import RunHere
 from tests.run.conftest import Copy, Later, Mirror, path_of
 from tests.site import Site
-from tests.store.older import to_version_6
 
 FORMATS = ("markdown", "html", "both")
 
@@ -34,12 +33,6 @@ def put(site: Site, path: str, text: str, *, etag: str | None = None) -> None:
     """A page that links to the others, so that a crawl finds them and links have to be made local."""
     links = "".join(f'<a href="/{name}">{name}</a> ' for name in ("asked", "sent", "other", "new"))
     site.html_page(path, path, f"<p>{text}</p><p>{links}</p>", etag=etag)
-
-
-def outdate(copy: Copy) -> None:
-    """Makes the state one of the version that did not know when pages changed."""
-    with closing(sqlite3.connect(copy.folder / "_state.sqlite3")) as db:
-        to_version_6(db)
 
 
 @pytest.mark.parametrize("by", [mirror, crawl])
@@ -186,7 +179,9 @@ async def test_kill_keeps_changed_at(
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with closing(sqlite3.connect(copy.folder / "_state.sqlite3")) as db:
-        rows = db.execute("SELECT url, changed_at FROM page JOIN url USING (id) WHERE body NOT NULL AND seen = 2")
+        rows = db.execute(
+            "SELECT url, changed_at FROM page JOIN url ON id = url_id WHERE text_hash NOT NULL AND checked_run = 2"
+        )
         done = {path_of(url): at for url, at in rows}
     assert done or step == "file-renamed:4"
     await run(update=True, clock=Later(1))
@@ -234,21 +229,3 @@ async def test_unknown_changed_at_is_the_last_fetch(site: Site, run: Mirror, cop
     await run(update=True, clock=Later(1))
     assert since(copy) == fetched
     assert all(page["fetched_at"] > page["changed_at"] for page in copy.pages.values())
-
-
-@pytest.mark.parametrize("format", FORMATS)
-async def test_state_of_the_previous_version_is_used(site: Site, run: Mirror, copy: Copy, format: str) -> None:
-    """Its pages count as unchanged since their last fetch; nothing is rebuilt, and later changes are reported."""
-    put(site, "/sent", "sent")
-    put(site, "/other", "old")
-    site.sitemap(urls=[(path, "2999-01-01") for path in ("/sent", "/other")])
-    await run(format=format)
-    fetched = {path: page["fetched_at"] for path, page in copy.pages.items()}
-    outdate(copy)
-    found = verify(copy.folder)
-    assert (found.status, found.warnings) == (RunStatus.OK, ())
-    put(site, "/other", "new")
-    report = await run(format=format, update=True, clock=Later(1))
-    assert (report.status, report.warnings, report.changed) == (RunStatus.OK, (), 1)
-    assert since(copy)["/sent"] == fetched["/sent"] < copy.pages["/sent"]["fetched_at"]
-    assert since(copy)["/other"] == copy.pages["/other"]["fetched_at"]

@@ -60,7 +60,7 @@ async def test_lasting_temporary_redirect_becomes_a_warning(site: Site, run: Mir
     assert (report.status, report.warnings) == ("ok", ())
 
 
-@pytest.mark.parametrize("codes", [(404, 404), (500, 503)])
+@pytest.mark.parametrize("codes", [(403, 403), (500, 503)])
 async def test_lasting_error_is_only_a_warning_after_a_week(
     site: Site, run: Mirror, copy: Copy, codes: tuple[int, int]
 ) -> None:

@@ -313,6 +313,14 @@ CASES: Final = (
         over_time,
     ),
     Case("updated-crawl", (Run("crawl"), *(Run("crawl", _UPDATE, stage=stage) for stage in (2, 3))), over_time),
+    # made by the last version before the tables were changed
+    Case(
+        "11-updated-mirror",
+        (Run("mirror", _BOTH | _LOCAL), *(Run("mirror", _BOTH | _LOCAL | _UPDATE, stage=stage) for stage in (2, 3))),
+        over_time,
+    ),
+    Case("11-updated-crawl", (Run("crawl"), *(Run("crawl", _UPDATE, stage=stage) for stage in (2, 3))), over_time),
+    Case("11-killed-links", (Run("crawl", _BOTH | _LOCAL, killed_at="links-committed:1"),), few),
     # among pages
     _killed_among_pages("file-not-renamed", "file-written:24"),
     _killed_among_pages("file-without-row", "file-renamed:25"),

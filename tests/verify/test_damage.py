@@ -211,7 +211,8 @@ def test_url_only_in_the_state_is_reported(mirrored: Mirrored) -> None:
     copy = mirrored("crawl")
     with sqlite3.connect(copy.folder / "_state.sqlite3") as db:
         db.execute(
-            "INSERT INTO url (key, url, state, listed_run, source, sitemap) VALUES (x'00', 'http://x/', 0, 1, 1, 0)"
+            "INSERT INTO url (key, url, state, queue, named, listed_run, start_id)"
+            " VALUES (x'00', 'http://x/', 0, 1, 1, 1, 1)"
         )
     db.close()
     for name in ("_state.sqlite3-wal", "_state.sqlite3-shm"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,19 +15,18 @@ from sitemirror.frontier.freshness import Freshness
 from sitemirror.frontier.scope import Scope
 from sitemirror.memory import return_large_blocks
 from sitemirror.model import Failed
-from sitemirror.reasons import Reason
 from sitemirror.run.plan import Plan
-from sitemirror.run.progress_files import Notes, Tally
+from sitemirror.run.progress_files import Counters, ProgressFiles
 from sitemirror.run.session import Session
 from sitemirror.run.start import check_reachable
-from sitemirror.run.visit import Result, Visitor
+from sitemirror.run.visit import Result, UpdatePolicy, Visitor
 from sitemirror.run.workspace import Workspace, force_to_disk
 from sitemirror.settings import OnError
 from sitemirror.stopwatch import Stage
-from sitemirror.store.database import RunInfo
+from sitemirror.store.queue import Part, due_again, next_part
 from sitemirror.store.reports import Counts
-from sitemirror.store.schema import Status
-from sitemirror.store.url_table import Known, Selection, UrlLookup, UrlTable
+from sitemirror.store.url_record import UrlRecord
+from sitemirror.store.url_table import UrlTable
 from sitemirror.urls import authority
 
 _AT_A_TIME: Final = 256
@@ -38,22 +36,22 @@ _LOOK_AHEAD: Final = 2048
 
 
 class Queue:
-    """One pass over the URLs of a selection, in the order of discovery."""
+    """One pass over a part of the URLs that are due, in the order of discovery."""
 
-    def __init__(self, ledger: UrlLookup, which: Selection, must_wait: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(self, table: UrlTable, part: Part, must_wait: Callable[[str], bool] = lambda _: False) -> None:
         """`must_wait` says of a URL that its host has asked for time: others go before it."""
         self._must_wait = must_wait
-        self._ledger = ledger
-        self._which = which
-        self._waiting: deque[Known] = deque()
+        self._table = table
+        self._part = part
+        self._waiting: deque[UrlRecord] = deque()
         self._last = 0
         self._is_read = False
         self._changes = -1  # of the state when it was read
-        self._aside: dict[str, deque[Known]] = {}  # by host, so that a host's pause is asked about once, not per URL
+        self._aside: dict[str, deque[UrlRecord]] = {}  # by host: its pause is asked about once
         self._held_back = 0
         self._hosts: set[str] = set()
 
-    def next(self) -> Known | None:
+    def next(self) -> UrlRecord | None:
         """The first whose host can be asked. None if there is none, which may change while it `has_to_wait`.
 
         Where all are of one host there is nothing to choose: its URLs come in their order, paused or not.
@@ -89,7 +87,7 @@ class Queue:
         """URLs were added since, which may be of the selection."""
         self._is_read = False
 
-    def _take_back(self, aside: deque[Known]) -> Known:
+    def _take_back(self, aside: deque[UrlRecord]) -> UrlRecord:
         found = aside.popleft()
         self._held_back -= 1
         if not aside:
@@ -97,15 +95,15 @@ class Queue:
         return found
 
     def _read_on(self) -> bool:
-        changes = self._ledger.changes
+        changes = self._table.changes
         if self._is_read and (self._aside or changes == self._changes):  # asked again and again
             return False
         self._changes = changes
-        found = self._ledger.take(self._which, self._last, _AT_A_TIME)
+        found = self._table.due(self._part, self._last, _AT_A_TIME)
         self._is_read = len(found) < _AT_A_TIME
         if found:
             self._waiting.extend(found)
-            self._hosts.update(authority(known.url) for known in found)
+            self._hosts.update(authority(record.url) for record in found)
             self._last = found[-1].id
         return bool(found)
 
@@ -116,8 +114,11 @@ BEYOND: Final = 16
 GRACE: Final = 2.0
 """Seconds that requests in flight have to end by themselves after Ctrl+C."""
 
+FLUSH: Final = 0.05
+"""Seconds after which a batch is written that is not full."""
+
 TICK: Final = 1.0
-"""Seconds after which an unfinished batch is written down."""
+"""Seconds between two looks at what else is to be done meanwhile."""
 
 NOTES: Final = 10.0
 """Seconds after which `_progress.json` is written even when fewer than 100 URLs were done."""
@@ -127,7 +128,7 @@ BARRIER: Final = 10.0
 
 
 class CrawlLoop:
-    """The main round over all that is due, then rounds for what is worth another try."""
+    """Visits all that is due, then again what failed for the moment."""
 
     def __init__(
         self,
@@ -135,122 +136,75 @@ class CrawlLoop:
         plan: Plan,
         scope: Scope,
         space: Workspace,
-        run: RunInfo,
-        ledger: UrlTable,
+        table: UrlTable,
         visitor: Visitor,
-        tally: Tally,
-        notes: Notes,
+        counters: Counters,
+        files: ProgressFiles,
     ) -> None:
         self._session = session
         self._settings = session.settings
         self._plan = plan
         self._scope = scope
         self._space = space
-        self._run = run
-        self._ledger = ledger
+        self._table = table
         self._visitor = visitor
-        self._tally = tally
-        self._notes = notes
+        self._writer = visitor.writer
+        self._counters = counters
+        self._files = files
+        self._policy = UpdatePolicy(session, plan, table, visitor.writer)
         self._reserved = 0  # pages in flight that may each turn out to be new
         self._freed = asyncio.Event()
         self._visits = 0  # under way
         self._news = asyncio.Event()  # of those: one has found something, or none is left
         self._ended = False
-        self._put_off: dict[int, tuple[Known, Failed]] = {}  # failures that are tried again after the main round
+        self._put_off: dict[int, tuple[UrlRecord, Failed]] = {}  # failures that are tried again after the main pass
 
     def look_ahead(self, counts: Counts) -> None:
-        """Sets what progress counts up to: all that was listed or linked. What is out of scope is not in it."""
-        self._visitor.begin()
-        due = Selection.perhaps_linked(self._run) if self._settings.renews and self._plan.follows_links else self._due()
-        # What is to be compared is due already where everything is looked at.
-        renews, to_compare = self._settings.renews, self._visitor.to_compare
-        left = self._ledger.count(due.listed) if renews else self._ledger.count(due) + to_compare
-        total = max(left, self._ledger.count(Selection.wanted()))
-        self._tally.total, self._tally.processed, self._tally.started = total, total - left, total - left
-        self._tally.saved, self._tally.skipped = counts.saved, counts.skipped - counts.outside
-
-    def _counts(self, known: Known) -> bool:
-        """Whether a URL has a number. Where all is looked at again, what only redirects lead to has none of its own."""
-        return bool(known.run) or not self._settings.renews
-
-    def _due(self) -> Selection:
-        if self._settings.renews:
-            return Selection.outdated(self._run)
-        return Selection.unfinished(self._settings.max_file_bytes)
+        """Sets what progress counts up to: all that is named. What is out of scope is not in it."""
+        total, left = self._table.count_total(by_links=self._plan.follows_links)
+        counters = self._counters
+        counters.total, counters.processed, counters.started = total, total - left, total - left
+        counters.saved, counters.skipped = counts.saved, counts.skipped - counts.outside
 
     async def run(self) -> None:
         """Everything that is due. Raises `Stopped`, or what ends the run."""
-        clerk = asyncio.create_task(self._keep_books())
+        keeper = asyncio.create_task(self._keep_books())
+        retries = self._settings.max_retries if self._settings.on_error is OnError.RETRY else 0
+        db = self._table.db
         try:
-            if self._plan.follows_links:
-                await self._levels(clerk)
-            else:
-                await self._round(self._due(), clerk, retries_left=self._retries)
-                if self._settings.renews and self._plan.html:
-                    await self._round(Selection.back(self._run), clerk, retries_left=self._retries)
-                if self._visitor.to_compare:
-                    await self._round(Selection.unread(), clerk, retries_left=self._retries)
-            left = self._ledger.count(Selection.queued())
-            while self._room() and left:
-                await self._round(Selection.queued(), clerk, retries_left=self._retries)
-                before, left = left, self._ledger.count(Selection.queued())
-                if left >= before:  # nothing was settled, so nothing would be
+            for tried in range(retries + 1):
+                await self._visit_all(keeper, will_retry=tried < retries)
+                if not self._room() or not due_again(db):
                     break
-            for tried in range(self._retries):
-                first = Queue(self._ledger, Selection.to_retry(self._run)).next()
-                if first is None:
-                    break
-                if tried:
+                if tried and (first := Queue(self._table, Part()).next()) is not None:
                     wait = self._session.backoff.seconds(tried - 1)
                     self._session.pace.pause(first.url, wait, "retrying failed pages")
-                await self._round(Selection.to_retry(self._run), clerk, retries_left=self._retries - tried - 1)
-            if not self._ledger.count(Selection.queued()):
-                self._tally.total = self._tally.processed  # Some were the ends of redirects, and never had a turn.
         finally:
-            clerk.cancel()
+            keeper.cancel()
             with suppress(asyncio.CancelledError):
-                await clerk
-            for known, failure in self._put_off.values():  # stopped before their turn came again
-                self._visitor.give_up(known, failure)
-            self._visitor.due.tell_unread_dates()
-            self._ledger.commit()
+                await keeper
+            self._writer.flush()
+            for record, failure in self._put_off.values():  # stopped before their turn came again
+                self._visitor.report_failure(record, failure)
+            self._policy.warn_of_dates()
 
-    async def _levels(self, clerk: asyncio.Task[None]) -> None:
-        """Breadth first: a depth is finished before the next begins, so a URL's depth is that of the shortest way."""
-        await self._round(Selection.failed(self._settings.max_file_bytes), clerk, retries_left=self._retries)
-        before = None
-        while self._room():
-            due = self._level(sys.maxsize)
-            depth = self._ledger.least_depth(due)
-            first = None if depth is None else Queue(self._ledger, self._level(depth)).next()
-            if depth is None or first is None or first.id == before:  # the same again: nothing would ever settle it
-                return
-            before = first.id
-            await self._round(self._level(depth), clerk, retries_left=self._retries)
+    async def _visit_all(self, keeper: asyncio.Task[None], *, will_retry: bool) -> None:
+        """Visits what is due until nothing is. An answer may queue URLs that the pass has gone by."""
+        while self._room() and (part := next_part(self._table.db, self._visitor.rules)) is not None:
+            await self._pass(part, keeper, will_retry=will_retry)
 
-    def _level(self, depth: int) -> Selection:
-        if self._settings.renews:
-            return Selection.old_level(depth, self._run)
-        return Selection.level(depth)
-
-    @property
-    def _retries(self) -> int:
-        return self._settings.max_retries if self._settings.on_error is OnError.RETRY else 0
-
-    async def _round(self, due: Selection, clerk: asyncio.Task[None], *, retries_left: int) -> None:
-        """Visits all of a selection once."""
-        queue = Queue(self._ledger, due, self._session.pace.is_paused)
-        self._visitor.begin_round()
+    async def _pass(self, part: Part, keeper: asyncio.Task[None], *, will_retry: bool) -> None:
+        queue = Queue(self._table, part, self._session.pace.is_paused)
         free = asyncio.Semaphore(self._settings.concurrency)
         slots = [
-            asyncio.create_task(self._slot(queue, Slot(free, queue.has_others), will_retry=retries_left > 0))
+            asyncio.create_task(self._slot(queue, Slot(free, queue.has_others), will_retry=will_retry))
             for _ in range(self._settings.concurrency + BEYOND)
         ]
         visits = asyncio.create_task(asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION))
         stop = asyncio.create_task(self._session.stop.wait())
         try:
-            await asyncio.wait([visits, stop, clerk], return_when=asyncio.FIRST_COMPLETED)
-            if stop.done() and not visits.done() and not clerk.done():
+            await asyncio.wait([visits, stop, keeper], return_when=asyncio.FIRST_COMPLETED)
+            if stop.done() and not visits.done() and not keeper.done():
                 await asyncio.wait(slots, timeout=GRACE)
         finally:
             for task in (*slots, visits, stop):
@@ -259,38 +213,39 @@ class CrawlLoop:
         for result in results:
             if isinstance(result, Exception):
                 raise result
-        if clerk.done():
-            clerk.result()
+        if keeper.done():
+            keeper.result()
+        self._writer.flush()
         self._session.check_stop()
 
     async def _slot(self, queue: Queue, slot: Slot, *, will_retry: bool) -> None:
         try:
             while await self._admitted():
                 try:
-                    known = await self._next(queue, slot)
+                    record = await self._next(queue, slot)
                     if self._ended or self._session.stop.is_set():
                         return
-                    result = await self._under_way(known, queue, slot) if known else Result()
+                    result = await self._under_way(record, queue, slot, will_retry=will_retry) if record else Result()
                 finally:
                     self._reserved -= 1
                     self._freed.set()
-                if known is None:
+                if record is None:
                     slot.release()
                     if not await self._more_may_come():
                         return
-                elif self._judge(known, result, will_retry=will_retry):
-                    self._count(known, result)
+                elif self._judge(record, result):
+                    self._count(record, result)
         except Exception:
             self._ended = True  # No other slot begins anything more.
             raise
         finally:
             slot.release()
 
-    async def _under_way(self, known: Known, queue: Queue, slot: Slot) -> Result:
+    async def _under_way(self, record: UrlRecord, queue: Queue, slot: Slot, *, will_retry: bool) -> Result:
         """A visit. Slots that found nothing to do are told when there may be something, or will not be."""
         self._visits += 1
         try:
-            result = await self._visit(known, slot)
+            result = await self._visit(record, slot, will_retry=will_retry)
             if result.found:
                 queue.grew()
                 self._news.set()
@@ -308,51 +263,41 @@ class CrawlLoop:
         await self._news.wait()
         return True
 
-    async def _next(self, queue: Queue, slot: Slot) -> Known | None:
+    async def _next(self, queue: Queue, slot: Slot) -> UrlRecord | None:
         """The next URL to visit, with an acquired slot. The slot is free while all hosts are paused."""
         while True:
             await slot.acquire()
             with self._session.watch.working(Stage.STATE):
-                known = queue.next()
-            if known is not None or not queue.has_to_wait:
-                return known
+                record = queue.next()
+            if record is not None or not queue.has_to_wait:
+                return record
             slot.release()
             await self._session.pace.first_pause_over()
 
-    async def _visit(self, known: Known, slot: Slot) -> Result:
-        if self._counts(known):
-            self._tally.started = min(self._tally.started + 1, max(self._tally.total, 1))
-        if self._visitor.handled(known.id):  # a redirect led to it before its turn came
-            return Result()
+    async def _visit(self, record: UrlRecord, slot: Slot, *, will_retry: bool) -> Result:
+        if record.named:
+            counters = self._counters
+            counters.started = min(counters.started + 1, max(counters.total, 1))
         # It may have been listed by a command with another scope.
-        if reason := self._scope.reason(known.url, is_needed=known.depth == 0):
-            self._leave_out(known, reason)
+        if reason := self._scope.reason(record.url, is_needed=record.depth == 0):
+            self._visitor.leave_out(record, reason)
             return Result()
         check_reachable(self._session)
-        if (
-            known.status is Status.DUPLICATE
-        ):  # Its page may have changed since it was read: it is to be fetched whole then.
-            known = self._ledger.find(known.url) or known
-        freshness = self._visitor.due.freshness(known)
+        freshness = self._policy.freshness(record)
         if freshness is Freshness.FRESH:
-            self._ledger.checked(known.id)
+            self._visitor.leave(record)
             await asyncio.sleep(0)  # a long row of fresh pages must not starve the others
             return Result()
-        self._session.emit(PageStarted(known.url, self._tally.started, self._tally.total))
-        result = await self._visitor.visit(known, freshness, slot)
+        if record.named:  # What only redirects lead to has no number of its own.
+            self._session.emit(PageStarted(record.url, self._counters.started, self._counters.total))
+        result = await self._visitor.visit(record, freshness, slot, retries=will_retry)
         if result.failure is None:
-            self._put_off.pop(known.id, None)
+            self._put_off.pop(record.id, None)
         return result
-
-    def _leave_out(self, known: Known, reason: Reason) -> None:
-        if known.status is Status.QUEUED or (known.status is Status.FAILED and self._ledger.is_ours(known)):
-            self._ledger.outside(known.id, reason, self._session.now())
-        else:
-            self._visitor.leave(known)
 
     async def _admitted(self) -> bool:
         """Reserves room under --max-pages, waiting while pages in flight have it all; False when there is none."""
-        while self._settings.max_pages and self._tally.new + self._reserved >= self._settings.max_pages:
+        while self._settings.max_pages and self._counters.new + self._reserved >= self._settings.max_pages:
             if not self._room():
                 return False
             self._freed.clear()
@@ -364,63 +309,70 @@ class CrawlLoop:
 
     def _room(self) -> bool:
         """Whether --max-pages allows another page."""
-        return not self._settings.max_pages or self._tally.new < self._settings.max_pages
+        return not self._settings.max_pages or self._counters.new < self._settings.max_pages
 
-    def _judge(self, visited: Known, result: Result, *, will_retry: bool) -> bool:
+    def _judge(self, record: UrlRecord, result: Result) -> bool:
         """The error policy. False when a failure is put off: its URL is not decided yet."""
-        failure, known = result.failure, result.known
-        if failure is None or known is None:
+        failure = result.failure
+        if failure is None:
             return True
-        if will_retry and failure.transient:
-            self._put_off[known.id] = (known, failure)
-            self._visitor.put_off(known, failure)
+        if result.will_retry:
+            self._put_off[record.id] = (record, failure)
+            self._visitor.put_off(record, failure)
             return False
-        self._put_off.pop(known.id, None)
-        name = self._visitor.give_up(known, failure)
+        self._put_off.pop(record.id, None)
+        name = self._visitor.report_failure(record, failure)
         if self._settings.on_error is OnError.ABORT:
-            self._count(visited, result)  # The last notes are written by it, and the report knows of the failure.
-            self._ledger.commit()
+            self._count(record, result)  # The last notes are written by it, and the report knows of the failure.
+            self._writer.flush()
             raise Aborted(
                 f"{name} failed: {failure.text}",
                 hint="run the same command to go on, or use --on-error skip",
             )
         return True
 
-    def _count(self, visited: Known, result: Result) -> None:
-        tally, now = self._tally, self._session.clock.monotonic()
-        tally.new += result.new
-        tally.saved += result.new
-        if result.added:
-            tally.added.append(result.page)
-        elif result.changed:
-            tally.changed.append(result.page)
-        tally.failed += result.failure is not None
-        tally.skipped += result.skipped
-        tally.total += result.found
-        if self._counts(visited):
-            tally.done(now)
-        rate = tally.rate(now)
+    def _count(self, record: UrlRecord, result: Result) -> None:
+        counters, now = self._counters, self._session.clock.monotonic()
+        counters.new += result.new
+        counters.saved += result.new
+        counters.failed += result.failure is not None
+        counters.skipped += result.skipped
+        counters.total += result.found
+        if record.named:
+            counters.done(now)
+        rate = counters.rate(now)
         self._session.emit(
-            Progress(tally.processed, tally.total, tally.saved, tally.failed, tally.skipped, rate, tally.left(rate))
+            Progress(
+                counters.processed,
+                counters.total,
+                counters.saved,
+                counters.failed,
+                counters.skipped,
+                rate,
+                counters.left(rate),
+            )
         )
-        if tally.processed % 100 == 0 and tally.processed < tally.total:  # What the last one leaves, the end tells.
-            self._notes.write()
+        if counters.processed % 100 == 0 and counters.processed < counters.total:
+            self._files.write()
 
     async def _keep_books(self) -> None:
-        """Commits what the slots leave, writes progress, and forces pages onto the disk."""
+        """Writes the batches that are not full, and progress, and forces pages onto the disk."""
         clock, watch = self._session.clock, self._session.watch
-        noted = synced = clock.monotonic()
+        ticked = noted = synced = clock.monotonic()
         return_large_blocks()
         while True:
-            await asyncio.sleep(TICK)
-            watch.look_at(len(self._session.pool.pids))
+            await asyncio.sleep(FLUSH)
             with watch.working(Stage.STATE):
-                self._ledger.commit()
+                self._writer.flush()
             now = clock.monotonic()
+            if now - ticked < TICK:
+                continue
+            ticked = now
+            watch.look_at(len(self._session.pool.pids))
             if now - noted >= NOTES:
                 noted = now
-                self._notes.write()
+                self._files.write()
             if now - synced >= BARRIER:
                 synced = now
-                await force_to_disk(self._space.tree, self._ledger, watch)
+                await force_to_disk(self._space.tree, self._table, watch)
                 await self._session.pool.give_back()

@@ -144,6 +144,8 @@ class Record(Protocol):
     @property
     def gone_cause(self) -> int | None: ...
     @property
+    def text_hash(self) -> bytes | None: ...
+    @property
     def has_file(self) -> bool: ...
     @property
     def has_validators(self) -> bool: ...
@@ -222,7 +224,7 @@ def decide(record: Record, seen: Observation, policy: Policy) -> Decision:
         detail=detail,
         transient=transient,
         target_id=target,
-        since=None if reason is None else record.since if reason == record.reason else policy.now,
+        since=_since(record, reason, policy),
         misses=_misses(record, answer, has, policy),
         gone_since=gone_since,
         gone_cause=gone_cause,
@@ -231,8 +233,27 @@ def decide(record: Record, seen: Observation, policy: Policy) -> Decision:
         event=ChangeKind.BACK if rule.clears and record.gone_since and has is Holding.COPY else rule.event,
         follows=rule.follows,
         checks_page=rule.checks_page,
-        frees_duplicates=rule.frees_duplicates or (record.state == UrlState.PAGE and _ends_text(rule)),
+        frees_duplicates=rule.frees_duplicates or (_has_text(record) and _ends_text(rule)),
     )
+
+
+def _has_text(record: Record) -> bool:
+    """True for a page, also if its file was deleted: other URLs may be duplicates of it."""
+    return record.state in (UrlState.PAGE, UrlState.QUEUED) and record.text_hash is not None
+
+
+_REDIRECTS: Final = frozenset(
+    (Reason.MOVED, Reason.MOVED_TEMPORARILY, Reason.REDIRECT_LOOP, Reason.REDIRECT_TARGET_FAILED)
+)
+"""Reasons of one kind: which of them it is, the end of the chain decides when the run ends."""
+
+
+def _since(record: Record, reason: int | None, policy: Policy) -> str | None:
+    """When the reason began."""
+    if reason is None:
+        return None
+    is_same = reason == record.reason or (reason in _REDIRECTS and record.reason in _REDIRECTS)
+    return record.since if is_same else policy.now
 
 
 def _ends_text(rule: Rule) -> bool:

@@ -6,17 +6,18 @@ import asyncio
 import json
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final
 
 import orjson
 
 from sitemirror import failpoint
 from sitemirror.errors import OutputError
+from sitemirror.events import PageFailed
 from sitemirror.publish.contents import write_contents
-from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX
+from sitemirror.publish.file_names import CONTENTS, FAILED_LOG, MANIFEST, MIRROR_INDEX
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
 from sitemirror.publish.mirror_index import (
     ErrorRow,
@@ -31,21 +32,25 @@ from sitemirror.publish.mirror_index import (
     write_mirror_index,
 )
 from sitemirror.publish.report import RunStatus
-from sitemirror.run.placeholders import Placeholders
+from sitemirror.reasons import Reason, format_reason, text_of
+from sitemirror.run.page_writer import PageWriter
+from sitemirror.run.placeholders import Placeholders, failure_text
 from sitemirror.run.plan import Plan
 from sitemirror.run.session import Session, stamp
 from sitemirror.run.workspace import Workspace, force_to_disk, written
 from sitemirror.settings import Links, Settings
 from sitemirror.stopwatch import Stage
-from sitemirror.store.database import CUT_OFF, RunInfo, State
-from sitemirror.store.disappeared import UNSURE_SINCE, drop_unreached, forget_deleted, note_complete
-from sitemirror.store.duplicates import find_merges, merge_pages, strays
+from sitemirror.store.database import RunInfo, State
+from sitemirror.store.duplicates import strays
+from sitemirror.store.ending import RunEnd, decide_end, explain_copies, fail_loops, resolve_aliases
 from sitemirror.store.files import Tree
+from sitemirror.store.journal import execute
 from sitemirror.store.link_targets import HtmlLinkTargets, MarkdownLinkTargets, is_unfinished
-from sitemirror.store.placement import MOVED, Placement, finish_moves, start_moves
-from sitemirror.store.reports import Counts, Graph, StateReport, fail_loops, resolve_aliases
-from sitemirror.store.schema import ASSET, PAGE, index_for_settling
+from sitemirror.store.path_allocation import collisions, mark_published
+from sitemirror.store.queue import RunRules, drop_unreached
+from sitemirror.store.reports import Counts, Graph, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
+from sitemirror.store.tables import ASSET, PAGE, Phase
 from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
@@ -202,97 +207,142 @@ class Published:
     mirror_index: str | None
     incomplete: bool  # a sitemap or a page's links could not be read, or an old copy had to stay
     gone: int  # since this run
+    new: int
+    changed: int
 
 
-async def publish(
-    session: Session,
-    space: Workspace,
-    plan: Plan,
-    run: RunInfo,
-    ledger: UrlTable,
-    listing: SitemapTable,
-    status: RunStatus,
-) -> Published:
+@dataclass(frozen=True, slots=True)
+class End:
+    """A run that has come to its end, whatever it is."""
+
+    session: Session
+    space: Workspace
+    plan: Plan
+    run: RunInfo
+    table: UrlTable
+    rules: RunRules
+    listing: SitemapTable
+    writer: PageWriter
+    placeholders: Placeholders
+
+
+async def publish(end: End, status: RunStatus) -> Published:
     """Ends a run: `status` is OK when everything in the queue was visited."""
-    tree = space.reserve  # The manifest is written even when no page may be.
-    resolve_aliases(space.state)
-    fail_loops(space.state, session.now())
-    survey = StateReport(space.state)
-    unread = survey.unread() if plan.follows_links else 0
-    complete = status is RunStatus.OK and not survey.counts().not_reached and not unread
-    if plan.html and is_unfinished(space.state):
-        await _localize(session, space.state, tree)
-    if complete:  # Before that, a page yet to come could change the outcome.
-        _mark_gone(session, space.state, plan, run, listing, survey)
-        with session.watch.working(Stage.PUBLISHING):
-            _settle(session, space.state, tree)
-        failpoint.reached("settled")
-    forget_deleted(space.state, tree)  # of what has been gone since this run
-    resolve_aliases(space.state)
-    survey = StateReport(space.state)
-    if plan.html and session.settings.post_process and status is RunStatus.OK:
-        await _localize(session, space.state, tree)
-    await (_link if complete else _lead_on)(session, space.state, tree, plan)
+    session, space, plan, run = end.session, end.space, end.plan, end.run
+    state, tree = space.state, space.reserve  # The manifest is written even when no page may be.
+    end.writer.flush()
+    report = StateReport(state)
+    unread = report.unread() if plan.follows_links else 0
+    with state.transaction() as db:
+        resolve_aliases(db)
+    if plan.html and is_unfinished(state):  # before any path changes
+        await _relink_html(session, state, tree)
+    complete = status is RunStatus.OK and not report.counts().not_reached and not unread
+    with session.watch.working(Stage.PUBLISHING):
+        _decide(end, tree, complete=complete)
+    report = StateReport(state)
+    if plan.html and session.settings.post_process and (complete or status is RunStatus.OK):
+        await _relink_html(session, state, tree)
+    if complete:
+        await _relink_markdown(session, state, tree, plan)
     failpoint.reached("linked")
+    _log_failures(end)
     try:
-        await force_to_disk(tree, ledger, session.watch)  # The manifest vouches for what is there.
+        await force_to_disk(tree, end.table, session.watch)  # The manifest vouches for what is there.
     except OutputError as error:
         session.warn(f"the last pages may not survive a power cut: {error.advice}")
-    counts = survey.counts()
+    counts = report.counts()
     try:
-        Placeholders(tree, space.home).settle(survey, counts, ledger)
+        end.placeholders.settle(report, counts, run.number)
     except OutputError as error:  # The manifest matters more, and the next run does the rest.
         session.warn(f"some placeholders could not be written: {error.advice}")
-    old = _tell_old_copies(session, survey, counts.refresh_failed) if counts.refresh_failed else 0
+    old = _warn_of_old_copies(session, report, counts.refresh_failed) if counts.refresh_failed else 0
     if complete:
-        run = replace(run, finished=True)
-        with space.state.transaction():
-            Placement(space.state, tree).mark_published()
-            space.state.save_run(run)
-            if space.state.get(UNSURE_SINCE):
-                space.state.put(UNSURE_SINCE, None)
+        with state.transaction() as db:
+            mark_published(db)
+            run = state.set_phase(run, Phase.FINISHED, session.now())
         failpoint.reached("run-finished")
-    whole = complete and not listing.failed_sitemaps
-    writer = _Writer(session, space, tree, run, listing, survey, counts, whole)
+    whole = complete and not end.listing.failed_sitemaps
+    writer = _Writer(session, space, tree, run, end.listing, report, counts, whole)
     header = writer.header()
     manifest, contents = await asyncio.gather(writer.manifest(header), writer.index(header))  # One wait for the disk.
+    changes = report.changes(run.number)
     return Published(
         counts,
         manifest,
         contents,
         writer.mirror_index() if plan.index else None,
-        incomplete=bool(listing.failed_sitemaps or old or unread),
-        gone=survey.gone_since(run.started_at) if counts.gone else 0,
+        incomplete=bool(end.listing.failed_sitemaps or old or unread),
+        gone=report.gone_since(run.started_at) if counts.gone else 0,
+        new=changes.new,
+        changed=changes.changed,
     )
 
 
-def _mark_gone(
-    session: Session, state: State, plan: Plan, run: RunInfo, listing: SitemapTable, survey: StateReport
-) -> None:
-    """Marks as gone what is named no more, where all that names anything has been read."""
-    renews = session.settings.renews
-    if survey.has_unknown_links() if plan.follows_links else listing.unsound_sitemaps:
-        return
-    if plan.follows_links and renews:
-        drop_unreached(state, run)
-    elif renews and plan.html:
-        listing.drop_unlinked()
-    if renews or not plan.follows_links:
-        listing.mark_gone(session.now())
-    note_complete(state, run, renews=renews)
+def _decide(end: End, tree: Tree, *, complete: bool) -> None:
+    """Decides all that depends on more than one URL, and moves files accordingly."""
+    session, state, run, plan = end.session, end.space.state, end.run, end.plan
+    root = end.table.find(run.source_url) if plan.follows_links else None
+    run_end = RunEnd(
+        run=run.number,
+        start=run.source,
+        by_links=plan.follows_links,
+        root=root and root.id,
+        follows_requisites=plan.html and not plan.follows_links,
+        reads_all=plan.follows_links or not end.listing.unsound_sitemaps,
+        finds_gone=end.rules.renews or not plan.follows_links,
+        now=session.now(),
+    )
+    with state.transaction() as db:
+        if complete:
+            if plan.follows_links:
+                drop_unreached(db, end.rules)
+            decide_end(db, run_end, tree.is_folder)
+        else:  # As long as something is queued, one more answer could change the rest.
+            fail_loops(db, run_end)
+            explain_copies(db)
+    failpoint.reached("decided")
+    if complete:
+        execute(state.db, end.space.journal_tree)
+        failpoint.reached("settled")
+        for url, path in collisions(state.db):
+            session.warn(f"path collision: {url} is saved as {path}, as another URL has the path it maps to")
+        _warn_of_strays(session, state)
+        names = end.table.aliases_of_pages()
+        while some := [*islice(names, _LINES)]:
+            end.writer.add_lines(some)
 
 
-async def _localize(session: Session, state: State, tree: Tree) -> None:
+_LINES: Final = 1_000  # of `_processed.txt` that are written at one time
+
+
+def _log_failures(end: End) -> None:
+    """Logs what was found to fail only when the aliases were resolved."""
+    session, log = end.session, end.placeholders.log
+    found = [
+        (id, url, failure_text(text_of(reason, detail) or "", final_url))
+        for id, url, final_url, reason, detail in end.table.unlogged_failures()
+    ]
+    found += [
+        (id, url, format_reason(Reason.REDIRECT_TARGET_FAILED, detail)) for id, url, detail in end.table.moved_copies()
+    ]
+    for id, url, text in found:
+        try:
+            if log(id, url, text, session.now()):
+                session.emit(PageFailed(url, text))
+        except OutputError as error:
+            session.warn(f"{FAILED_LOG} could not be written: {error.advice}")
+            return
+
+
+async def _relink_html(session: Session, state: State, tree: Tree) -> None:
     from sitemirror.run.relink_html import localize
 
     await localize(tree, HtmlLinkTargets(state), session.pool, session.watch)
 
 
-async def _link(session: Session, state: State, tree: Tree, plan: Plan) -> None:
-    """Leads the links of Markdown where --links says: back to the site, too, if an earlier run made them local.
-
-    When a run is complete: before that, paths may move yet.
-    """
+async def _relink_markdown(session: Session, state: State, tree: Tree, plan: Plan) -> None:
+    """Makes links of Markdown lead where --links says: back to the site, too, if an earlier run made them local."""
     pages = MarkdownLinkTargets(state)
     if plan.markdown and session.settings.links is Links.LOCAL:
         from sitemirror.run.relink_markdown import link_locally
@@ -302,28 +352,9 @@ async def _link(session: Session, state: State, tree: Tree, plan: Plan) -> None:
         from sitemirror.run.relink_markdown import link_to_the_site
 
         await link_to_the_site(tree, pages, session.watch)
-    for note in (MOVED, CUT_OFF):
-        if state.get(note):
-            state.put(note, False)
 
 
-async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> None:
-    """A run that ends early has changed what it came to: no link may lead to a file that it has moved."""
-    try:
-        if plan.html and session.settings.post_process:
-            from sitemirror.run import relink_html
-
-            relink_html.lead_on(tree, HtmlLinkTargets(state), session.watch)
-        if plan.markdown and state.get(MOVED) and (pages := MarkdownLinkTargets(state)).has_local_links():
-            from sitemirror.run import relink_markdown
-
-            await relink_markdown.lead_on(tree, pages, session.settings.links, session.watch)
-            state.put(MOVED, False)
-    except OutputError as error:  # The disk may be why the run ended.
-        session.warn(f"some links may lead to files that are gone: {error.message}; the same command leads them on")
-
-
-def _tell_old_copies(session: Session, survey: StateReport, copies: int) -> int:
+def _warn_of_old_copies(session: Session, survey: StateReport, copies: int) -> int:
     """Warns of so many copies that had to stay; gives the number of those that make the run `partial`."""
     redirected, others = survey.kept_since(stamp(session.clock.now() - KEPT_AT_MOST))
     if redirected:
@@ -344,27 +375,9 @@ def _tell_old_copies(session: Session, survey: StateReport, copies: int) -> int:
     return old
 
 
-def _settle(session: Session, state: State, tree: Tree) -> None:
-    """Merges twins, then moves pages to their paths: who owns a path depends on who is a page. Survives any kill."""
-    index_for_settling(state.db)
-    with state.transaction():
-        start_moves(state, [move for merge in list(find_merges(state)) for move in merge_pages(state, merge)])
-    finish_moves(state, tree)
-    placement = Placement(state, tree)
-    with state.transaction():
-        moves = placement.moves()
-        start_moves(state, moves)
-    finish_moves(state, tree)
-    for path in placement.orphans() if moves else ():
-        tree.remove(path)
-    for url, path in placement.collisions():
-        session.warn(f"path collision: {url} is saved as {path}, as another URL has the path it maps to")
-    _tell_strays(session, state)
-
-
-def _tell_strays(session: Session, state: State) -> None:
+def _warn_of_strays(session: Session, state: State) -> None:
     count = 0
-    for url, canonical in strays(state):
+    for url, canonical in strays(state.db):
         count += 1
         if count <= _NAMED_STRAYS:
             session.warn(f"{url} calls {canonical} its canonical URL, but that is a different page: both are kept")
@@ -493,8 +506,8 @@ class _Writer:
             alternates=tuple((entry["lang"], entry["href"]) for entry in alternates),
             refresh_error=row["error"],
             depth=self._depth(row["depth"]),
-            html_path=self._here(row["html_path"]) if row["html_path"] and row["html_path"] != row["path"] else None,
-            preferred_path=self._here(row["wanted"]) if row["wanted"] != row["path"] else None,
+            html_path=self._here(row["html_path"]) if row["html_path"] else None,
+            preferred_path=self._here(row["preferred_path"]) if row["preferred_path"] != row["path"] else None,
             hidden_texts=row["hidden_texts"] or None,
         )
 

@@ -13,9 +13,10 @@ from sitemirror.links.found import Found, PageLinks
 from sitemirror.reasons import Cause, Reason
 from sitemirror.run.plan import Plan
 from sitemirror.settings import Settings
+from sitemirror.store.database import State
 from sitemirror.store.link_table import Linked, LinkTable, Undecided
-from sitemirror.store.schema import ASSET, PAGE, UNREAD
-from sitemirror.store.url_table import Known, UrlTable
+from sitemirror.store.tables import ASSET, PAGE
+from sitemirror.store.url_record import UrlRecord
 
 _NO_LINK: Final = frozenset((Reason.NOT_HTTP, Reason.FILE_SCHEME, Reason.INVALID_LINK))
 
@@ -27,13 +28,13 @@ class LinkPolicy:
     """Judges links for one run and writes them to the state. `now` tells the time as the state has it."""
 
     def __init__(
-        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, ledger: UrlTable, book: LinkTable
+        self, settings: Settings, now: Callable[[], str], plan: Plan, scope: Scope, state: State, book: LinkTable
     ) -> None:
         self._settings = settings
         self._now = now
         self._plan = plan
         self._scope = scope
-        self._ledger = ledger
+        self._state = state
         self._book = book
         self._traps = Traps()
         if plan.follows_links or plan.html:  # A Markdown mirror by sitemaps follows nothing, and may have a million.
@@ -42,23 +43,22 @@ class LinkPolicy:
 
     def judge_again(self) -> None:
         """Judges anew, by this run's settings, what earlier runs left or cut. No page is read for it."""
-        self._ledger.within_batch()
+        self._state.begin()
         if self._plan.follows_links:
             for waiting in self._book.undecided():
                 cause = self._cause_now(waiting)
-                if cause != waiting.cause or waiting.is_out is not bool(cause):
+                if cause != waiting.cause or waiting.is_excluded is not bool(cause):
                     self._book.rejudge(waiting.id, cause)
         elif self._plan.html:
             for waiting in self._book.undecided():
-                if waiting.is_out and self._is_needed(waiting):
+                if waiting.is_excluded and self._is_needed(waiting):
                     self._book.rejudge(waiting.id, None)
         again = self._book.outgrown(self._settings.max_file_bytes)
         for id, url, location in self._book.redirected_out():
             if not self._scope.reason(url) and not self._scope.reason(location):
                 again.append(id)
-        for id in again:
-            self._book.rejudge(id, None)
-        self._ledger.commit()
+        self._book.queue_again(again)
+        self._state.commit()
 
     def _is_needed(self, waiting: Undecided) -> bool:
         """Whether it is a file that a page by sitemaps needs, and may be fetched now: other links are a step away."""
@@ -80,14 +80,14 @@ class LinkPolicy:
             return waiting.cause
         if -1 < self._settings.link_depth < waiting.depth:
             return Cause(Reason.TOO_DEEP)
-        return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_out else None
+        return self._trap(waiting.url, waiting.chain, waiting.kind) if waiting.is_excluded else None
 
-    def links(self, known: Known, links: PageLinks) -> int:
+    def links(self, record: UrlRecord, links: PageLinks) -> int:
         """Takes in what a page, or a stylesheet, links to; gives the number of URLs that are due since then."""
-        here, new = known.depth or 0, set[str]()
-        linked = [Linked(refused.text, 0, here + 1, 0, PAGE, Cause(refused.reason)) for refused in links.refused]
-        again: list[tuple[int, int]] = []
-        chain = self._chains(known, links)
+        here, new = record.depth or 0, set[str]()
+        linked = [Linked(refused.text, 0, False, here + 1, 0, PAGE, Cause(refused.reason)) for refused in links.refused]
+        again: list[tuple[int, int, bool]] = []
+        chain = self._chains(record, links)
         for found in links.found:
             if found.requisite and not self._plan.html:
                 continue  # A Markdown mirror leaves assets where they are.
@@ -95,59 +95,55 @@ class LinkPolicy:
             attribute = 1 if found.attribute == "src" else 0
             depth = here if found.requisite else here + 1
             met = self._book.met(url)
+            # Nothing about it can change. So are nearly all links of a site.
             if met is not None and met.depth <= depth and not (met.chain and chain(url) < met.chain):
-                again.append((met.id, attribute))  # Nothing about it can change. So are nearly all links of a site.
+                again.append((met.id, attribute, found.requisite))
                 continue
             kind = ASSET if found.kind is LinkKind.ASSET else PAGE
             so_far = chain(url)
             outside = self._scope.reason(url, is_needed=found.requisite)
-            reason = outside or self._not_followed(known, found, links.nofollow)
+            reason = outside or self._not_followed(record, found, links.nofollow)
             cause = Cause(reason) if reason else None
             if not cause and self._book.is_new(url):
                 cause = self._trap(url, so_far, kind)
                 if not cause:
                     new.add(url)
-            linked.append(Linked(url, attribute, depth, so_far, kind, cause, is_final=bool(outside)))
-        self._ledger.within_batch()
-        self._book.replace(known.id, linked, again, self._now())
+            linked.append(Linked(url, attribute, found.requisite, depth, so_far, kind, cause, is_final=bool(outside)))
+        self._state.begin()
+        self._book.replace(record.id, linked, again, self._now())
         return len(new)
 
-    def _chains(self, known: Known, links: PageLinks) -> Callable[[str], int]:
+    def _chains(self, record: UrlRecord, links: PageLinks) -> Callable[[str], int]:
         """Return a function that gives the chain length of a link. The trail is looked up once."""
 
         @cache
         def trail_and_step() -> tuple[Trail, int]:
-            trail = Trail([known.url, *self._book.led_by(known.id, TRAIL_LENGTH - 1)])
-            return trail, FULL_STEP if known.chain < _LONG_CHAIN else self._step(known, trail, links)
+            trail = Trail([record.url, *self._book.led_by(record.id, TRAIL_LENGTH - 1)])
+            return trail, FULL_STEP if record.chain < _LONG_CHAIN else self._step(record, trail, links)
 
         def chain(url: str) -> int:
             trail, step = trail_and_step()
-            return self._traps.chain_length(trail, known.chain, url, step=step)
+            return self._traps.chain_length(trail, record.chain, url, step=step)
 
         return chain
 
-    def no_links(self, known: Known) -> None:
-        """Deletes the links of what was a page, and is a file without links now or only another name."""
-        self._ledger.within_batch()
-        self._book.replace(known.id, (), (), "")
+    def no_links(self, id: int) -> None:
+        """Deletes the links of what was a page, and is a file without links now."""
+        self._book.replace(id, (), (), None)
 
-    def unchanged(self, known: Known) -> None:
-        """Keeps the links of a page that is as it was."""
-        self._ledger.within_batch()
-        self._book.still_linked(known.id)
-        if self._settings.link_depth > -1 and known.depth is not None:
-            self._book.come_nearer(known.id, known.depth, self._settings.link_depth)
-        if known.seen == UNREAD:  # Its links are not known, and could not be read now.
-            self._book.read_later(known.id)
+    def come_nearer(self, record: UrlRecord) -> None:
+        """Brings what a page links to as near as the page has come, if depth counts."""
+        if self._settings.link_depth > -1 and record.depth is not None:
+            self._book.come_nearer(record.id, record.depth, self._settings.link_depth)
 
-    def _step(self, known: Known, trail: Trail, links: PageLinks) -> int:
+    def _step(self, record: UrlRecord, trail: Trail, links: PageLinks) -> int:
         """What a link on this page counts in a chain."""
         here = (without_session(found.url) for found in links.found if self._plan.html or not found.requisite)
         inside = (url for url in here if not self._scope.reason(url))
-        before = self._book.links_before(known.id, TRAIL_LENGTH)
+        before = self._book.links_before(record.id, TRAIL_LENGTH)
         return REDUCED_STEP if trail.shows_new_links(inside, before) else FULL_STEP
 
-    def _not_followed(self, known: Known, found: Found, page_nofollow: bool) -> Reason | None:
+    def _not_followed(self, record: UrlRecord, found: Found, page_nofollow: bool) -> Reason | None:
         """Why a link into the site is not followed; None if it is."""
         if found.requisite:
             return None
@@ -157,7 +153,7 @@ class LinkPolicy:
             return Reason.NOFOLLOW_PAGE
         if found.nofollow and self._settings.honor_nofollow:
             return Reason.NOFOLLOW_LINK
-        return Reason.TOO_DEEP if -1 < self._settings.link_depth <= (known.depth or 0) else None
+        return Reason.TOO_DEEP if -1 < self._settings.link_depth <= (record.depth or 0) else None
 
     def _trap(self, url: str, chain: int, kind: int) -> Cause | None:
         """Why a new URL is cut. Files that pages need may have any number of queries: nothing grows out of them."""

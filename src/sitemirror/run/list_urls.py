@@ -17,8 +17,10 @@ from sitemirror.run.session import Session, Stopped
 from sitemirror.run.start import ResolvedStart, resolve_start
 from sitemirror.run.workspace import Workspace, open_workspace
 from sitemirror.store.database import RunInfo
+from sitemirror.store.queue import RunRules
 from sitemirror.store.reports import StateReport
 from sitemirror.store.sitemap_table import SitemapRow, SitemapTable
+from sitemirror.store.tables import Phase
 
 _STATE_FILE = "_state-list.sqlite3"
 _CHECKPOINT_FILE = "_checkpoint-list.json"
@@ -54,7 +56,9 @@ class _Outline:
         self._arrival = arrival
         self._scope = Scope(session.settings, start_url=arrival.url, folder=arrival.folder)
         self._run, self._resumed = self._begin()
-        self._listing = SitemapTable(space.state, self._run)
+        rules = RunRules(run=self._run.number, start=self._run.source, by_links=False, renews=False)
+        space.enter(self._run)
+        self._listing = SitemapTable(space.state, self._run, rules)
         self._notes = ProgressFiles(
             session, space, self._run, self._listing, Counters(), checkpoint_file=_CHECKPOINT_FILE
         )
@@ -85,10 +89,9 @@ class _Outline:
         except SitemirrorError as error:
             error.report = replace(self._report(RunStatus.ERROR, None), error=error.message, hint=error.hint)
             raise
-        self._run = replace(self._run, discovered=True, finished=True)
         status = RunStatus.PARTIAL if self._listing.failed_sitemaps else RunStatus.OK
         report = self._report(status, self._write())
-        self._space.state.save_run(self._run)
+        self._run = self._space.state.set_phase(self._run, Phase.FINISHED, session.now())
         session.emit(RunFinished(report.status))
         return report
 

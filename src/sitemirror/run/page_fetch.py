@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import sha256
-from mimetypes import guess_type
 
 from sitemirror.convert import page_kind
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
@@ -14,31 +12,30 @@ from sitemirror.fetch.pace import Slot
 from sitemirror.fetch.response import Head, Stream
 from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import Cause, Reason
-from sitemirror.run.page_writer import Asset, FetchedPage, PageWriter
+from sitemirror.run.page_writer import AssetDraft, FetchedPage, PageWriter
 from sitemirror.run.plan import Plan
 from sitemirror.run.session import Session
 from sitemirror.run.start import check_html
 from sitemirror.settings import Links
 from sitemirror.stopwatch import Stage
 from sitemirror.store.paths import ENCODING
-from sitemirror.store.restore import RESCUED
-from sitemirror.store.url_table import Known
+from sitemirror.store.url_record import UrlRecord
 from sitemirror.urls import parts
 from sitemirror.workers.jobs import ConvertOptions, JobFailed, PageSource, ParsedPage
 
 CSS = "text/css"
 SVG = "image/svg+xml"
 
-Answer = FetchedPage | Redirect | NotModified | Failed | Skipped
+Outcome = FetchedPage | Redirect | NotModified | Failed | Skipped
 
 
 class PageFetcher:
     """Does this for one run, as its plan says."""
 
-    def __init__(self, session: Session, plan: Plan, keeper: PageWriter) -> None:
+    def __init__(self, session: Session, plan: Plan, writer: PageWriter) -> None:
         self._session = session
         self._plan = plan
-        self._keeper = keeper
+        self._writer = writer
         self._limit = session.settings.max_file_bytes
         self._options = ConvertOptions(
             content=session.settings.content,
@@ -53,47 +50,31 @@ class PageFetcher:
         self.start = ""
         """The page that links are followed from. If it is none, there is nothing to do."""
 
-    async def take(self, known: Known, validators: Validators, slot: Slot) -> Answer:
+    async def take(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome:
         """Sends one request. Releases the slot when the request is over."""
-        answer = await self._answer(known, validators, slot)
-        if known.url == self.start and isinstance(answer, Skipped) and answer.content_type:
-            check_html(known.url, answer.content_type)
+        answer = await self._answer(record, validators, slot)
+        if record.url == self.start and isinstance(answer, Skipped) and answer.content_type:
+            check_html(record.url, answer.content_type)
         return answer
 
-    async def _answer(self, known: Known, validators: Validators, slot: Slot) -> Answer:
-        if not self._keeper.can_name(known.url):
-            return Failed(known.url, Reason.UNWRITABLE_NAME, ENCODING)
+    async def _answer(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome:
+        if not self._writer.can_name(record.url):
+            return Failed(record.url, Reason.UNWRITABLE_NAME, ENCODING)
         first = self.first
-        if first is not None and first.url == known.url and page_kind(first.content_type):
+        if first is not None and first.url == record.url and page_kind(first.content_type):
             self.first = None
-            return await self._read(known, first, slot)
+            return await self._read(record, first, slot)
         if self._plan.html:
-            outcome = self._rescued(known) or await self._anything(known, validators, slot)
+            outcome = await self._anything(record, validators, slot)
         else:
             outcome = await self._session.fetcher.get(
-                known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, slot=slot
+                record.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, wanted=_is_page, slot=slot
             )
         if isinstance(outcome, Fetched) and outcome.status in NO_CONTENT:
-            return _nothing(known.url, outcome.status)
-        return await self._read(known, outcome, slot) if isinstance(outcome, Fetched) else outcome
+            return _nothing(record.url, outcome.status)
+        return await self._read(record, outcome, slot) if isinstance(outcome, Fetched) else outcome
 
-    def _rescued(self, known: Known) -> Answer | Fetched | None:
-        """A file that was saved as received, and of which nothing else is known: read from disk, not asked for."""
-        path = known.html_path or known.path
-        if self._session.settings.renews or known.received != RESCUED or path is None or not self._keeper.has(path):
-            return None
-        kind = "text/html" if path.endswith(".html") else guess_type(path)[0] or "application/octet-stream"
-        found = Fetched(known.url, 200, {}, b"", kind, None, known.fetched_at or self._session.now())
-        if kind not in ("text/html", CSS, SVG):
-            return _taken(found, ParsedPage(), asset=self._keeper.in_place(known, path, kind))
-        found = replace(found, body=self._keeper.read(path))
-        try:
-            found.body.decode("utf-8")
-        except UnicodeDecodeError:
-            return None  # The header may have named its charset; only the server knows.
-        return found
-
-    async def _read(self, known: Known, fetched: Fetched, slot: Slot) -> Answer:
+    async def _read(self, record: UrlRecord, fetched: Fetched, slot: Slot) -> Outcome:
         """Turns bytes into a page, here or in a worker."""
         slot.release()
         kind = _kind(fetched.content_type)
@@ -110,24 +91,24 @@ class PageFetcher:
             with watch.waiting(Stage.CONVERSION):
                 reading = await self._session.pool.read(kind, source, self._options, watch)
         except JobFailed as error:
-            return Failed(known.url, Reason.CONVERSION, str(error))
-        if reading.refresh and reading.refresh != known.url:
-            return Redirect(known.url, fetched.status, reading.refresh)
+            return Failed(record.url, Reason.CONVERSION, str(error))
+        if reading.refresh and reading.refresh != record.url:
+            return Redirect(record.url, fetched.status, reading.refresh)
         return _taken(fetched, reading, html=fetched.body if self._plan.html else None)
 
     # --- anything ----------------------------------------------------------------------------------------------
 
-    async def _anything(self, known: Known, validators: Validators, slot: Slot) -> Answer | Fetched:
+    async def _anything(self, record: UrlRecord, validators: Validators, slot: Slot) -> Outcome | Fetched:
         """Pages, stylesheets and drawings are read whole, for their links; everything else goes to disk as it comes."""
         stream = self._session.fetcher.stream(
-            known.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, slot=slot, kind=_decoder
+            record.url, lane=Lane.CONTENT, limit=self._limit, validators=validators, slot=slot, kind=_decoder
         )
         async with stream as answer:
             if not isinstance(answer, Stream):
                 return answer
             head = answer.head
             if head.status in NO_CONTENT:
-                return _nothing(known.url, head.status)
+                return _nothing(record.url, head.status)
             if head.content_length is not None and head.content_length > self._limit:
                 return head.too_large
             chunks = answer.chunks()
@@ -138,28 +119,30 @@ class PageFetcher:
                 head = replace(head, content_type=sniff(begun))
             elif _kind(head.content_type) == "html" and (found := binary_type(begun)):
                 head = replace(head, content_type=found)
-            if known.url == self.start:
-                check_html(known.url, head.content_type)
+            if record.url == self.start:
+                check_html(record.url, head.content_type)
             if _kind(head.content_type) in ("html", "css", "svg"):
                 body = b"".join([begun, *[piece async for piece in chunks]])
                 return _cut_short(head, answer.error) if answer.error else head.fetched(body, self._session.now())
-            digest, size = sha256(begun), len(begun)
-            with self._keeper.draft(known, head.content_type) as draft:
-                draft.write(begun)
-                async for piece in chunks:
-                    digest.update(piece)
-                    size += len(piece)
-                    draft.write(piece)
-                if answer.error:
-                    draft.discard()
-            if answer.error:
+            try:
+                with self._writer.draft(record, head.content_type) as draft:
+                    draft.write(begun)
+                    async for piece in chunks:
+                        draft.write(piece)
+                    if answer.error:
+                        raise _CutShort
+            except _CutShort:
+                assert answer.error
                 return _cut_short(head, answer.error)
-            asset = Asset(draft.path, draft.wanted, size, digest.hexdigest())
-            return _taken(head.fetched(b"", self._session.now()), ParsedPage(), asset=asset)
+            return _taken(head.fetched(b"", self._session.now()), ParsedPage(), asset=draft)
+
+
+class _CutShort(Exception):
+    """What arrived is not the whole."""
 
 
 def _taken(
-    fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: Asset | None = None
+    fetched: Fetched, reading: ParsedPage, *, html: bytes | None = None, asset: AssetDraft | None = None
 ) -> FetchedPage:
     return FetchedPage(
         status=fetched.status,

@@ -1,6 +1,6 @@
-"""What stands on disk for a URL that gave no page: a placeholder with the reason, and for a failure a line in the log.
+"""Writes placeholder files for failed and skipped URLs when a run ends, and the log of failures while it goes on.
 
-Each is named as the manifest names it: what was listed, and not where its redirects led, which stands beside it.
+Each is named as the manifest names it: what was listed, with where its redirects led beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from sitemirror.store.browse import Browser
 from sitemirror.store.bulk_insert import Fingerprints
 from sitemirror.store.files import Tree
 from sitemirror.store.reports import Counts, StateReport
-from sitemirror.store.url_table import UrlTable
 
 _IS_OURS: Final = re.compile(r".*/[0-9a-f]{16}\.md").fullmatch
 
@@ -26,71 +25,47 @@ class Placeholders:
     def __init__(self, tree: Tree, home: str) -> None:
         self._tree = tree
         self._home = home
+        self._logged: set[int] = set()
 
-    def log(self, url: str, reason: str, at: str) -> None:
-        """A line in `_failed.log` alone: of a page whose old copy stays."""
+    def log(self, id: int, url: str, reason: str, at: str) -> bool:
+        """A line in `_failed.log`, once for a URL; False if it has one."""
+        if id in self._logged:
+            return False
+        self._is_there(url, has_failed=True)  # Where no placeholder may be written, the run ends at once.
+        self._logged.add(id)
         self._tree.append(f"{self._home}/{FAILED_LOG}", failed_line(at, url, reason))
+        return True
 
-    def failed(self, url: str, reason: str, at: str, *, attempts: int, final_url: str | None = None) -> None:
-        self.log(url, told(reason, final_url), at)
-        content = failed_placeholder(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
-        self._tree.write(self._failed(url), content)
-        self._tree.remove(self._skipped(url))
-
-    def skipped(
-        self,
-        url: str,
-        reason: str,
-        at: str,
-        *,
-        content_type: str | None = None,
-        size: int | None = None,
-        final_url: str | None = None,
-    ) -> None:
-        content = skipped_placeholder(
-            url=url, reason=reason, at=at, content_type=content_type, size_bytes=size, final_url=final_url
-        )
-        self._tree.write(self._skipped(url), content)
-        self._tree.remove(self._failed(url))
-
-    def forget(self, url: str) -> None:
-        """Removes the placeholders of a URL that is no failure and no file of another kind any more."""
-        self._tree.remove(self._failed(url))
-        self._tree.remove(self._skipped(url))
-
-    def settle(self, survey: StateReport, counts: Counts, ledger: UrlTable) -> None:
-        """Writes the placeholders that are missing, and removes those whose URL is something else by now.
-
-        Missing are those of redirects that were found to lead to an earlier failure, and of what only redirects led to
-        and is listed itself by now. Called when all is known.
-        """
-        found = survey.without_page() if counts.failed or counts.skipped else ()
-        missing = [row for row in found if not self._is_there(row[1], row[2])]
-        for id, url, has_failed, reason, attempts, at, content_type, size, final_url in missing:
+    def settle(self, report: StateReport, counts: Counts, run: int) -> None:
+        """Writes the placeholders that are missing or old, and removes those whose URL is something else by now."""
+        found = report.without_page(run) if counts.failed or counts.skipped else ()
+        due = [row for row in found if row[-1] or not self._is_there(row[1], has_failed=row[2])]
+        for _, url, has_failed, reason, attempts, at, content_type, size, final_url, _ in due:
             if has_failed:
-                self.failed(url, reason, at, attempts=attempts, final_url=final_url)
+                content = failed_placeholder(url=url, error=reason, attempts=attempts, at=at, final_url=final_url)
+                self._tree.write(self._failed(url), content)
             else:
-                self.skipped(url, reason, at, content_type=content_type, size=size, final_url=final_url)
-            if final_url is not None:
-                ledger.tried(id)
-        ledger.commit()
+                content = skipped_placeholder(
+                    url=url, reason=reason, at=at, content_type=content_type, size_bytes=size, final_url=final_url
+                )
+                self._tree.write(self._skipped(url), content)
         browser = Browser(self._tree.root)
-        self._sweep(browser, "_failed", survey.failures)
-        self._sweep(browser, "_skipped", survey.skips)
+        self._sweep(browser, "_failed", report.failures)
+        self._sweep(browser, "_skipped", report.skips)
 
-    def _sweep(self, browser: Browser, folder: str, told: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
-        """Removes the placeholders in `folder` whose URL is in no row of `told`; rows begin with a URL."""
+    def _sweep(self, browser: Browser, folder: str, rows: Callable[[], Iterable[tuple[Any, ...]]]) -> None:
+        """Removes the placeholders in `folder` whose URL is in no row of `rows`; rows begin with a URL."""
         names: Fingerprints | None = None
         strays: list[str] = []  # There may be a million others.
         for path, _ in browser.walk(f"{self._home}/{folder}"):
             if _IS_OURS(path):
-                names = names or Fingerprints(_number(placeholder_name(url)) for url, *_ in told())
+                names = names or Fingerprints(_number(placeholder_name(url)) for url, *_ in rows())
                 if _number(path.rpartition("/")[2]) not in names:
                     strays.append(path)
         for path in strays:
             self._tree.remove(path)
 
-    def _is_there(self, url: str, has_failed: bool) -> bool:
+    def _is_there(self, url: str, *, has_failed: bool) -> bool:
         return self._tree.exists(self._failed(url) if has_failed else self._skipped(url))
 
     def _failed(self, url: str) -> str:
@@ -104,6 +79,6 @@ def _number(name: str) -> int:
     return int(name[:16], 16)
 
 
-def told(reason: str, final_url: str | None) -> str:
+def failure_text(reason: str, final_url: str | None) -> str:
     """The reason in one line, with where the redirects led."""
     return f"{reason}; redirected to {final_url}" if final_url else reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
@@ -37,8 +36,6 @@ class Counters:
     failed: int = 0
     skipped: int = 0
     new: int = 0  # pages added by this run, for --max-pages
-    added: array[int] = field(default_factory=lambda: array("q"))  # ids of new pages and assets
-    changed: array[int] = field(default_factory=lambda: array("q"))
     _times: deque[float] = field(default_factory=lambda: deque(maxlen=5000))
 
     def done(self, now: float) -> None:
@@ -130,8 +127,3 @@ class ProgressFiles:
             total_expected=self._counters.total if discovered else None,
         )
         tree.write(self._space.file(self._checkpoint_file), checkpoint.dump())
-
-
-# crawl_loop still imports these names.
-Notes = ProgressFiles
-Tally = Counters

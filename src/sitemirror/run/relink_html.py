@@ -40,18 +40,6 @@ async def localize(tree: Tree, places: HtmlLinkTargets, pool: Pool, watch: Stopw
     places.settle()
 
 
-def lead_on(tree: Tree, places: HtmlLinkTargets, watch: Stopwatch) -> None:
-    """Changes only links between files that have become dead: what is new is linked when a run comes to its end."""
-    places.leave_new()
-    if not places.has_moved():
-        return  # as most
-    places.begin()
-    with places.batches(), watch.working(Stage.PUBLISHING):
-        for place in places.outdated():
-            _relink(tree, places, place)
-    places.settle()
-
-
 def _handfuls(received: Iterable[Place]) -> Iterator[list[Place]]:
     """Files that are worth one job: few, so that a kill costs no more, and not too large together."""
     found: list[Place] = []
@@ -112,8 +100,7 @@ def _relink(tree: Tree, places: HtmlLinkTargets, place: Place) -> None:
         if places.goes_on:  # The run that was killed has done it.
             places.done(place, size=len(data), sha256=digest)
             return
-        if not places.cut_off:  # Somebody has edited it.
-            return
+        return  # Somebody has edited it.
     changes = dict(_changes(places, place))
 
     def change(reference: str) -> str | None:
@@ -134,7 +121,7 @@ def _relink(tree: Tree, places: HtmlLinkTargets, place: Place) -> None:
 
 def _changes(places: HtmlLinkTargets, place: Place) -> Iterator[tuple[str, str]]:
     for url, before, there in places.links(place.id):
-        old = relative_link(place.local_at, before) if before else url
+        old = relative_link(place.linked_path or place.path, before) if before else url
         new = relative_link(place.path, there) if there else url
         if old != new:
             yield old, new

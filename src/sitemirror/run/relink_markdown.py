@@ -14,7 +14,6 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import islice
 from typing import Final, Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -30,8 +29,6 @@ from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store.files import Tree
 from sitemirror.store.link_targets import LinkedPage, MarkdownLinkTargets, Relinked
 from sitemirror.urls import InvalidUrl, normalize
-from sitemirror.workers.jobs import JobFailed
-from sitemirror.workers.pool import Pool
 
 _BATCH: Final = 16  # files that are changed before their rows say so
 _BATCH_BYTES: Final = 1 << 20
@@ -53,21 +50,13 @@ async def link_to_the_site(tree: Tree, pages: MarkdownLinkTargets, watch: Stopwa
     await _relink(_Linker(tree, pages, Links.ABSOLUTE), pages, watch)
 
 
-async def lead_on(tree: Tree, pages: MarkdownLinkTargets, links: Links, watch: Stopwatch) -> None:
-    """Rewrites only pages with links to files that are gone: all that a run can do which somebody waits to see end."""
-    linker = _Linker(tree, pages, links)
-    await _relink(linker, pages, watch, linker.has_dead_links)
-
-
-async def _relink(
-    linker: _Linker, pages: MarkdownLinkTargets, watch: Stopwatch, is_due: Callable[[LinkedPage], bool] = lambda _: True
-) -> None:
+async def _relink(linker: _Linker, pages: MarkdownLinkTargets, watch: Stopwatch) -> None:
     batch: list[_Rewriting] = []
     for number, page in enumerate(pages.pages()):
         if number % _BATCH == 0:
             await asyncio.sleep(0)  # Other sites, and whoever wants to stop the run, have their turn.
         with watch.working(Stage.PUBLISHING):
-            change = linker.rewrite(page) if is_due(page) else None
+            change = linker.rewrite(page)
             if change is not None:
                 batch.append(change)
             if len(batch) >= _BATCH or sum(len(each.data or b"") for each in batch) > _BATCH_BYTES:
@@ -80,7 +69,7 @@ def _write(tree: Tree, pages: MarkdownLinkTargets, batch: Sequence[_Rewriting]) 
     """Says first what the files will be: one that is neither that nor what it was has been edited by somebody."""
     rewritten = [(each, data) for each in batch if (data := each.data) is not None]
     if rewritten:
-        pages.to_relink([each.change for each, _ in rewritten])
+        pages.announce([each.change for each, _ in rewritten])
     for each, data in rewritten:
         tree.write(each.path, data)
         failpoint.reached("page-linked")
@@ -109,7 +98,7 @@ class _Linker:
         self.tree = tree
         self._pages = pages
         self._target = lru_cache(_KNOWN_URLS)(self._find)
-        self._is_there = lru_cache(_KNOWN_URLS)(tree.exists)
+        self._url_at = lru_cache(_KNOWN_URLS)(pages.url_at)
         self._fragments = _Shelf[int, Mapping[str, str]](lambda id: unpack_fragments(pages.anchors(id)))
         self._anchors = _Shelf[str, frozenset[str]](self._read_anchors)
 
@@ -119,7 +108,7 @@ class _Linker:
             return None
         before = self.tree.read(page.path)
         digest = sha256(before).hexdigest()
-        if page.sha256 not in (None, digest) and not self._pages.cut_off:
+        if page.sha256 not in (None, digest):
             return None
         relinker = _Relinker(self, page, digest)
         text = before.decode("utf-8", "replace")
@@ -128,16 +117,10 @@ class _Linker:
         if data is not None:
             digest = sha256(data).hexdigest()
         links = pack_links(relinker.led)
-        if digest == page.sha256 and links == page.links and (not links or digest == page.linked):
+        if digest == page.sha256 and links == page.links and (not links or page.is_linked):
             return None
         size = len(before if data is None else data)
         return _Rewriting(page.path, data, Relinked(page.id, size, digest, links, relinker.is_vague))
-
-    def has_dead_links(self, page: LinkedPage) -> bool:
-        """Whether a link that was led to a file leads to none by now."""
-        paths = {now.partition("#")[0] for now, _ in _unpack(page.links)}
-        found = (linked_path(page.path, unquote(path)) for path in paths if path)
-        return any(path is not None and not self._is_there(path) for path in found)
 
     def find(self, url: str) -> _Target | None:
         try:
@@ -154,6 +137,9 @@ class _Linker:
 
     def exists(self, path: str) -> bool:
         return self.tree.exists(path)
+
+    def url_at(self, path: str) -> str | None:
+        return self._url_at(path)
 
     def place(self, target: _Target, fragment: str) -> str:
         """The anchor in the target file that a fragment of the site means; empty where the top of the file is meant."""
@@ -186,8 +172,8 @@ class _Relinker:
         self._path = page.path
         self._itself = _Target(page.path, (page.id,))
         self._was: dict[str, deque[str]] = {}
-        self._is_linked = digest == page.linked or digest != page.sha256
-        if digest == page.linked:
+        self._is_linked = page.is_linked or digest != page.sha256
+        if page.is_linked:
             for now, was in _unpack(page.links):
                 self._was.setdefault(now, deque()).append(was)
 
@@ -201,7 +187,7 @@ class _Relinker:
         path, _, fragment = destination.partition("#")
         if path:
             self.is_vague = True
-            return self._keep(path, fragment)
+            return self._find_again(path, fragment)
         if not fragment:
             return None
         if self._is_linked and self._linker.named(self._path, unquote(fragment)) == unquote(fragment):
@@ -226,9 +212,12 @@ class _Relinker:
         self.led.append((found, original))
         return found
 
-    def _keep(self, path: str, fragment: str) -> str | None:
-        """A link to a file leads there still, if only to the file."""
+    def _find_again(self, path: str, fragment: str) -> str | None:
+        """A link whose origin a lost state knew: by the page whose file it leads to, or as it is, if only to a file."""
         there = linked_path(self._path, unquote(path))
+        url = there and self._linker.url_at(there)
+        if url:
+            return self._lead(f"{url}#{fragment}" if fragment else url)
         if not fragment or there is None or not self._linker.exists(there):
             return None
         return None if unquote(fragment) == self._linker.named(there, unquote(fragment)) else path
@@ -261,49 +250,3 @@ def pack_links(led: list[tuple[str, str]]) -> bytes:
 
 def _unpack(packed: bytes) -> Iterator[tuple[str, str]]:
     yield from orjson.loads(zlib.decompress(packed)) if packed else ()
-
-
-_HANDFUL: Final = 8
-
-
-async def recall_links(tree: Tree, pages: MarkdownLinkTargets, pool: Pool, watch: Stopwatch) -> None:
-    """Reads every page that has not been read for this, and notes what its links were."""
-    unread = (page for page in pages.pages() if page.sha256 != page.linked and tree.exists(page.path))
-    root = str(tree.root.absolute())
-    await asyncio.gather(*(_recall_all(root, unread, pages, pool, watch) for _ in range(pool.width)))
-    pages.all_recalled()
-
-
-async def _recall_all(
-    root: str, unread: Iterator[LinkedPage], pages: MarkdownLinkTargets, pool: Pool, watch: Stopwatch
-) -> None:
-    """Takes one handful after the other from those that nobody has taken."""
-    while handful := [*islice(unread, _HANDFUL)]:
-        batch: list[Relinked] = []
-        found = await _destinations(root, handful, pool, watch)
-        for page, (size, destinations) in zip(handful, found, strict=True):
-            led = [(each, url) for each in destinations if (url := _meant(page, each, pages))]
-            if led and page.sha256 is not None:
-                batch.append(Relinked(page.id, size, page.sha256, pack_links(led), is_vague=True))
-        pages.relinked(batch)
-        failpoint.reached("links-recalled")
-        await asyncio.sleep(0)  # whoever wants to stop the run has a turn
-
-
-async def _destinations(
-    root: str, handful: list[LinkedPage], pool: Pool, watch: Stopwatch
-) -> list[tuple[int, list[str]]]:
-    try:
-        return await pool.links_to_files(root, [(page.path, page.sha256) for page in handful], watch)
-    except JobFailed:  # One of them cannot be read, and has cost the others their job.
-        if len(handful) == 1:
-            return [(0, [])]
-        return [found for page in handful for found in await _destinations(root, [page], pool, watch)]
-
-
-def _meant(page: LinkedPage, destination: str, pages: MarkdownLinkTargets) -> str | None:
-    """The URL that a link to a file stands for."""
-    path, mark, fragment = destination.partition("#")
-    there = linked_path(page.path, unquote(path))
-    url = pages.url_at(there) if there else None
-    return url and url + mark + fragment

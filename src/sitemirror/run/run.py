@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sitemirror.errors import OutputError, SitemirrorError
 from sitemirror.events import DiscoveryFinished, RunFinished, RunStarted
@@ -17,25 +18,26 @@ from sitemirror.run.crawl_loop import TICK, CrawlLoop
 from sitemirror.run.follow_links import LinkPolicy
 from sitemirror.run.page_fetch import PageFetcher
 from sitemirror.run.page_writer import PageWriter
+from sitemirror.run.placeholders import Placeholders
 from sitemirror.run.plan import Plan, plan_for
 from sitemirror.run.profile import profile
 from sitemirror.run.progress_files import Counters, ProgressFiles
 from sitemirror.run.robots import RobotsBook
-from sitemirror.run.session import Session, Stopped, unstamp
+from sitemirror.run.session import Session, Stopped
 from sitemirror.run.start import ResolvedStart, check_reachable, check_robots, check_site, check_start, resolve_start
 from sitemirror.run.visit import Visitor
-from sitemirror.run.workspace import Workspace, in_thread, open_ledger, open_workspace
-from sitemirror.settings import Links
-from sitemirror.stopwatch import Phase
-from sitemirror.store.database import FORMAT, RunInfo, peek
-from sitemirror.store.disappeared import UNSURE_SINCE, deleted, forget_deleted, replaced
+from sitemirror.run.workspace import Workspace, in_thread, open_table, open_workspace
+from sitemirror.stopwatch import Phase as WatchPhase
+from sitemirror.store.database import RunInfo, peek
+from sitemirror.store.ending import resolve_aliases
 from sitemirror.store.link_table import LinkTable
-from sitemirror.store.link_targets import MarkdownLinkTargets, is_unfinished
 from sitemirror.store.paths import host_folder
-from sitemirror.store.reports import NOTHING, StateReport, resolve_aliases
-from sitemirror.store.restore import TO_RECALL
+from sitemirror.store.queue import RunRules, drop_unlisted, fill_queue, resume_queue
+from sitemirror.store.reports import NOTHING, StateReport
 from sitemirror.store.sitemap_table import SitemapTable
-from sitemirror.store.url_table import UrlTable, reopen_names
+from sitemirror.store.tables import Phase
+from sitemirror.store.url_record import fetch_whole, forget_files
+from sitemirror.store.url_table import forget_gone_files, gone_files, live_files
 from sitemirror.text import counted
 
 if TYPE_CHECKING:
@@ -72,6 +74,12 @@ def stopped_before_it_began(session: Session, start_url: str, plan: Plan) -> Mir
     )
 
 
+def _pauses(noted: str | None) -> dict[str, Any]:
+    """The pauses that hosts asked for, as an earlier run noted them."""
+    found = json.loads(noted) if noted else {}
+    return found if isinstance(found, dict) else {}
+
+
 def _header(manifest: Path) -> ManifestHeader | None:
     """Read the manifest's header without its lists."""
     from sitemirror.publish.manifest import ManifestHeader, ManifestUnreadable, read_manifest
@@ -96,7 +104,7 @@ async def run_copy(session: Session, start_url: str, *, command: str) -> MirrorR
     robots = RobotsBook(session, CrawlScope(session.settings, start_url=start_url))
     obeys = plan.follows_links and plan.respect_robots
     # Before anything is asked: the host may have wished to be left alone for a while, just before the last run ended.
-    session.pace.restore(peek(session.settings.output / host_folder(start_url) / STATE, "pace"))
+    session.pace.restore(_pauses(peek(session.settings.output / host_folder(start_url) / STATE, "host_pauses")))
     try:
         if obeys:
             await session.unless_stopped(check_robots(robots, start_url))
@@ -138,30 +146,44 @@ class Mirror:
             self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url, asked=arrival.asked)
         else:
             self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
-        self._note_kill()
         self._run, self._resumed = self._begin()
-        self._warned = set[int]()  # sitemaps that this command has warned about
-        if space.stayed_up:
-            session.pool.be_careful()
-        self._listing = SitemapTable(space.state, self._run)
-        self._ledger: UrlTable = open_ledger(session, space, self._run)
-        if self._resumed:
-            self._ledger.look_again()
-        self._is_first = space.state.empty  # so that nothing of an earlier run has to be looked at again
-        self._tally = Counters()
-        self._notes = ProgressFiles(session, space, self._run, self._listing, self._tally)
-        self._book = LinkTable(space.state, self._run)
-        keeper = self._keeper = PageWriter(session, space, self._ledger, plan)
-        taker = PageFetcher(session, plan, keeper)
-        taker.first = arrival.page
-        taker.start = arrival.url if plan.follows_links else ""
-        self._follow = LinkPolicy(self._settings, session.now, plan, self._scope, self._ledger, self._book)
-        self._robots = robots.within(self._scope)
-        visitor = Visitor(session, plan, self._scope, self._ledger, self._robots, keeper, taker, self._follow)
-        self._visitor = visitor
-        self._rounds = CrawlLoop(
-            session, plan, self._scope, space, self._run, self._ledger, visitor, self._tally, self._notes
+        space.enter(self._run)
+        self._rules = RunRules(
+            run=self._run.number,
+            start=self._run.source,
+            by_links=plan.follows_links,
+            renews=self._settings.renews,
         )
+        self._warned = set[int]()  # sitemaps that this command has warned about
+        if space.was_killed or space.lost_power:
+            session.pool.be_careful()
+        self._listing = SitemapTable(space.state, self._run, self._rules)
+        self._table, log = open_table(session, space, self._run)
+        self._is_first = space.state.empty  # so that nothing of an earlier run has to be looked at again
+        self._counters = Counters()
+        self._files = ProgressFiles(session, space, self._run, self._listing, self._counters)
+        self._links = LinkTable(space.state, self._rules)
+        writer = self._writer = PageWriter(session, space, plan, log)
+        fetcher = PageFetcher(session, plan, writer)
+        fetcher.first = arrival.page
+        fetcher.start = arrival.url if plan.follows_links else ""
+        self._follow = LinkPolicy(self._settings, session.now, plan, self._scope, space.state, self._links)
+        self._robots = robots.within(self._scope)
+        self._placeholders = Placeholders(space.tree, space.home)
+        visitor = Visitor(
+            session=session,
+            plan=plan,
+            scope=self._scope,
+            table=self._table,
+            rules=self._rules,
+            robots=self._robots,
+            writer=writer,
+            fetcher=fetcher,
+            follow=self._follow,
+            placeholders=self._placeholders,
+            has_gone=bool(space.state.number("SELECT EXISTS (SELECT 1 FROM url WHERE gone_since IS NOT NULL)")),
+        )
+        self._loop = CrawlLoop(session, plan, self._scope, space, self._table, visitor, self._counters, self._files)
 
     def _begin(self) -> tuple[RunInfo, bool]:
         """Goes on with an unfinished run that was asked for the same, or begins a new one."""
@@ -171,28 +193,20 @@ class Mirror:
         if renews:
             mode += ":all" if self._settings.re_download_all else ":update"
         last = state.last_run()
-        wanted = (self._arrival.asked, mode, self._scope.fingerprint())
+        asked = (self._arrival.asked, mode, self._scope.fingerprint())
         unfinished = last is not None and not last.finished and not self._space.fresh_start
-        if last is not None and unfinished and (last.source_url, last.mode, last.scope) == wanted:
-            # What is to be brought up to date may have grown since the run was interrupted, perhaps long ago.
-            return replace(last, discovered=last.discovered and not renews), True
-        source_url, mode, scope = wanted
+        if last is not None and unfinished and (last.source_url, last.mode, last.scope) == asked:
+            return last, True
+        source_url, mode, scope = asked
         started_at = self._session.now()
         return state.begin_run(source_url=source_url, mode=mode, scope=scope, started_at=started_at), False
-
-    def _note_kill(self) -> None:
-        """Notes since when files may be others than rows say, until a run comes to its end that has looked at them."""
-        state = self._space.state
-        last = state.last_run()
-        if self._space.broke_off and last is not None and not last.finished and not state.get(UNSURE_SINCE):
-            state.put(UNSURE_SINCE, [last.number, last.started_at])
 
     def _check_format(self) -> None:
         """Refuses a folder with a mirror in another format: what that saved would be neither used nor accounted for."""
         state, format = self._space.state, self._plan.format
-        before = state.get(FORMAT)
+        before = state.fact("format")
         if before is None:
-            state.put(FORMAT, format)
+            state.set_facts(format=format)
         elif before != format:
             raise OutputError(
                 f"{self._space.folder} holds a mirror in another format ({before}, not {format})",
@@ -205,7 +219,7 @@ class Mirror:
         session.emit(RunStarted(self._plan.command, self._arrival.asked, str(self._space.folder), self._resumed))
         if self._scope.folder != "/":
             session.warn(f"only URLs under {self._scope.folder} are taken; --whole-site takes all")
-        session.pace.restore(self._space.state.get("pace", {}))
+        session.pace.restore(_pauses(self._space.state.fact("host_pauses")))
         status, trouble = RunStatus.OK, None
         try:
             await self._work()
@@ -233,10 +247,10 @@ class Mirror:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _find_and_visit(self) -> None:
-        self._session.watch.begin(Phase.DISCOVERY)
+        self._session.watch.begin(WatchPhase.DISCOVERY)
         await self._session.unless_stopped(self._discover())
-        self._session.watch.begin(Phase.PAGES)
-        await self._rounds.run()
+        self._session.watch.begin(WatchPhase.PAGES)
+        await self._loop.run()
 
     async def _remember_pace(self) -> None:
         """Writes down who asked us to wait, as soon as somebody does: a kill must not make us forget it."""
@@ -246,7 +260,7 @@ class Mirror:
             now = pace.snapshot()
             if now != kept:
                 kept = now
-                state.put("pace", now)
+                state.set_facts(host_pauses=json.dumps(now))
                 if not self._run.discovered:
                     self._listing.save()  # The books are not kept yet.
 
@@ -254,64 +268,54 @@ class Mirror:
 
     async def _discover(self) -> None:
         """Lists all that is to be visited. Done before the first page is fetched, so that the total is known."""
-        if self._settings.links is Links.LOCAL and self._space.state.get(TO_RECALL):
-            from sitemirror.run.relink_markdown import recall_links
-
-            pages = MarkdownLinkTargets(self._space.state)
-            await recall_links(self._space.tree, pages, self._session.pool, self._session.watch)
+        state = self._space.state
         if not self._is_first:
-            forget_deleted(self._space.state, self._space.tree)  # of which links may have to be recalled
-        if not self._run.discovered:
+            forget_gone_files(state.db, [(id, path) for id, path, _ in gone_files(state.db) if not self._has(path)])
+        with state.transaction() as db:
+            if self._resumed:
+                resume_queue(db, self._rules)
+            elif not self._is_first:
+                resolve_aliases(db)
+                fill_queue(db, self._rules)
+        # What is to be brought up to date may have grown since the run was interrupted, perhaps long ago.
+        if not self._run.discovered or self._settings.renews:
             if self._plan.follows_links:
-                self._book.start(self._arrival.asked)
+                self._links.start(self._arrival.asked)
             else:
                 await self._read_sitemaps()
-            self._run = replace(self._run, discovered=True)
-            self._space.state.save_run(self._run)
+            self._run = state.set_phase(self._run, Phase.VISITING)
         if self._resumed:
             self._warn_again()
         self._follow.judge_again()
-        if not self._is_first:
-            self._fetch_replaced()
-            if self._resumed or not self._settings.renews:  # which look at every file themselves, but at none twice
-                self._fetch_deleted()
-            reopen_names(self._space.state, self._run)
-        resolve_aliases(self._space.state)
-        self._rounds.look_ahead(NOTHING if self._is_first else StateReport(self._space.state).counts())
+        # Runs that renew look at every file themselves, but at none twice.
+        if not self._is_first and (self._resumed or not self._settings.renews):
+            self._fetch_deleted()
+        self._loop.look_ahead(NOTHING if self._is_first else StateReport(state).counts())
         if not self._settings.content_rate:
-            due, most = self._tally.total - self._tally.processed, self._settings.max_pages
+            due, most = self._counters.total - self._counters.processed, self._settings.max_pages
             self._session.pool.expect(min(due, most) if most else due)
-        self._notes.write()  # Until now, `_progress.json` told of the run before.
+        self._files.write()  # Until now, `_progress.json` told of the run before.
         repeats, outside = (0, 0) if self._plan.follows_links else (self._listing.repeats, self._listing.outside)
-        self._session.emit(DiscoveryFinished(self._tally.total, self._tally.processed, repeats, outside))
+        self._session.emit(DiscoveryFinished(self._counters.total, self._counters.processed, repeats, outside))
 
-    def _fetch_replaced(self) -> None:
-        """Has pages fetched again whose files a run had replaced when it was killed.
-
-        If links were being made local, all pages had been written down, and what the links were is known as well.
-        """
-        run, started_at = self._space.state.get(UNSURE_SINCE) or (0, None)
-        began = unstamp(started_at)
-        if began is None or is_unfinished(self._space.state):
-            return
-        others = replaced(self._space.state, self._space.tree, run, began.timestamp())
-        for id in others:
-            self._ledger.fetch_whole(id)
-        self._ledger.commit()
-        self._visitor.to_compare += len(others)
+    def _has(self, path: str) -> bool:
+        return self._space.tree.exists(path)
 
     def _fetch_deleted(self) -> None:
         """Queues saved pages whose files were deleted: no page counts that is not there."""
-        lost, halves = deleted(self._space.state, self._space.tree)
-        for id in lost:
-            self._ledger.requeue(id)
-        for id in halves:  # What is left of them stays if they cannot be had.
-            self._ledger.fetch_whole(id)
-        self._ledger.commit()
-        self._visitor.not_new.update(lost)
-        self._visitor.to_compare += len(halves)
-        if files := len(lost) + len(halves):
-            self._session.warn(f"{counted(files, 'file')} deleted or emptied since the last run; fetched again")
+        state, there, missing = self._space.state, set[int](), set[int]()
+        for id, path, size in live_files(state.db):
+            found = self._space.tree.file_size(path)
+            if found is not None and found < min(size or 0, 1):
+                self._space.tree.remove(path)  # What is left of it must not stay if the page cannot be fetched.
+                found = None
+            (missing if found is None else there).add(id)
+        if missing:
+            with state.transaction() as db:
+                forget_files(db, sorted(missing - there))
+                fetch_whole(db, sorted(missing & there))  # What is left of them stays if they cannot be fetched.
+            count = counted(len(missing), "file")
+            self._session.warn(f"{count} deleted or emptied since the last run; fetched again")
 
     def _warn_again(self) -> None:
         """Repeats the warnings about sitemaps that were read before an interruption: they still hold."""
@@ -323,37 +327,43 @@ class Mirror:
         from sitemirror.run.discovery import Discovery  # Following links does without its parsers.
 
         self._listing.reopen()
-        checkpoint = self._notes.checkpoint
+        checkpoint = self._files.checkpoint
         discovery = Discovery(self._session, self._listing, self._scope, self._robots, checkpoint)
         await discovery.run(self._arrival)
         self._warned = discovery.warned
         check_reachable(self._session)
-        if self._is_first:
-            return
-        self._listing.revive()
-        if self._plan.html:
-            self._listing.keep_linked()
-        if not self._listing.unsound_sitemaps:  # What a sitemap lists that was not read whole is not gone.
-            self._listing.mark_gone(self._session.now())
+        if not self._is_first and not self._listing.unsound_sitemaps:
+            with self._space.state.transaction() as db:
+                drop_unlisted(db, self._rules)
 
     # --- the end -----------------------------------------------------------------------------------------------
 
     async def _finish(self, status: RunStatus, trouble: SitemirrorError | None) -> MirrorReport:
         """Publishes what there is. Also after an interruption, and as far as a full disk lets us."""
-        from sitemirror.run.finish import publish  # Not before there is something to publish.
+        from sitemirror.run.finish import End, publish  # Not before there is something to publish.
 
-        self._session.watch.begin(Phase.PUBLISHING)
-        self._ledger.commit()
-        self._keeper.tell_blanks()
-        self._space.state.put("pace", self._session.pace.snapshot())
-        outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
+        self._session.watch.begin(WatchPhase.PUBLISHING)
+        self._writer.warn_of_blanks()
+        self._space.state.set_facts(host_pauses=json.dumps(self._session.pace.snapshot()))
+        end = End(
+            session=self._session,
+            space=self._space,
+            plan=self._plan,
+            run=self._run,
+            table=self._table,
+            rules=self._rules,
+            listing=self._listing,
+            writer=self._writer,
+            placeholders=self._placeholders,
+        )
+        outcome = await publish(end, status)
         try:
-            await in_thread(partial(self._notes.write_last, outcome.counts))
+            await in_thread(partial(self._files.write_last, outcome.counts))
         except OutputError as refusal:  # The disk is really full; the state knows all the same.
             self._session.warn(f"the checkpoint could not be written: {refusal.advice}")
         counts = outcome.counts
         elsewhere = self._failed_elsewhere() if counts.failed else 0
-        unseen = self._tally.total - self._tally.processed - counts.not_reached
+        unseen = self._counters.total - self._counters.processed - counts.not_reached
         if unseen > 0 and status is not RunStatus.OK and self._settings.renews:
             self._session.warn(f"{counted(unseen, 'page')} not looked at yet: the same command goes on with them")
         if status is RunStatus.OK:
@@ -369,8 +379,8 @@ class Mirror:
             skipped=counts.skipped,
             duplicates=self._listing.repeats + counts.aliases_listed,
             not_reached=counts.not_reached,
-            new=self._ledger.saved_among(self._tally.added),
-            changed=self._ledger.saved_among(self._tally.changed),
+            new=outcome.new,
+            changed=outcome.changed,
             gone=outcome.gone or None,
             assets=counts.assets or None,
             refresh_failed=counts.refresh_failed or None,
@@ -406,6 +416,7 @@ class Mirror:
         sources = survey.failed_for_others(self._run.source)
         failed = sum(bool(refused(url, is_needed=depth == 0)) for url, *_, depth in survey.failures()) if sources else 0
         if failed:
-            starts = " or ".join(self._space.state.get("sources")[source - 1] for source in sources)
+            names = dict(self._space.state.db.execute("SELECT id, url FROM start"))
+            starts = " or ".join(names[source] for source in sources)
             self._session.warn(f"{counted(failed, 'failed page')} out of scope and not tried; a run for {starts} does")
         return failed

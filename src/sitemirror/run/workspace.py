@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -16,19 +18,19 @@ from sitemirror import urls
 from sitemirror.errors import OutputError
 from sitemirror.publish.file_names import MANIFEST, PROCESSED, STATE
 from sitemirror.publish.progress import CorruptFile, check_checkpoint
-from sitemirror.run.session import Session
+from sitemirror.run.session import Session, unstamp
 from sitemirror.stopwatch import Stage, Stopwatch
 from sitemirror.store import paths
-from sitemirror.store.database import CUT_OFF, RunInfo, State, StateUnusable
+from sitemirror.store.database import RunInfo, State, StateUnusable
 from sitemirror.store.disk import boot_id
 from sitemirror.store.files import Draft, Tree
-from sitemirror.store.link_targets import MarkdownLinkTargets
+from sitemirror.store.journal import FileTree, JournalTree, recover
+from sitemirror.store.link_targets import finish_relinking
 from sitemirror.store.lock import FolderLock
 from sitemirror.store.paths import keep_free
-from sitemirror.store.placement import finish_moves
 from sitemirror.store.processed_log import ProcessedLog
-from sitemirror.store.restore import TO_SETTLE
 from sitemirror.store.safe_folders import symlink_refused
+from sitemirror.store.url_record import fetch_whole, forget_files
 from sitemirror.store.url_table import UrlTable
 from sitemirror.text import counted
 
@@ -47,18 +49,15 @@ class Workspace:
     home: str
     authority: str  # the host as the site's URLs have it
     state: State
+    journal_tree: FileTree
     locks: ExitStack
     locked: set[str]
     fresh_start: bool  # nothing is known of an unfinished run
-    cut_off: bool = False  # the machine went down under the last run
-    stayed_up: bool = False  # it certainly did not, so that all that was written is there
-    in_doubt: bool = False  # the last run broke off, and the machine may have gone down under it
+    was_killed: bool = False  # the last run, while the machine stayed up
+    lost_power: bool = False  # the machine may have gone down under the last run
+    last_started: datetime | None = None  # when that run began
+    run: int = 0  # the run that writes here
     has_left: bool = False
-
-    @property
-    def broke_off(self) -> bool:
-        """Whether the last run was killed, or the machine went down under it."""
-        return self.stayed_up or self.in_doubt
 
     @property
     def folder(self) -> Path:
@@ -69,15 +68,33 @@ class Workspace:
         if host_folder not in self.locked:
             self.locks.enter_context(FolderLock(self.tree.root / host_folder))
             self.locked.add(host_folder)
-            self.state.put("writing_to", sorted(self.locked))
+            if self.run:
+                self._note_folders()
+
+    def enter(self, run: RunInfo) -> None:
+        """Notes that a run writes here from now on, and where the machine stands."""
+        self.run = run.number
+        self._note_folders()
+
+    def _note_folders(self) -> None:
+        self.state.db.execute(
+            "UPDATE run SET boot_id = ?, folders = ? WHERE id = ?",
+            (boot_id() or "", json.dumps(sorted(self.locked)), self.run),
+        )
+
+    def note_end(self) -> None:
+        """Notes that nothing more is written."""
+        if self.run and not self.has_left:
+            self.has_left = True
+            self.state.db.execute("UPDATE run SET boot_id = NULL, folders = '[]' WHERE id = ?", (self.run,))
 
     async def leave(self) -> None:
         """Notes that nothing more is written, and closes the state. Other sites' runs go on while the disk takes it."""
-        self.state.put("writing_to", [])
-        self.has_left = True
+        self.note_end()
         await asyncio.to_thread(self.state.close)
 
     def file(self, name: str) -> str:
+        """Path of one of the mirror's own files."""
         return f"{self.home}/{name}"
 
 
@@ -98,17 +115,18 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
             home=home,
             authority=urls.parts(url).authority,
             state=state,
+            journal_tree=JournalTree(tree),
             locks=locks,
             locked={home},
             fresh_start=rebuilt or not good_checkpoint,
         )
         try:
-            _tidy(space)
-            finish_moves(state, tree)
-            MarkdownLinkTargets(state).finish_relinking(tree)
+            _sweep(space)
+            recover(state.db, space.journal_tree)
+            finish_relinking(state.db, space.journal_tree)
             yield space
-            if not space.has_left and state.get("writing_to"):
-                state.put("writing_to", [])
+            if not space.has_left:
+                space.note_end()
         except sqlite3.OperationalError as error:
             raise state.refusal(error) from error
         except sqlite3.DatabaseError as error:
@@ -124,22 +142,21 @@ def open_workspace(session: Session, url: str, *, state_file: str, checkpoint_fi
             state.close()
 
 
-def _tidy(space: Workspace) -> None:
-    """Clears away the half-written files of a run that was killed. Looking costs time, so only then."""
-    before, booted = space.state.get("booted"), boot_id()
-    if before is None:  # A new state, perhaps in the place of one that knew of a kill.
+def _sweep(space: Workspace) -> None:
+    """Clears away the unfinished files of a run that was killed. Looking costs time, so only then."""
+    row = space.state.db.execute("SELECT boot_id, folders, started_at FROM run ORDER BY id DESC LIMIT 1").fetchone()
+    if row is None:  # A new state, perhaps in the place of one that knew of a kill.
         space.tree.sweep_temporary(space.home)
-    for folder in space.state.get("writing_to", []):
+        return
+    booted, folders, started_at = row
+    if booted is None:
+        return
+    space.was_killed = bool(booted) and booted == boot_id()
+    space.lost_power = not space.was_killed
+    space.last_started = unstamp(started_at)
+    for folder in {space.home, *json.loads(folders)}:
         space.lock(folder)
         space.tree.sweep_temporary(folder)
-        space.cut_off = bool(before) and before != booted
-        space.stayed_up = bool(before) and before == booted
-        space.in_doubt = not space.stayed_up
-    if space.in_doubt:
-        space.state.put(CUT_OFF, True)
-    with space.state.transaction():
-        space.state.put("writing_to", sorted(space.locked))
-        space.state.put("booted", booted)
 
 
 def _check(session: Session, tree: Tree, name: str) -> bool:
@@ -168,10 +185,6 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
             f"{state_file} cannot be used ({error}); kept as {state_file}.corrupt, and rebuilt from the mirror"
         )
         state = State.open(path)
-    if state.get(TO_SETTLE):
-        from sitemirror.run.rebuild import settle_links
-
-        settle_links(state)
     if state_file != STATE or not state.empty or state.last_run() is not None:
         return state, False
     names = [each.name for each in path.parent.iterdir()]
@@ -180,7 +193,7 @@ def _open_state(session: Session, tree: Tree, home: str, state_file: str) -> tup
         return state, False
     from sitemirror.run.rebuild import rebuild  # A first run has nothing to rebuild.
 
-    return state, rebuild(session, state, tree, home)
+    return state, rebuild(session.warn, state, tree, home)
 
 
 def _tell_strangers(session: Session, folder: Path, names: list[str]) -> None:
@@ -212,50 +225,62 @@ def _trust(space: Workspace, processed: Iterator[str]) -> None:
         trust(Restorer(space.state), space.tree, space.home, chain([first], processed))
 
 
-def open_ledger(session: Session, space: Workspace, run: RunInfo) -> UrlTable:
-    """The ledger, after mending what a kill or a power cut may have left: `_processed.txt` and unsynced pages."""
+def open_table(session: Session, space: Workspace, run: RunInfo) -> tuple[UrlTable, ProcessedLog]:
+    """The rows of URLs and the log, after repairing what a kill or a power cut may have left."""
     log = ProcessedLog(space.state, space.reserve, space.file(PROCESSED))
     space.locks.callback(log.close)
     with space.state.transaction():
-        if space.cut_off:
+        if space.lost_power:
             log.cut_back()
         _trust(space, log.mend())
-    ledger = UrlTable(space.state, run, log)
-    lost, missing, there = set[int](), set[int](), set[int]()
-    files = list(ledger.not_yet_durable())
-    for id, path, digest in files:
-        data = space.tree.read(path) if space.tree.exists(path) else None
-        if data is None:
-            missing.add(id)
-        # A kill tears no file. One that is not as its row says had its links made local, and its row is behind.
-        elif digest and not space.stayed_up and sha256(data).hexdigest() != digest:
-            lost.add(id)
-        else:
-            there.add(id)
-    lost |= missing if space.in_doubt else missing - there  # Of two files somebody may have deleted one.
-    for id in lost:
-        ledger.requeue(id)
+    table = UrlTable(space.state, run)
+    files = table.not_yet_durable()
+    lost, others, there = set[int](), set[int](), set[int]()
+    for _, page, path, digest in chain(files, _written_since(space, table)):
+        data = space.tree.read(path) if space.tree.exists(path) else b""
+        if not data.strip(b"\0") and digest != _OF_NOTHING:
+            lost.add(page)
+            continue
+        there.add(page)
+        if space.lost_power and sha256(data).digest() != digest:
+            others.add(page)
+    # Of two files somebody may have deleted one, while the machine stayed up.
+    lost = lost if space.lost_power else lost - there
+    with space.state.transaction() as db:
+        forget_files(db, sorted(lost))
+        fetch_whole(db, sorted(others - lost))
+    lost |= others
     if files:
-        synced = space.tree.sync([path for id, path, _ in files if id not in lost])
-        ledger.durable(files, but={id for id, path, _ in files if path not in synced})
-        ledger.commit()
+        synced = space.tree.sync([path for _, page, path, _ in files if page not in lost])
+        table.durable(files, but={id for id, _, path, _ in files if path not in synced})
     if lost:
         session.warn(f"{counted(len(lost), 'page')} had not reached the disk when the last run ended; fetched again")
-    return ledger
+    return table, log
+
+
+_OF_NOTHING: Final = sha256().digest()
+_COARSE: Final = 2.0  # seconds: FAT tells the time of a file no better
+
+
+def _written_since(space: Workspace, table: UrlTable) -> Iterator[tuple[int, int, str, bytes | None]]:
+    """After a power cut, files that are newer than the last run's beginning: the state may be older than they are."""
+    if space.lost_power and space.last_started is not None:
+        since = space.last_started.timestamp() - _COARSE
+        yield from (file for file in table.durable_files() if (space.tree.mtime_seen(file[2]) or 0) >= since)
 
 
 AT_ONCE: Final = 1_000
-"""Pages that are forced onto the disk at one time: their names are held in memory meanwhile."""
+"""Files that are forced onto the disk at one time: their names are held in memory meanwhile."""
 
 
-async def force_to_disk(tree: Tree, ledger: UrlTable, watch: Stopwatch) -> None:
-    """Returns when all pages that were saved before are on the disk. What is saved meanwhile has to wait."""
-    after, last = -1, ledger.last_not_durable()
-    while after < last and (fresh := list(ledger.not_yet_durable(after, AT_ONCE))):
-        after = fresh[-1][0]
+async def force_to_disk(tree: Tree, table: UrlTable, watch: Stopwatch) -> None:
+    """Returns when all files that were written before are on the disk. What is written meanwhile has to wait."""
+    after, last = -1, table.last_not_durable()
+    while after < last and (files := table.not_yet_durable(after, AT_ONCE)):
+        after = files[-1][0]
         with watch.waiting(Stage.FLUSH):
-            synced = await asyncio.to_thread(tree.syncing([path for _, path, _ in fresh]))
-        ledger.durable(fresh, but={id for id, path, _ in fresh if path not in synced})
+            synced = await asyncio.to_thread(tree.syncing([path for _, _, path, _ in files]))
+        table.durable(files, but={id for id, _, path, _ in files if path not in synced})
 
 
 @asynccontextmanager

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
 from sitemirror.reasons import Reason
-from sitemirror.store.schema import CACHE, KEY_INDEX, LITTLE_CACHE, Status
-from sitemirror.store.tables import UrlState
+from sitemirror.store.queue import DUE_AGAIN, NO_LONGER_GONE, RunRules
+from sitemirror.store.tables import CACHE, KEY_INDEX, LITTLE_CACHE, Due, UrlState
 
 _NONE: Final = array("Q")
 
@@ -38,6 +38,8 @@ class Fingerprints:
 # Bound once: an enum's member is looked up in its class each time.
 _QUEUED: Final = UrlState.QUEUED.value
 _EXCLUDED: Final = UrlState.EXCLUDED.value
+_NO: Final = Due.NO.value
+_NOW: Final = Due.NOW.value
 
 _FEW: Final = 2_000
 """URLs that are sooner looked up one by one than an index is dropped and made again."""
@@ -45,32 +47,30 @@ _FEW: Final = 2_000
 _BYTES: Final = 8 << 20
 """For the bits: of a million URLs, one in 130 waits without need."""
 
-# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. Whoever leaves it out
-# does not answer for it: when nobody lists it any more, that is for those to say who took it, and that it failed, too.
+# A URL that is listed again keeps what was decided about it, unless the scope now says otherwise. A run that leaves it
+# out does not answer for it: when nobody lists it any more, that is for those to say who fetched it, and failed.
 _LEFT_OUT: Final = (
     f"state NOT IN ({UrlState.PAGE}, {UrlState.ALIAS}) AND excluded.state = {UrlState.EXCLUDED}"
-    f" AND NOT (status = {Status.FAILED} AND source NOT IN (0, excluded.source))"
+    f" AND NOT (state = {UrlState.FAILED} AND gone_since IS NULL AND start_id != excluded.start_id)"
 )
 _MEET_AGAIN: Final = f"""
 ON CONFLICT (key) DO UPDATE SET
-  listed_run = excluded.listed_run, named = 1, sitemap = excluded.sitemap,
-  source = CASE
-    WHEN excluded.state = {UrlState.EXCLUDED} AND status != {Status.OUT_OF_SCOPE} THEN source
-    ELSE excluded.source END,
+  listed_run = excluded.listed_run, named = 1, sitemap_id = excluded.sitemap_id,
+  start_id = CASE
+    WHEN excluded.state = {UrlState.EXCLUDED} AND state != {UrlState.EXCLUDED} THEN start_id
+    ELSE excluded.start_id END,
   lastmod = excluded.lastmod, priority = excluded.priority, alternates = excluded.alternates,
   reason = CASE
-    WHEN {_LEFT_OUT} THEN excluded.reason
-    WHEN status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN NULL
-    ELSE reason END,
+    WHEN {_LEFT_OUT} THEN excluded.reason WHEN state = {UrlState.EXCLUDED} THEN NULL ELSE reason END,
   detail = CASE
-    WHEN {_LEFT_OUT} THEN excluded.detail
-    WHEN status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN NULL
-    ELSE detail END,
-  gone_since = NULL,
+    WHEN {_LEFT_OUT} THEN excluded.detail WHEN state = {UrlState.EXCLUDED} THEN NULL ELSE detail END,
+  queue = CASE
+    WHEN {_LEFT_OUT} THEN {Due.NO} WHEN excluded.state = {UrlState.EXCLUDED} THEN queue
+    ELSE {DUE_AGAIN} END,
   state = CASE
-    WHEN {_LEFT_OUT} THEN {UrlState.EXCLUDED}
-    WHEN state != {UrlState.PAGE} AND status IN ({Status.OUT_OF_SCOPE}, {Status.GONE}) THEN {UrlState.QUEUED}
-    ELSE state END
+    WHEN {_LEFT_OUT} THEN {UrlState.EXCLUDED} WHEN state = {UrlState.EXCLUDED} THEN {UrlState.QUEUED}
+    ELSE state END,
+  {NO_LONGER_GONE}
 WHERE url.listed_run IS NOT excluded.listed_run
 """
 
@@ -89,10 +89,10 @@ class Listed(NamedTuple):  # made a million times over: a tuple takes a third of
 class BulkInsert:
     """Writes URLs for one run, within the transaction that is open."""
 
-    def __init__(self, db: sqlite3.Connection, run: int, source: int) -> None:
+    def __init__(self, db: sqlite3.Connection, rules: RunRules) -> None:
         self._db = db
-        self._run = run
-        self._source = source
+        self._rules = rules
+        self._meet_again = meet_again(rules)
         self._begun = False
         self._few: int | None = None  # URLs that an empty state has been given, while they are few
         self._bits: mmap | None = None  # only while an empty state is filled with many
@@ -112,6 +112,7 @@ class BulkInsert:
                 "reason": [reason and reason.value for reason in reasons],
                 "detail": details,
                 "state": states,
+                "queue": [_NO if reason else _NOW for reason in reasons],
             },
         )
 
@@ -119,11 +120,12 @@ class BulkInsert:
         self, sitemap: int, found: Sequence[str], lastmods: Sequence[str | None], priorities: Sequence[str | None]
     ) -> int:
         """The same for URLs that may all be fetched, and of which no more is known."""
-        constants = self._same_for_all(sitemap) | {"state": _QUEUED}
+        constants = self._same_for_all(sitemap) | {"state": _QUEUED, "queue": _NOW}
         return self._add(constants, {"url": found, "lastmod": lastmods, "priority": priorities})
 
     def _same_for_all(self, sitemap: int) -> dict[str, int]:
-        return {"listed_run": self._run, "source": self._source, "sitemap": sitemap}
+        rules = self._rules
+        return {"named": 1, "listed_run": rules.run, "start_id": rules.start, "sitemap_id": sitemap}
 
     def _add(self, constants: Mapping[str, int], columns: Mapping[str, Sequence[Any]]) -> int:
         if not self._begun:
@@ -139,7 +141,8 @@ class BulkInsert:
             self._fill(self._bits, keys, constants, columns)
             return 0
         before = self._db.total_changes
-        self._db.executemany(_insertion("url", constants, columns) + _MEET_AGAIN, zip(*columns.values(), strict=True))
+        query = _insertion("url", constants, columns) + self._meet_again
+        self._db.executemany(query, zip(*columns.values(), strict=True))
         return len(keys) - (self._db.total_changes - before)
 
     def _begin(self) -> None:
@@ -165,7 +168,7 @@ class BulkInsert:
         self._next += len(keys)
         doubtful = _doubtful(bits, keys)
         if doubtful:
-            self._db.executemany(_insertion("doubtful", constants, columns), [rows[at] for at in doubtful])
+            self._db.executemany(_insertion("intake", constants, columns), [rows[at] for at in doubtful])
             for at in reversed(doubtful):
                 del rows[at]
         self._db.executemany(_insertion("url", constants, columns), rows)
@@ -179,6 +182,12 @@ class BulkInsert:
         self._begun = False
 
 
+def meet_again(rules: RunRules) -> str:
+    """What happens to a URL that is listed again. The run is part of the text: values are bound for each row."""
+    text = _MEET_AGAIN.replace(":run", str(rules.run))
+    return text.replace(":renews", str(int(rules.renews))).replace(":by_links", str(int(rules.by_links)))
+
+
 def settle(db: sqlite3.Connection) -> None:
     """Makes the index of keys if it is missing, and looks up the URLs that waited for it."""
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'url_key'").fetchone() is not None:
@@ -186,23 +195,28 @@ def settle(db: sqlite3.Connection) -> None:
     if not db.in_transaction:
         db.execute("BEGIN")
     db.execute(KEY_INDEX)
-    names = "id, key, listed_run, source, sitemap, state, url, lastmod, priority, alternates, reason, detail"
+    names = (
+        "id, key, url, state, queue, start_id, named, listed_run, sitemap_id, lastmod, priority, alternates,"
+        " reason, detail"
+    )
+    # Only a state that was empty is filled without the index: all rows are of one run, which has visited none of them.
+    again = meet_again(RunRules(run=0, start=0, by_links=False, renews=False))
     # What an unfinished reading listed is known, but listed no more.
-    db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM doubtful WHERE listed_run IS NULL ORDER BY id")
-    db.execute("DELETE FROM doubtful WHERE listed_run IS NULL")
-    db.execute("CREATE INDEX doubtful_sitemap ON doubtful (sitemap)")
+    db.execute(f"INSERT OR IGNORE INTO url ({names}) SELECT {names} FROM intake WHERE listed_run IS NULL ORDER BY id")
+    db.execute("DELETE FROM intake WHERE listed_run IS NULL")
+    db.execute("CREATE INDEX intake_sitemap ON intake (sitemap_id)")
     for sitemap, count in db.execute(
-        "SELECT sitemap, count(*) FROM doubtful GROUP BY sitemap ORDER BY min(id)"
+        "SELECT sitemap_id, count(*) FROM intake GROUP BY sitemap_id ORDER BY min(id)"
     ).fetchall():
         before = db.total_changes
         db.execute(
-            f"INSERT INTO url ({names}) SELECT {names} FROM doubtful WHERE sitemap = ? ORDER BY id {_MEET_AGAIN}",
+            f"INSERT INTO url ({names}) SELECT {names} FROM intake WHERE sitemap_id = ? ORDER BY id {again}",
             (sitemap,),
         )
         repeats = count - (db.total_changes - before)
         db.execute("UPDATE sitemap SET repeats = repeats + ? WHERE id = ?", (repeats, sitemap))
-    db.execute("DROP INDEX doubtful_sitemap")
-    db.execute("DELETE FROM doubtful")
+    db.execute("DROP INDEX intake_sitemap")
+    db.execute("DELETE FROM intake")
     db.execute("COMMIT")
 
 

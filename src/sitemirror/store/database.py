@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import atexit
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import RLock
@@ -19,7 +18,8 @@ from uuid import uuid4
 
 from sitemirror.errors import DiskFull, OutputError
 from sitemirror.store.bulk_insert import settle
-from sitemirror.store.schema import CACHE, SCHEMA, TABLES, UPGRADES, VERSION, upgrade
+from sitemirror.store.migrate import OLD_VERSIONS, migrate
+from sitemirror.store.tables import CACHE, SCHEMA, TABLES, VERSION, Phase
 
 
 class StateUnusable(Exception):
@@ -28,17 +28,31 @@ class StateUnusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One run over a site, kept while it is unfinished so that the next command can go on with it."""
+    """One run over a site. While it is unfinished the same command goes on with it."""
 
     number: int
     source_url: str
-    source: int
+    source: int  # the row of the start URL
     mode: str  # what was asked for ("sitemap:markdown", "links:html:update", "list"): another mode begins another run
     scope: str  # fingerprint of the settings that decide what is in scope
     started_at: str
     uuid: str
-    discovered: bool = False
-    finished: bool = False
+    phase: Phase = Phase.DISCOVERING
+
+    @property
+    def discovered(self) -> bool:
+        """True if all sitemaps were read."""
+        return self.phase is not Phase.DISCOVERING
+
+    @property
+    def finished(self) -> bool:
+        """True if everything was visited and decided."""
+        return self.phase is Phase.FINISHED
+
+    @property
+    def by_links(self) -> bool:
+        """True for a crawl."""
+        return self.mode.startswith("links")
 
 
 # The disk's fault and not the file's: a good state must not be put aside for it. A quota that is used up is IOERR.
@@ -51,25 +65,17 @@ _DISK_REFUSES: Final = (
 )
 
 
-def peek(path: Path, name: str) -> Any:
-    """A small fact from a state that is not opened yet, or is another's; None where there is none."""
+def peek(path: Path, fact: str) -> Any:
+    """A fact of a mirror whose state is not opened yet, or is another's; None where there is none."""
     try:
         if path.is_symlink() or not path.is_file():
             return None
         # Of a state that was closed in good order nothing is left beside it, and looking must not leave anything.
         closed = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{closed}", uri=True)) as db:
-            row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-            return None if row is None else json.loads(row[0])
-    except (OSError, sqlite3.Error, ValueError, TypeError):  # Whoever opens it will say what is wrong with it.
+            return db.execute(f"SELECT {fact} FROM mirror").fetchone()[0]
+    except (OSError, sqlite3.Error, TypeError):  # Whoever opens it will say what is wrong with it.
         return None
-
-
-FORMAT: Final = "format"
-"""In what format pages are saved here. All commands of a folder have the same."""
-
-CUT_OFF: Final = "cut_off"
-"""Set when the machine may have gone down under a run, until links are made anew: no row may tell of some in files."""
 
 
 @cache
@@ -110,13 +116,13 @@ class State:
             db.execute("PRAGMA temp_store=FILE")
             if version == 0:
                 _empty().backup(db)
-            elif version in UPGRADES:
-                upgrade(db, version)
+            elif version in OLD_VERSIONS:
+                migrate(db, version)
             elif version != VERSION:
                 raise StateUnusable(f"made by another version of sitemirror (state version {version})")
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute(f"SELECT 1 FROM {', '.join(TABLES)} LIMIT 0")  # All are there.
-            db.execute("SELECT count(*) FROM meta").fetchone()
+            db.execute("SELECT format FROM mirror").fetchone()
             db.execute("SELECT max(id) FROM url").fetchone()
             settle(db)
         except sqlite3.OperationalError as error:
@@ -191,50 +197,53 @@ class State:
         """The answer to a query that counts."""
         return int(self.db.execute(query, values).fetchone()[0])
 
-    # --- small facts -------------------------------------------------------------------------------------------
+    # --- the mirror and its runs -------------------------------------------------------------------------------
 
-    def get(self, name: str, default: Any = None) -> Any:
-        row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return default if row is None else json.loads(row[0])
+    def fact(self, name: str) -> Any:
+        """A column of the mirror's row."""
+        return self.db.execute(f"SELECT {name} FROM mirror").fetchone()[0]
 
-    def put(self, name: str, value: Any) -> None:
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
-
-    # --- runs --------------------------------------------------------------------------------------------------
+    def set_facts(self, **facts: object) -> None:
+        """Changes columns of the mirror's row."""
+        self.db.execute(f"UPDATE mirror SET {', '.join(f'{name} = ?' for name in facts)}", tuple(facts.values()))
 
     def last_run(self) -> RunInfo | None:
-        found = self.get("run")
-        return None if found is None else RunInfo(**found)
+        """The run that began last."""
+        row = self.db.execute(
+            "SELECT run.id, start.url, start_id, mode, scope, started_at, uuid, phase FROM run"
+            " JOIN start ON start.id = start_id ORDER BY run.id DESC LIMIT 1"
+        ).fetchone()
+        if row is None:
+            return None
+        number, url, start, mode, scope, started_at, uuid, phase = row
+        return RunInfo(number, url, start, mode, scope, started_at, uuid, Phase(phase))
 
     def begin_run(self, *, source_url: str, mode: str, scope: str, started_at: str) -> RunInfo:
         """A new run, with a number of its own."""
-        last = self.last_run()
-        sources: list[str] = self.get("sources", [])
-        if source_url not in sources:
-            sources.append(source_url)
-        run = RunInfo(
-            number=(last.number if last else 0) + 1,
-            source_url=source_url,
-            source=sources.index(source_url) + 1,
-            mode=mode,
-            scope=scope,
-            started_at=started_at,
-            uuid=str(uuid4()),
-        )
-        with self.transaction():
-            self.put("sources", sources)
-            self.db.execute("DELETE FROM sitemap")
-            self.save_run(run)
+        with self.transaction() as db:
+            db.execute("INSERT OR IGNORE INTO start (url) VALUES (?)", (source_url,))
+            db.execute("DELETE FROM sitemap")
+            db.execute(
+                "INSERT INTO run (id, start_id, uuid, mode, scope, started_at)"
+                " VALUES ((SELECT coalesce(max(id), 0) + 1 FROM run),"
+                " (SELECT id FROM start WHERE url = ?), ?, ?, ?, ?)",
+                (source_url, str(uuid4()), mode, scope, started_at),
+            )
+        run = self.last_run()
+        assert run is not None
         return run
 
-    def save_run(self, run: RunInfo) -> None:
-        self.put("run", {name: getattr(run, name) for name in RunInfo.__slots__})
+    def set_phase(self, run: RunInfo, phase: Phase, at: str | None = None) -> RunInfo:
+        """Notes how far a run has come, and when it was finished."""
+        self.db.execute("UPDATE run SET phase = ?, finished_at = ? WHERE id = ?", (phase, at, run.number))
+        return replace(run, phase=phase)
 
     @property
     def has_aliases(self) -> bool:
-        """Whether a URL leads to another. Of a site where none does, much need not be asked."""
-        return self.db.execute("SELECT 1 FROM url WHERE leads_to IS NOT NULL LIMIT 1").fetchone() is not None
+        """True if a URL leads to another. Of a site where none does, much need not be asked."""
+        return self.db.execute("SELECT 1 FROM url WHERE target_id IS NOT NULL LIMIT 1").fetchone() is not None
 
     @property
     def empty(self) -> bool:
+        """True if no URL is known."""
         return self.db.execute("SELECT 1 FROM url LIMIT 1").fetchone() is None

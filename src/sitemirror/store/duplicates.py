@@ -6,15 +6,12 @@ home page loses nothing.
 
 from __future__ import annotations
 
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from sitemirror import urls
-from sitemirror.reasons import Reason
-from sitemirror.store.database import State
-from sitemirror.store.placement import Move
-from sitemirror.store.schema import Status
 from sitemirror.store.tables import UrlState
 
 
@@ -36,58 +33,21 @@ class Merge(NamedTuple):
     losers: tuple[Candidate, ...]
 
 
-def find_merges(state: State) -> Iterator[Merge]:
-    """Groups of pages that are one page, from the whole state; nothing is changed."""
-    groups = state.db.execute(
-        f"""
-        SELECT body FROM page JOIN url USING (id)
-        WHERE url.status IN ({Status.SAVED}, {Status.DUPLICATE}) AND body IS NOT NULL
-        GROUP BY body HAVING count(*) > 1 ORDER BY min(url.url)
-        """
-    ).fetchall()
-    for (body,) in groups:
-        rows = state.db.execute(
-            f"""
-            SELECT url.id, url.url, page.canonical, page.path, page.published, url.status = {Status.DUPLICATE}
-            FROM page JOIN url USING (id)
-            WHERE page.body = ? AND url.status IN ({Status.SAVED}, {Status.DUPLICATE}) ORDER BY url.url
-            """,
-            (body,),
-        )
-        yield from merges([Candidate(r[0], r[1], r[2], r[3], bool(r[4]), bool(r[5])) for r in rows])
-
-
-def merge_pages(state: State, merge: Merge) -> Iterator[Move]:
-    """Makes the losers other names of the winner; their files go away."""
-    for loser in merge.losers:
-        state.db.execute(
-            "UPDATE url SET state = ?, reason = ?, detail = NULL, leads_to = ? WHERE id = ?",
-            (UrlState.ALIAS, Reason.DUPLICATE, merge.winner.id, loser.id),
-        )
-        if not loser.is_twin and loser.path != merge.winner.path:
-            yield Move(0, loser.path, "")
-
-
-def strays(state: State) -> Iterator[tuple[str, str]]:
+def strays(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     """(url, canonical) of pages that call another page their canonical although it says something else."""
-    rows = state.db.execute(
-        f"""
-        SELECT url.id, url.url, page.canonical, page.body FROM page JOIN url USING (id)
-        WHERE url.status = {Status.SAVED} AND page.canonical != url.url AND page.body IS NOT NULL ORDER BY url.url
-        """
+    is_page = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
+    rows = db.execute(
+        "SELECT url.id, url.url, page.canonical, page.text_hash FROM page JOIN url ON url.id = page.url_id"
+        f" WHERE {is_page} AND page.canonical != url.url AND page.text_hash IS NOT NULL ORDER BY url.url"
     )
-    for id, url, canonical, body in rows:
-        other = state.db.execute(
-            f"""
-            WITH RECURSIVE hop (id, status, leads_to, n) AS (
-              SELECT id, status, leads_to, 1 FROM url WHERE key = ?
-              UNION ALL SELECT url.id, url.status, url.leads_to, n + 1 FROM url JOIN hop ON url.id = hop.leads_to
-              WHERE n < 30
-            ) SELECT hop.id, page.body FROM hop JOIN page USING (id) WHERE hop.status = {Status.SAVED}
-            """,
+    for id, url, canonical, text in rows:
+        other = db.execute(
+            "SELECT url.id, page.text_hash FROM url AS name LEFT JOIN alias ON alias.url_id = name.id"
+            " JOIN url ON url.id = coalesce(alias.page_id, name.id) JOIN page ON page.url_id = url.id"
+            f" WHERE name.key = ? AND {is_page}",
             (urls.key(canonical),),
         ).fetchone()
-        if other is not None and other[0] != id and other[1] not in (body, None):
+        if other is not None and other[0] != id and other[1] not in (text, None):
             yield url, canonical
 
 

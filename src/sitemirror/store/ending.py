@@ -7,25 +7,14 @@ interrupted run only resolves its aliases: as long as something is queued, one m
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from hashlib import blake2b
-from itertools import groupby
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from sitemirror.reasons import Reason
+from sitemirror.reasons import Reason, text_of
 from sitemirror.store.duplicates import Candidate, merges
-from sitemirror.store.journal import announce_delete, announce_rename
-from sitemirror.store.paths import collision_path, fold
-from sitemirror.store.placement import PROVISIONAL_DIGITS
-from sitemirror.store.tables import (
-    MAX_ALIAS_HOPS,
-    PASSES_LINKS,
-    ChangeKind,
-    Due,
-    GoneCause,
-    Op,
-    UrlState,
-)
+from sitemirror.store.journal import announce_delete
+from sitemirror.store.path_allocation import settle_paths
+from sitemirror.store.tables import ASSET, MAX_ALIAS_HOPS, PASSES_LINKS, ChangeKind, Due, GoneCause, UrlState
 
 MISSES: Final = 2
 """Updates in a row that have to get 404 before a page counts as gone."""
@@ -41,21 +30,27 @@ class RunEnd(NamedTuple):
     by_links: bool
     root: int | None  # the row that a crawl begins at
     follows_requisites: bool  # a run by sitemaps that saves what pages need
-    finds_gone: bool  # all that names URLs was read
+    finds_gone: bool  # it asked for all that it found named
     now: str
+    reads_all: bool = True  # all that names URLs was read
 
 
-def decide_end(db: sqlite3.Connection, end: RunEnd) -> None:
+def decide_end(db: sqlite3.Connection, end: RunEnd, is_blocked: Callable[[str], bool] = lambda _: False) -> None:
     """Decides what became of all URLs. Belongs in one transaction; the journal is executed after it."""
     fail_loops(db, end)
     become_aliases(db, end)
     mark_not_found(db, end)
     reach(db, end)
-    if end.finds_gone and not (end.by_links and _has_unread_pages(db, end)):
-        mark_gone(db, end)
+    if end.reads_all and not (end.by_links and _has_unread_pages(db, end)):
+        kind = "crawl_run" if end.by_links else "listing_run"
+        db.execute(f"UPDATE start SET {kind} = ? WHERE id = ?", (end.run, end.start))
+        if end.finds_gone:
+            mark_gone(db, end)
     merge_duplicates(db, end)
     resolve_aliases(db)
-    settle_paths(db)
+    end_pending_moves(db)
+    explain_copies(db)
+    settle_paths(db, is_blocked)
 
 
 # --- aliases -------------------------------------------------------------------------------------------------------
@@ -74,8 +69,22 @@ _IS_LEAVING: Final = f"({_IS_ALIAS} OR url.state = {UrlState.PAGE} AND url.reaso
 
 def resolve_aliases(db: sqlite3.Connection) -> None:
     """Finds where each alias ends. One that leads round in a circle has no end."""
+    was_gone = db.execute("SELECT url_id FROM alias WHERE was_gone").fetchall()
     db.execute("DELETE FROM alias")
     db.execute(f"INSERT INTO alias (url_id, page_id, hops) {_CHAINS.format(leads=_IS_ALIAS)}")
+    db.executemany("UPDATE alias SET was_gone = 1 WHERE url_id = ?", was_gone)
+
+
+# Redirects that lead round in a circle by way of copies whose pages have moved.
+_CIRCLE: Final = f"""
+WITH RECURSIVE hop (id, at, n) AS (
+  SELECT id, target_id, 1 FROM url WHERE {_IS_ALIAS} AND named
+  UNION ALL
+  SELECT hop.id, url.target_id, n + 1 FROM hop JOIN url ON url.id = hop.at
+  WHERE {_IS_LEAVING} AND hop.at != hop.id AND n < {MAX_ALIAS_HOPS}
+)
+SELECT id FROM hop WHERE at = id
+"""
 
 
 def fail_loops(db: sqlite3.Connection, end: RunEnd) -> None:
@@ -84,11 +93,42 @@ def fail_loops(db: sqlite3.Connection, end: RunEnd) -> None:
     failed = db.execute(
         f"UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,"
         f" since = ?, target_id = NULL, attempts = coalesce(attempts, 0) + 1"
-        f" WHERE {_IS_ALIAS} AND named AND id NOT IN (SELECT url_id FROM alias)",
+        f" WHERE {_IS_ALIAS} AND named AND (id NOT IN (SELECT url_id FROM alias) OR id IN ({_CIRCLE}))",
         (end.now,),
     ).rowcount
     if failed:
         resolve_aliases(db)
+
+
+def end_pending_moves(db: sqlite3.Connection) -> None:
+    """Gives copies of moved pages the reason of their chain's end: a circle, or a redirect that is temporary."""
+    chains = _CHAINS.format(leads=_IS_LEAVING)
+    moved = f"state = {UrlState.PAGE} AND reason = {Reason.MOVED}"
+    ends = {
+        id: (reason, detail)
+        for id, reason, detail in db.execute(
+            f"WITH chain (id, at, n) AS ({chains}) SELECT chain.id, url.reason, url.detail FROM chain"
+            f" JOIN url ON url.id = chain.at JOIN url AS copy ON copy.id = chain.id WHERE copy.state = {UrlState.PAGE}"
+        )
+    }
+    for (id,) in db.execute(f"SELECT id FROM url WHERE {moved}").fetchall():
+        reason, detail = ends.get(id, (Reason.REDIRECT_LOOP, None))
+        if reason in (Reason.REDIRECT_LOOP, Reason.MOVED_TEMPORARILY):
+            db.execute("UPDATE url SET reason = ?, detail = ? WHERE id = ?", (int(reason), detail, id))
+
+
+def explain_copies(db: sqlite3.Connection) -> None:
+    """Notes with each copy of a page that has moved what came of the URL that it moved to."""
+    chains = _CHAINS.format(leads=_IS_LEAVING)
+    rows = db.execute(
+        f"WITH chain (id, at, n) AS ({chains}) SELECT chain.id, url.url, url.reason, url.detail FROM chain"
+        " JOIN url ON url.id = chain.at JOIN url AS copy ON copy.id = chain.id"
+        f" WHERE copy.state = {UrlState.PAGE}"
+    ).fetchall()
+    db.executemany(
+        "UPDATE url SET detail = ? WHERE id = ?",
+        ((f"{url}: {text_of(reason, detail) or ''}".removesuffix(": "), id) for id, url, reason, detail in rows),
+    )
 
 
 def become_aliases(db: sqlite3.Connection, end: RunEnd) -> None:
@@ -190,22 +230,20 @@ def reach(db: sqlite3.Connection, end: RunEnd) -> None:
             break
         depth += 1
     if end.by_links:
-        db.execute(
-            "UPDATE url SET reached_run = ?, depth = found.depth FROM temp.reached AS found WHERE found.id = url.id",
-            (end.run,),
-        )
-    else:
-        db.execute(
-            "UPDATE url SET reached_run = ? WHERE listed_run IS NOT ? AND id IN (SELECT id FROM temp.reached)",
-            (end.run, end.run),
-        )
+        db.execute("UPDATE url SET depth = found.depth FROM temp.reached AS found WHERE found.id = url.id")
+    # What only redirects lead to is there because of them.
+    db.execute(
+        f"UPDATE url SET reached_run = :run WHERE (:by_links OR listed_run IS NOT :run) AND (id = :root OR id IN ("
+        f" SELECT to_.id {source} JOIN {links} AND {needed if not end.by_links else '1'}))",
+        {"run": end.run, "by_links": end.by_links, "root": end.root},
+    )
 
 
 def _has_unread_pages(db: sqlite3.Connection, end: RunEnd) -> bool:
     """True if links reach a page whose own links nobody has read: nobody knows what it names."""
     found = db.execute(
         f"SELECT 1 FROM url JOIN page ON page.url_id = url.id WHERE url.state = {UrlState.PAGE}"
-        " AND url.reached_run = ? AND page.links_known = 0 AND page.text_hash IS NOT NULL LIMIT 1",
+        f" AND url.reached_run = ? AND page.links_known = 0 AND url.kind IS NOT {ASSET} LIMIT 1",
         (end.run,),
     ).fetchone()
     return found is not None
@@ -214,8 +252,8 @@ def _has_unread_pages(db: sqlite3.Connection, end: RunEnd) -> bool:
 # By the last complete run of each kind for its start URL. Another start URL's rows are for its own runs to judge.
 _IS_NAMED: Final = """
 (url.start_id != :start AND url.named AND url.gone_since IS NULL
-  OR url.start_id = :start AND (url.listed_run IS NOT NULL AND url.listed_run = :listing
-    OR url.reached_run IS NOT NULL AND (url.reached_run = :listing OR url.reached_run = :crawl)))
+  OR url.start_id = :start AND (url.listed_run IS NOT NULL AND url.listed_run IS :listing
+    OR url.reached_run IS NOT NULL AND (url.reached_run IS :listing OR url.reached_run IS :crawl)))
 """
 _LED_TO: Final = f"""
 INSERT INTO temp.led_to
@@ -235,12 +273,7 @@ _NAMES_A_PAGE: Final = f"""
 def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
     """Marks as gone what is neither listed nor reached by the last complete run of each kind. Files stay."""
     listing, crawl = db.execute("SELECT listing_run, crawl_run FROM start WHERE id = ?", (end.start,)).fetchone()
-    values = {
-        "now": end.now,
-        "start": end.start,
-        "listing": listing if end.by_links else end.run,
-        "crawl": end.run if end.by_links else crawl,
-    }
+    values = {"now": end.now, "start": end.start, "listing": listing, "crawl": crawl}
     db.execute("CREATE TEMP TABLE IF NOT EXISTS led_to (id INTEGER PRIMARY KEY)")
     db.execute("DELETE FROM temp.led_to")
     db.execute(_LED_TO, values)
@@ -248,6 +281,14 @@ def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
         f"url.start_id = :start AND url.gone_since IS NULL AND NOT {_IS_NAMED}"
         f" AND url.id NOT IN (SELECT id FROM temp.led_to) AND NOT {_NAMES_A_PAGE}"
     )
+    if end.follows_requisites:  # A link that this run does not follow is one, whatever came of it when it was listed.
+        db.execute(
+            f"UPDATE url SET state = {UrlState.EXCLUDED}, reason = {Reason.NOT_FOLLOWED}, detail = NULL,"
+            f" transient = NULL, queue = {Due.NO}, reached_run = :run WHERE {which}"
+            f" AND url.state IN ({UrlState.QUEUED}, {UrlState.FAILED}, {UrlState.SKIPPED})"
+            " AND url.id IN (SELECT dst_id FROM link JOIN temp.reached ON reached.id = src_id)",
+            values | {"run": end.run},
+        )
     _add_event(db, end, ChangeKind.GONE, f"url.state = {UrlState.PAGE} AND {which}", values)
     db.execute(
         f"UPDATE url SET gone_since = :now, gone_cause = {GoneCause.UNNAMED}, queue = {Due.NO} WHERE {which}", values
@@ -257,9 +298,6 @@ def mark_gone(db: sqlite3.Connection, end: RunEnd) -> None:
         "UPDATE url SET named = 0, lastmod = NULL"
         f" WHERE start_id = :start AND named AND gone_since IS NULL AND NOT {_IS_NAMED}",
         values,
-    )
-    db.execute(
-        f"UPDATE start SET {'crawl_run' if end.by_links else 'listing_run'} = ? WHERE id = ?", (end.run, end.start)
     )
 
 
@@ -297,123 +335,3 @@ def merge_duplicates(db: sqlite3.Connection, end: RunEnd) -> None:
                     " WHERE id = ?",
                     (UrlState.ALIAS, Reason.DUPLICATE, end.now, merge.winner.id, loser.id),
                 )
-
-
-# --- paths ---------------------------------------------------------------------------------------------------------
-
-# A page that is gone since this run has published nothing: it is judged with the others, and comes after them.
-_PLACED: Final = f"url.state = {UrlState.PAGE} AND (url.gone_since IS NULL OR NOT file.published)"
-_CONFLICTS: Final = f"""
-SELECT file.path_key, file.url_id, url.url, file.id, file.path, file.preferred_path, file.published
-FROM file JOIN url ON url.id = file.url_id
-WHERE {_PLACED} AND (file.path != file.preferred_path AND NOT file.published OR file.path_key IN (
-  SELECT path_key FROM file JOIN url ON url.id = file.url_id WHERE {_PLACED}
-  GROUP BY path_key HAVING count(DISTINCT url_id) > 1))
-ORDER BY file.path_key, url.gone_since IS NOT NULL, url.url, file.kind
-"""
-
-
-class _File(NamedTuple):
-    key: bytes
-    page: int
-    url: str
-    id: int
-    path: str
-    preferred: str
-    published: int
-
-
-def settle_paths(db: sqlite3.Connection) -> None:
-    """Gives each path that several pages prefer to the one that has published it, or else to the first by URL.
-
-    All others have a name with their own hash. So a move is always: the occupant to its own name, then the owner to the
-    preferred path. Only pages in conflict are held in memory.
-    """
-    rows = [_File(*row) for row in db.execute(_CONFLICTS)]
-    arriving: list[_File] = []
-    for _, group in groupby(rows, key=lambda row: row.key):
-        pages = [list(files) for _, files in groupby(group, key=lambda row: row.page)]
-        owner = next((files for files in pages if files[0].published and _is_home(files[0])), None)
-        if owner is None:
-            owner = next((files for files in pages if not files[0].published), None)
-            if owner is not None and not all(_make_room(db, file) for file in owner):
-                owner = None
-            if owner is not None and not _is_home(owner[0]):
-                arriving += owner
-        for files in pages:
-            if files is not owner and not files[0].published:
-                _use_own_name(db, files)
-    for file in arriving:
-        announce_rename(db, Op.ARRIVE, file.path, file.preferred)
-        db.execute("UPDATE file SET path = preferred_path, durable = 0 WHERE id = ?", (file.id,))
-
-
-def _is_home(file: _File) -> bool:
-    return file.path == file.preferred
-
-
-def _make_room(db: sqlite3.Connection, file: _File) -> bool:
-    """Drops the published file of a gone page with this very path. False where the path cannot be had."""
-    others = db.execute(
-        "SELECT file.id, file.path, url.gone_since IS NOT NULL FROM file JOIN url ON url.id = file.url_id"
-        " WHERE file.published AND file.url_id != ?"
-        " AND (file.path_key = ? AND file.path = file.preferred_path OR file.path = ?)",
-        (file.page, file.key, file.preferred),
-    ).fetchall()
-    if any(path != file.preferred or not is_gone for _, path, is_gone in others):
-        return False  # Only some file systems take it for this path, or it is a page with this name of its own.
-    for id, path, _ in others:
-        announce_delete(db, path)
-        db.execute("DELETE FROM file WHERE id = ?", (id,))
-    return True
-
-
-def _use_own_name(db: sqlite3.Connection, files: list[_File]) -> None:
-    """Has a page that lost its preferred path at the path with its own hash."""
-    main = files[0]
-    for digits in PROVISIONAL_DIGITS:
-        names = [collision_path(file.preferred, file.url, digits) for file in files]
-        if all(is_free(db, name, main.page) for name in names):
-            break
-    for file, name in zip(files, names, strict=True):
-        if file.path != name:
-            announce_rename(db, Op.LEAVE, file.path, name)
-            db.execute("UPDATE file SET path = ?, durable = 0 WHERE id = ?", (name, file.id))
-
-
-def is_free(db: sqlite3.Connection, path: str, page: int) -> bool:
-    """True if no other page has a path, or prefers it."""
-    taken = db.execute(
-        "SELECT EXISTS (SELECT 1 FROM file WHERE path_key = :key AND url_id != :page)"
-        " OR EXISTS (SELECT 1 FROM file WHERE path = :path AND path != preferred_path AND url_id != :page)",
-        {"key": path_key(path), "path": path, "page": page},
-    ).fetchone()[0]
-    return not taken
-
-
-def allocate_path(db: sqlite3.Connection, page: int, url: str, preferred: str, is_taken: Callable[[str], bool]) -> str:
-    """A path for a new file: the preferred one if nobody has it or prefers it. Who owns it is settled at the end."""
-    for path in _candidates(preferred, url):
-        if is_free(db, path, page) and not is_taken(path):
-            return path
-    raise AssertionError(f"no free path for {url}")  # would need two URLs with one md5
-
-
-def _candidates(preferred: str, url: str) -> Iterator[str]:
-    yield preferred
-    for digits in PROVISIONAL_DIGITS:
-        yield collision_path(preferred, url, digits)
-
-
-def path_key(path: str) -> bytes:
-    """16 bytes that are equal for paths which some file system takes for one, and for a page's two formats."""
-    stem = path.removesuffix(".md") if path.endswith(".md") else path.removesuffix(".html")
-    return blake2b(fold(stem).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def mark_published(db: sqlite3.Connection) -> None:
-    """From now on the files of all pages keep their paths."""
-    db.execute(
-        "UPDATE file SET published = 1 WHERE published = 0"
-        f" AND url_id IN (SELECT id FROM url WHERE state = {UrlState.PAGE})"
-    )

@@ -11,17 +11,23 @@ The rows of DELETE, LEAVE and ARRIVE are written in the commit that announces th
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Protocol
 
 from sitemirror import failpoint
-from sitemirror.store.tables import Due, Op
-from sitemirror.store.url_record import FileRow, RowChange, apply_change
+from sitemirror.store.files import Tree
+from sitemirror.store.tables import Op
+from sitemirror.store.url_record import FileRow, RowChange, apply_change, fetch_whole
 
 
 class FileTree(Protocol):
     """The files that the journal works on."""
+
+    def exists(self, path: str) -> bool:
+        """True if there is such a file."""
 
     def digest(self, path: str) -> bytes | None:
         """The sha256 of a file; None if it is missing."""
@@ -33,9 +39,36 @@ class FileTree(Protocol):
         """Removes a file, if it is there."""
 
 
+class JournalTree:
+    """The files of a mirror, for the journal."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def exists(self, path: str) -> bool:
+        """True if there is such a file."""
+        return self._tree.exists(path)
+
+    def digest(self, path: str) -> bytes | None:
+        """The sha256 of a file; None if it is missing."""
+        return sha256(self._tree.read(path)).digest() if self._tree.exists(path) else None
+
+    def rename(self, old: str, new: str) -> None:
+        """Moves a file, over another if there is one."""
+        there, moved = self._tree.stat(new), self._tree.stat(old)
+        # Where case does not count, `A.md` meets itself.
+        if there is not None and moved is not None and not os.path.samestat(there, moved):
+            self._tree.remove(new)
+        self._tree.rename(old, new)
+
+    def remove(self, path: str) -> None:
+        """Removes a file, if it is there."""
+        self._tree.remove(path)
+
+
 def announce_write(db: sqlite3.Connection, change: RowChange) -> None:
     """Notes the files that are about to be written, and the rows that hold once all of them are there."""
-    *others, last = change.files
+    *others, last = [file for file in change.files if file.is_written]
     for file in others:
         _add_write(db, file, None)
     _add_write(db, last, change.dump())
@@ -53,7 +86,13 @@ def finish_writes(db: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
     """Writes the rows of files that are in place. Belongs in one transaction."""
     for change in changes:
         apply_change(db, change)
-    db.execute("DELETE FROM journal WHERE op = ?", (Op.WRITE,))
+    db.execute(f"DELETE FROM journal WHERE op = {Op.WRITE}")
+
+
+def strike_out(db: sqlite3.Connection, change: RowChange) -> None:
+    """Forgets the announcement of a write that was done."""
+    written = ((file.path,) for file in change.files if file.is_written)
+    db.executemany(f"DELETE FROM journal WHERE op = {Op.WRITE} AND path = ?", written)
 
 
 def announce_delete(db: sqlite3.Connection, path: str) -> None:
@@ -77,7 +116,7 @@ def execute(db: sqlite3.Connection, tree: FileTree) -> None:
         for path, new_path in entries:
             if new_path is None:
                 tree.remove(path)
-            elif tree.digest(path) is not None:
+            elif tree.exists(path):
                 tree.rename(path, new_path)
             failpoint.reached("op-done")
         db.execute(f"DELETE FROM journal WHERE op IN ({marks})")
@@ -100,7 +139,10 @@ def _recover_writes(db: sqlite3.Connection, tree: FileTree) -> None:
         group.append((path, digest))
         if row is not None:  # the last file of its page
             if all(tree.digest(path) == digest for path, digest in group):
-                apply_change(db, RowChange.load(row))
+                change = RowChange.load(row)
+                apply_change(db, change)
+                lines = "".join(f"{line}\n" for line in change.lines)
+                db.execute("UPDATE mirror SET log_lines = log_lines || ?", (lines,))
             else:
                 for path, _ in group:
                     _undo_write(db, tree, path)
@@ -116,6 +158,5 @@ def _undo_write(db: sqlite3.Connection, tree: FileTree, path: str) -> None:
     if owner is None:
         tree.remove(path)
     elif found != owner[1]:
-        db.execute(f"UPDATE url SET queue = {Due.NOW} WHERE id = ?", (owner[0],))
-        db.execute("UPDATE page SET etag = NULL, last_modified = NULL WHERE url_id = ?", (owner[0],))
+        fetch_whole(db, [owner[0]])
         db.execute("UPDATE file SET sha256 = ?, received_sha256 = NULL WHERE path = ?", (found, path))

@@ -1,110 +1,94 @@
-"""Where every URL is in the copy, and by which path saved files link to it."""
+"""By which paths saved files link to each other, and what their links were before they led to files."""
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from sitemirror import failpoint, urls
-from sitemirror.store.database import CUT_OFF, State
-from sitemirror.store.files import Tree
-from sitemirror.store.placement import fold_key
-from sitemirror.store.restore import RESCUED, TO_RECALL
-from sitemirror.store.schema import PAGE, Status
+from sitemirror.store.database import State
+from sitemirror.store.journal import FileTree
+from sitemirror.store.paths import path_key
+from sitemirror.store.tables import ChangeKind, FileKind, Op, UrlState
 
 BATCH: Final = 24
-"""Files that are done before their rows are written. If a kill comes between, those and the ones under way have local
-links that no row tells of; their hashes do."""
+"""Files that are relinked before their rows are written. If a kill comes between, those and the ones under way have
+local links that no row knows of; their hashes show it."""
 
-# Every URL that has a file, aliases under the file of the page they lead to. Somebody may have deleted the HTML of a
-# page that is gone, and left its Markdown.
-_HAS_FILE = (
-    f"url.status = {Status.SAVED} OR (url.status = {Status.GONE} AND (html_path IS NOT NULL OR kind IS NOT {PAGE}))"
-)
-_PLACES = f"""
+_IS_PAGE: Final = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
+_HAS_FILE: Final = f"url.state = {UrlState.PAGE}"  # The file of a page that is gone stays.
+
+# Every URL that has a file, aliases under the file of their page. In both formats, HTML links to HTML; if somebody has
+# deleted that of a page that is gone, it has no place.
+_PLACE_OF: Final = f"""
+JOIN file ON file.id = (SELECT id FROM file AS f WHERE f.url_id = url.id
+  ORDER BY f.kind = {FileKind.HTML} DESC, f.kind LIMIT 1)
+WHERE {_HAS_FILE} AND (url.gone_since IS NULL OR file.kind != {FileKind.MARKDOWN})
+"""
+_PLACES: Final = f"""
 CREATE TEMP TABLE place AS
-SELECT page.id AS id, coalesce(html_path, path) AS path FROM page JOIN url USING (id) WHERE {_HAS_FILE}
+SELECT url.id AS id, file.path AS path FROM url {_PLACE_OF}
 UNION ALL
-SELECT alias.url_id, coalesce(html_path, path) FROM alias JOIN page ON page.id = page_id JOIN url ON url.id = page_id
-WHERE {_HAS_FILE};
-CREATE UNIQUE INDEX temp.place_id ON place (id);
+SELECT alias.url_id, file.path FROM alias JOIN url ON url.id = alias.page_id {_PLACE_OF}
 """
-
-# As a pass that was cut off saw them: files that it came to link by these paths, and its rows cannot tell which.
-_PLACES_THEN = """
+# As the pass that was interrupted saw them: there are files that link by these paths already.
+_PLACES_THEN: Final = """
 CREATE TEMP TABLE place AS
-SELECT url.id AS id, coalesce(linking.path, url.linked_as) AS path FROM url LEFT JOIN linking USING (id)
-WHERE coalesce(linking.path, url.linked_as) != '';
-CREATE UNIQUE INDEX temp.place_id ON place (id);
+SELECT url_id AS id, coalesce(pending_path, path) AS path FROM link_target WHERE coalesce(pending_path, path, '') != ''
 """
+_HAS_CHANGED: Final = "coalesce(link_target.path, '') != coalesce(place.path, '')"
 
-# A pass under way: the paths it links by where those are new, and the files whose old local links it has changed.
-_UNDER_WAY = """
-CREATE TABLE IF NOT EXISTS linking (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS relinked (id INTEGER PRIMARY KEY);
+# Of assets, only these have links.
+_HAS_LINKS: Final = f"""
+(file.kind = {FileKind.HTML}
+  OR file.kind = {FileKind.ASSET} AND page.content_type IN ('text/css', 'image/svg+xml'))
 """
-_NOTE: Final = "linking"
-
-_PLACE = """
-SELECT page.id, url.url, page.html_path, coalesce(page.html_size, 0), page.html_sha256, page.local_at, page.headers,
-       page.content_type
-FROM page JOIN url USING (id) WHERE html_path IS NOT NULL
+_LINKING: Final = f"""
+SELECT url.id, file.id, url.url, file.path, coalesce(file.size, 0), lower(hex(file.sha256)), file.linked_path,
+       page.headers, page.content_type
+FROM file JOIN url ON url.id = file.url_id JOIN page ON page.url_id = file.url_id WHERE {_HAS_LINKS}
 """
 
 
 class Place(NamedTuple):
     """A saved file with links in it."""
 
-    id: int
+    id: int  # of its URL
+    file: int
     url: str
     path: str
     size: int
     sha256: str | None
-    local_at: str  # where its links were made local; empty while they are as received
+    linked_path: str | None  # where its links were made local; None while they are as received
     headers: str | None
     content_type: str | None
 
     @property
     def is_css(self) -> bool:
+        """True for a style sheet."""
         return self.content_type == "text/css"
 
 
 def is_unfinished(state: State) -> bool:
-    """Whether a kill came while links were made local."""
-    return bool(state.get(_NOTE, False))
+    """True if a kill came while links of HTML were made local. No path may change before that is finished."""
+    return bool(state.fact("is_relinking"))
 
 
 class HtmlLinkTargets:
-    """The copy as it is now, against the copy as its files link it. Made after paths are settled."""
+    """The copy as it is now, against the copy as its HTML links it. Made after paths are settled."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._db = state.db
         self._pending = 0
-        self.goes_on = state.get(_NOTE, False)
-        """Whether this is the pass that a kill cut off, which comes to its end before any path may change."""
-        self.cut_off = bool(state.get(CUT_OFF))
+        self.goes_on = is_unfinished(state)
+        """True if this finishes the pass that a kill interrupted."""
         self._db.execute("DROP TABLE IF EXISTS temp.place")
-        self._db.executescript(_UNDER_WAY)
-        self._db.executescript(_PLACES_THEN if self.goes_on else _PLACES)
-
-    def leave_new(self) -> None:
-        """Of what no file links to by its path, none does so after this either."""
-        self._db.execute("DELETE FROM temp.place WHERE id IN (SELECT id FROM url WHERE linked_as = '')")
-
-    def has_moved(self) -> bool:
-        """Whether anything stands elsewhere than files link to it by, or than its links were made local. To ask for
-        `outdated` takes long where there are many links."""
-        return (
-            self._db.execute(
-                "SELECT 1 FROM url LEFT JOIN place USING (id) WHERE linked_as != coalesce(place.path, '')"
-                " UNION ALL SELECT 1 FROM page WHERE local_at NOT IN ('', coalesce(html_path, '')) LIMIT 1"
-            ).fetchone()
-            is not None
-        )
+        self._db.execute(_PLACES_THEN if self.goes_on else _PLACES)
+        self._db.execute("CREATE UNIQUE INDEX temp.place_id ON place (id)")
 
     def begin(self) -> None:
         """Notes by which paths files are about to link to each other, so that a kill leaves no doubt about it."""
@@ -112,10 +96,13 @@ class HtmlLinkTargets:
             return
         with self._state.transaction() as db:
             db.execute(
-                "INSERT OR REPLACE INTO linking SELECT url.id, coalesce(place.path, '') FROM url"
-                " LEFT JOIN place USING (id) WHERE linked_as != coalesce(place.path, '')"
+                f"""
+                INSERT INTO link_target (url_id, pending_path) SELECT url.id, coalesce(place.path, '') FROM url
+                LEFT JOIN temp.place ON place.id = url.id LEFT JOIN link_target ON link_target.url_id = url.id
+                WHERE {_HAS_CHANGED} ON CONFLICT (url_id) DO UPDATE SET pending_path = excluded.pending_path
+                """
             )
-            self._state.put(_NOTE, True)
+            self._state.set_facts(is_relinking=1)
 
     @contextmanager
     def batches(self) -> Iterator[None]:
@@ -128,42 +115,45 @@ class HtmlLinkTargets:
     def received(self) -> Iterator[Place]:
         """Files whose links are as the site wrote them, a few at a time: their rows change meanwhile."""
         last = 0
-        condition = f"AND url.status = {Status.SAVED} AND local_at = '' AND page.id > ? ORDER BY page.id LIMIT 256"
+        condition = f"AND {_IS_PAGE} AND file.linked_path IS NULL AND file.id > ? ORDER BY file.id LIMIT 256"
         while found := list(self._places(condition, last)):
             yield from found
-            last = found[-1].id
+            last = found[-1].file
 
     def outdated(self) -> Iterator[Place]:
-        """Files that stand elsewhere now, or that link to something which does; also of pages that are gone, since who
-        comes back may do so unread."""
+        """Files that moved, or that link to something which did; also of pages that are gone, which may come back."""
         return self._places(
-            f"""AND url.status IN ({Status.SAVED}, {Status.GONE}) AND local_at != ''
-               AND page.id NOT IN (SELECT id FROM relinked) AND (local_at != html_path OR page.id IN (
-                 SELECT edge.src FROM edge JOIN url AS dst ON dst.id = edge.dst LEFT JOIN place ON place.id = dst.id
-                 WHERE dst.linked_as != coalesce(place.path, ''))) ORDER BY page.id"""
+            f"""
+            AND {_HAS_FILE} AND file.linked_path IS NOT NULL AND file.id NOT IN (SELECT file_id FROM relinked)
+            AND (file.linked_path != file.path OR url.id IN (
+              SELECT link.src_id FROM link LEFT JOIN temp.place ON place.id = link.dst_id
+              LEFT JOIN link_target ON link_target.url_id = link.dst_id WHERE {_HAS_CHANGED}))
+            ORDER BY file.id
+            """
         )
 
     def _places(self, condition: str, *values: object) -> Iterator[Place]:
-        # Read whole: the rows are changed while they are gone through.
-        for row in self._db.execute(f"{_PLACE} {condition}", values).fetchall():
+        # Read whole: the rows change meanwhile.
+        for row in self._db.execute(f"{_LINKING} {condition}", values).fetchall():
             yield Place(*row)
 
     def links(self, src: int) -> list[tuple[str, str, str]]:
-        """(url, path that files link it by, path it has now) of what a file links to."""
+        """(url, path that files link it by, path it has now) of what a file links to; no path is ''."""
         return self._db.execute(
             """
-            SELECT DISTINCT dst.url, dst.linked_as, coalesce(place.path, '') FROM edge
-            JOIN url AS dst ON dst.id = edge.dst LEFT JOIN place ON place.id = dst.id WHERE edge.src = ?
+            SELECT DISTINCT url.url, coalesce(link_target.path, ''), coalesce(place.path, '') FROM link
+            JOIN url ON url.id = link.dst_id LEFT JOIN temp.place ON place.id = url.id
+            LEFT JOIN link_target ON link_target.url_id = url.id WHERE link.src_id = ?
             """,
             (src,),
         ).fetchall()
 
     def targets(self, sources: Sequence[int]) -> dict[int, dict[str, str]]:
-        """For each of these files the path of everything that it links to and that has one, by its URL."""
+        """For each of these URLs the path of everything that it links to and that has one, by its URL."""
         query = f"""
-            SELECT edge.src, dst.url, place.path FROM edge
-            JOIN place ON place.id = edge.dst JOIN url AS dst ON dst.id = edge.dst
-            WHERE edge.src IN ({", ".join("?" * len(sources))})
+            SELECT link.src_id, url.url, place.path FROM link
+            JOIN temp.place ON place.id = link.dst_id JOIN url ON url.id = link.dst_id
+            WHERE link.src_id IN ({", ".join("?" * len(sources))})
         """
         found: dict[int, dict[str, str]] = {src: {} for src in sources}
         for src, url, path in self._db.execute(query, sources).fetchall():
@@ -173,13 +163,11 @@ class HtmlLinkTargets:
     def done(self, place: Place, *, size: int, sha256: str) -> None:
         """Records a file whose links lead where things are now."""
         self._state.begin()
-        if place.local_at:
-            self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (place.id,))
+        if place.linked_path is not None:
+            self._db.execute("INSERT OR IGNORE INTO relinked VALUES (?)", (place.file,))
         self._db.execute(
-            "UPDATE page SET local_at = html_path, html_size = :size, html_sha256 = :sha, durable = 0, "
-            "size = CASE WHEN path = html_path THEN :size ELSE size END, "
-            "sha256 = CASE WHEN path = html_path THEN :sha ELSE sha256 END WHERE id = :id",
-            {"size": size, "sha": sha256, "id": place.id},
+            "UPDATE file SET linked_path = path, size = ?, sha256 = ?, durable = 0 WHERE id = ?",
+            (size, bytes.fromhex(sha256), place.file),
         )
         self._pending += 1
         if self._pending >= BATCH:
@@ -194,37 +182,37 @@ class HtmlLinkTargets:
     def settle(self) -> None:
         """Notes that all files link to everything by the path it has now."""
         with self._state.transaction() as db:
+            db.execute("DELETE FROM link_target WHERE url_id NOT IN (SELECT id FROM temp.place)")
             db.execute(
-                "UPDATE url SET linked_as = coalesce((SELECT path FROM place WHERE place.id = url.id), '') "
-                "WHERE linked_as != coalesce((SELECT path FROM place WHERE place.id = url.id), '')"
+                "INSERT INTO link_target (url_id, path) SELECT id, path FROM temp.place WHERE TRUE"
+                " ON CONFLICT (url_id) DO UPDATE SET path = excluded.path, pending_path = NULL"
+                " WHERE link_target.path IS NOT excluded.path OR pending_path IS NOT NULL"
             )
-            db.execute("DELETE FROM linking")
             db.execute("DELETE FROM relinked")
-            db.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
+            self._state.set_facts(is_relinking=0)
 
 
 _AT_ONCE: Final = 256
-_RELINKING: Final = "relinking"
 
 
 class LinkedPage(NamedTuple):
     """A page whose links may lead to files."""
 
-    id: int
+    id: int  # of its URL
     path: str
     sha256: str | None
-    linked: str | None  # the hash of the file as it was when its links were made local
+    is_linked: bool  # its links were made local since it was saved
     links: bytes  # what those links were
 
 
 class Relinked(NamedTuple):
     """What became of one."""
 
-    id: int
+    id: int  # of its URL
     size: int
     sha256: str
     links: bytes
-    is_vague: bool  # what its links were is not known of all of them: when it is fetched again, it is written again
+    is_vague: bool  # not all of its links are known as they were: when it is fetched again, it is written again
 
 
 class MarkdownLinkTargets:
@@ -233,100 +221,107 @@ class MarkdownLinkTargets:
     def __init__(self, state: State) -> None:
         self._state = state
         self._db = state.db
-        self.cut_off = bool(state.get(CUT_OFF))
 
     def has_local_links(self) -> bool:
-        """Whether links lead to files of which it is known where they led on the site."""
-        query = f"""
-            SELECT 1 FROM local_link JOIN url USING (id) JOIN page USING (id)
-            WHERE links != x'' AND url.status = {Status.SAVED} LIMIT 1
-        """
+        """True if links lead to files of which it is known where they led on the site."""
+        query = f"SELECT 1 FROM file JOIN url ON url.id = url_id WHERE link_spans != x'' AND {_IS_PAGE} LIMIT 1"
         return self._db.execute(query).fetchone() is not None
 
     def pages(self) -> Iterator[LinkedPage]:
-        """Every page with links in it, a few at a time: the rows are changed while they are gone through."""
+        """Every page with links in it, a few at a time: the rows change meanwhile."""
         last = 0
         while rows := self._db.execute(
             f"""
-            SELECT page.id, page.path, page.sha256, local_link.sha256, coalesce(local_link.links, x'')
-            FROM page JOIN url USING (id) LEFT JOIN local_link USING (id)
-            WHERE url.status = {Status.SAVED} AND page.path LIKE '%.md' AND page.content_type LIKE '%html%'
-              AND page.id > ?
-            ORDER BY page.id LIMIT {_AT_ONCE}
+            SELECT file.id, url.id, file.path, lower(hex(file.sha256)), linked_path IS NOT NULL,
+                   coalesce(link_spans, x'')
+            FROM file JOIN url ON url.id = file.url_id JOIN page ON page.url_id = url.id
+            WHERE {_IS_PAGE} AND file.kind = {FileKind.MARKDOWN} AND page.content_type LIKE '%html%' AND file.id > ?
+            ORDER BY file.id LIMIT {_AT_ONCE}
             """,
             (last,),
         ).fetchall():
-            for row in rows:
-                yield LinkedPage(*row)
+            for _, id, path, digest, is_linked, links in rows:
+                yield LinkedPage(id, path, digest or None, bool(is_linked), links)
             last = rows[-1][0]
-
-    def url_at(self, path: str) -> str | None:
-        """The URL of the page whose file is there."""
-        row = self._db.execute(
-            f"""
-            SELECT url FROM page JOIN url USING (id)
-            WHERE ((page.fold = ? AND path = ?) OR (path = ? AND path != wanted))
-              AND url.status IN ({Status.SAVED}, {Status.GONE})
-            """,
-            (fold_key(path), path, path),
-        ).fetchone()
-        return None if row is None else str(row[0])
-
-    def all_recalled(self) -> None:
-        """Notes that it is known again what links between files were."""
-        self._db.execute("DELETE FROM meta WHERE name = ?", (TO_RECALL,))
 
     def find(self, url: str) -> tuple[str, int, int] | None:
         """The file that a URL leads to under any of its names, the id of its page, and the id of the URL itself."""
         found: tuple[str, int, int] | None = self._db.execute(
             f"""
-            SELECT page.path, page.id, url.id FROM url
-            LEFT JOIN alias ON alias.url_id = url.id
-            JOIN url AS final ON final.id = coalesce(alias.page_id, url.id)
-              AND final.status IN ({Status.SAVED}, {Status.GONE})
-            JOIN page ON page.id = final.id
-            WHERE url.key = ? AND page.path LIKE '%.md'
+            SELECT file.path, url.id, named.id FROM url AS named LEFT JOIN alias ON alias.url_id = named.id
+            JOIN url ON url.id = coalesce(alias.page_id, named.id) AND {_HAS_FILE}
+            JOIN file ON file.url_id = url.id AND file.kind = {FileKind.MARKDOWN}
+            WHERE named.key = ?
             """,
             (urls.key(url),),
         ).fetchone()
         return found
 
+    def url_at(self, path: str) -> str | None:
+        """The URL of the page whose file is there, or was before a run that made it another name of a page."""
+        row = self._db.execute(
+            f"""
+            SELECT url.url FROM file JOIN url ON url.id = url_id AND {_HAS_FILE}
+            WHERE file.path_key = ? AND file.path = ? OR file.path = ? AND file.path != file.preferred_path
+            UNION ALL
+            SELECT url.url FROM change JOIN url ON url.id = url_id
+            WHERE change.kind = {ChangeKind.MOVED} AND change.old_path = ? LIMIT 1
+            """,
+            (path_key(path), path, path, path),
+        ).fetchone()
+        return None if row is None else str(row[0])
+
     def anchors(self, id: int) -> str:
         """Which headings the ids of a page lead to, packed; empty if that is not known."""
-        row = self._db.execute("SELECT anchors FROM page WHERE id = ?", (id,)).fetchone()
+        row = self._db.execute("SELECT anchors FROM page WHERE url_id = ?", (id,)).fetchone()
         return "" if row is None or row[0] is None else str(row[0])
 
-    def to_relink(self, changes: Sequence[Relinked]) -> None:
-        """Notes files whose links are about to be made local: after a kill, the next run looks which have been."""
+    def announce(self, changes: Sequence[Relinked]) -> None:
+        """Notes files that are about to be relinked. After a kill, `finish_relinking` finds out which have been."""
         with self._state.transaction() as db:
-            note = [[id, size, sha, b64encode(links).decode(), vague] for id, size, sha, links, vague in changes]
-            self._state.put(_RELINKING, note)
-            db.executemany("UPDATE page SET durable = 0 WHERE id = ?", ((page.id,) for page in changes))
-
-    def finish_relinking(self, tree: Tree) -> None:
-        """Writes down what a run that was killed has done."""
-        note: list[Any] | None = self._state.get(_RELINKING)
-        if note is not None:
-            announced = [Relinked(id, size, sha, b64decode(links), vague) for id, size, sha, links, vague in note]
-            self.relinked([each for each in announced if self._is_written(tree, each)])
-
-    def _is_written(self, tree: Tree, change: Relinked) -> bool:
-        row = self._db.execute("SELECT path FROM page WHERE id = ?", (change.id,)).fetchone()
-        return row is not None and tree.exists(row[0]) and sha256(tree.read(row[0])).hexdigest() == change.sha256
+            for change in changes:
+                db.execute(
+                    "INSERT INTO journal (op, path, sha256, row) SELECT ?, path, ?, ? FROM file"
+                    f" WHERE url_id = ? AND kind = {FileKind.MARKDOWN}",
+                    (Op.RELINK, bytes.fromhex(change.sha256), _dump(change), change.id),
+                )
+                db.execute(f"UPDATE file SET durable = 0 WHERE url_id = ? AND kind = {FileKind.MARKDOWN}", (change.id,))
 
     def relinked(self, changes: Sequence[Relinked]) -> None:
-        """Records files whose links were made local."""
+        """Records files whose links were made local, or lead to the site again."""
         with self._state.transaction() as db:
-            db.execute("DELETE FROM meta WHERE name = ?", (_RELINKING,))
-            db.executemany(
-                "UPDATE page SET size = ?, sha256 = ? WHERE id = ?",
-                ((page.size, page.sha256, page.id) for page in changes),
-            )
-            db.executemany(
-                f"UPDATE page SET received = NULL WHERE id = ? AND received != '{RESCUED}'",
-                ((page.id,) for page in changes if page.is_vague),
-            )
-            db.executemany(
-                "INSERT OR REPLACE INTO local_link VALUES (?, ?, ?)",
-                ((page.id, page.sha256, page.links) for page in changes),
-            )
+            for change in changes:
+                _record(db, change)
+            db.execute("DELETE FROM journal WHERE op = ?", (Op.RELINK,))
+
+
+def finish_relinking(db: sqlite3.Connection, tree: FileTree) -> None:
+    """Records the Markdown files that a run had relinked when it was killed. Belongs to opening a state."""
+    entries = db.execute("SELECT path, sha256, row FROM journal WHERE op = ?", (Op.RELINK,)).fetchall()
+    if not entries:
+        return
+    db.execute("BEGIN")
+    for path, digest, row in entries:
+        if tree.digest(path) == digest:
+            _record(db, _load(digest, row))
+    db.execute("DELETE FROM journal WHERE op = ?", (Op.RELINK,))
+    db.execute("COMMIT")
+
+
+def _record(db: sqlite3.Connection, change: Relinked) -> None:
+    is_vague = ", received_sha256 = NULL" if change.is_vague else ""
+    db.execute(
+        f"UPDATE file SET size = ?, sha256 = ?, linked_path = path, link_spans = ?{is_vague}"
+        f" WHERE url_id = ? AND kind = {FileKind.MARKDOWN}",
+        (change.size, bytes.fromhex(change.sha256), change.links, change.id),
+    )
+
+
+def _dump(change: Relinked) -> str:
+    return json.dumps([change.id, change.size, change.links.hex(), change.is_vague])
+
+
+def _load(digest: bytes, row: str) -> Relinked:
+    found: list[Any] = json.loads(row)
+    id, size, links, is_vague = found
+    return Relinked(id, size, digest.hex(), bytes.fromhex(links), is_vague)

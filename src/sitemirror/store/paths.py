@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from hashlib import md5, sha256
+from hashlib import blake2b, md5, sha256
 from typing import Final
 from unicodedata import normalize as normalize_unicode
 from urllib.parse import unquote_to_bytes
@@ -57,6 +57,7 @@ EXTERNAL: Final = "_external"
 MAX_PATH_BYTES: Final = 1000
 _HOST_BYTES: Final = 240
 _PAGE_EXTENSION: Final = re.compile(r"(?<=.)\.(?:x?html|htm|php|aspx?|jsp|md|markdown)\Z", re.I | re.S)
+_PAGE_ENDINGS: Final = (".md", ".html")
 _INDEX_FILES: Final = ("index.md", "index.html")
 # Browsers recognise a local style sheet or SVG by its extension alone, and everything else by its first bytes.
 _ENDINGS: Final = {"text/css": ".css", "image/svg+xml": ".svg"}
@@ -145,6 +146,12 @@ def fold(path: str) -> str:
         return path.lower()
     path = normalize_unicode("NFD", _IGNORED.sub("", path))
     return normalize_unicode("NFD", normalize_unicode("NFD", path.upper()).casefold())
+
+
+def path_key(path: str) -> bytes:
+    """16 bytes that are equal for paths which some file system takes for one, and for a page's two formats."""
+    stem = path.removesuffix(".md") if path.endswith(".md") else path.removesuffix(".html")
+    return blake2b(fold(stem).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def host_folder(url: str) -> str:
@@ -272,6 +279,7 @@ def _folder(above: str) -> str:
     names = [name_of(segment) for segment in segments]
     if names:
         names[0] = keep_free(names[0])
+    names = [f"{name}_" if name.lower().endswith(_PAGE_ENDINGS) else name for name in names]  # A file may have it.
     return "".join(f"{_shortened(name, segment, '')}/" for name, segment in zip(names, segments, strict=True))
 
 

@@ -18,8 +18,12 @@ class ProcessedLog:
         self._log = tree.log(name)
         self._before: Fingerprints | None = None
 
+    def reread(self) -> None:
+        """Has `not_there` look again at what the log holds."""
+        self._before = None
+
     def not_there(self, lines: Sequence[str]) -> list[str]:
-        """Lines that the log did not hold when it was first asked."""
+        """Lines that the log did not hold when it was last read."""
         if self._before is None:
             try:
                 with self._path.open("rb") as file:
@@ -31,7 +35,7 @@ class ProcessedLog:
 
     def announce(self, lines: Sequence[str]) -> None:
         """Record in the state the lines that are about to be appended."""
-        self._state.put("log", {"offset": self._log.size, "lines": list(lines)})
+        self._state.set_facts(log_offset=self._log.size, log_lines="".join(f"{line}\n" for line in lines))
 
     def append(self, lines: Sequence[str]) -> None:
         self._log.append(_bytes(lines))
@@ -45,7 +49,10 @@ class ProcessedLog:
         if self._log.size == offset + len(lines):
             return
         if offset <= self._log.size < offset + len(lines):
-            self._log.append(lines[self._log.size - offset :])
+            missing = self.not_there(lines[self._log.size - offset :].decode().splitlines())
+            if missing:
+                self._log.append(_bytes(missing))
+            self.announce(())
             return
         with self._path.open("rb") as file:
             for line in file:
@@ -62,8 +69,7 @@ class ProcessedLog:
 
     def _announced(self) -> tuple[int, bytes]:
         """Offset and text of the last batch."""
-        noted = self._state.get("log") or {"offset": 0, "lines": []}
-        return noted["offset"], _bytes(noted["lines"])
+        return self._state.fact("log_offset"), self._state.fact("log_lines").encode()
 
     def close(self) -> None:
         self._log.close()

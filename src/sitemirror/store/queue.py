@@ -6,11 +6,12 @@ Policy becomes data once, in `fill_queue`. From then on a URL is due if its row 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
-from sitemirror.store.tables import PASSES_LINKS, Due, GoneCause, UrlState
+from sitemirror.reasons import Reason
+from sitemirror.store.tables import PAGE, PASSES_LINKS, Due, GoneCause, UrlState
 
 
 class RunRules(NamedTuple):
@@ -22,40 +23,67 @@ class RunRules(NamedTuple):
     renews: bool  # --update, --re-download-all
 
 
-_UNNAMED: Final = f"(gone_cause IS NULL OR gone_cause = {GoneCause.UNNAMED})"
+_UNNAMED: Final = f"(url.gone_cause IS NULL OR url.gone_cause = {GoneCause.UNNAMED})"
+_UNREAD: Final = f"""
+(url.state = {UrlState.PAGE} AND :by_links
+  AND (SELECT links_known = 0 FROM page WHERE page.url_id = url.id))
+"""
+_LEADS_TO_GONE: Final = f"""
+(url.state = {UrlState.ALIAS} AND EXISTS (SELECT 1 FROM alias WHERE alias.url_id = url.id AND was_gone))
+"""
 
 # Named again: the URL is due if it is new, failed, or was gone, and in a run that renews in any case; but once a run.
 # Only an answer brings back what the site said was not there.
-_NAMED_AGAIN: Final = f"""
-  queue = CASE
+DUE_AGAIN: Final = f"""CASE
     WHEN queue != {Due.NO} OR checked_run IS :run THEN queue
     WHEN :renews OR gone_since IS NOT NULL OR state IN ({UrlState.QUEUED}, {UrlState.FAILED}, {UrlState.EXCLUDED})
+      OR {_UNREAD} OR {_LEADS_TO_GONE}
       THEN {Due.NOW}
-    ELSE queue END,
-  state = CASE WHEN state = {UrlState.EXCLUDED} AND checked_run IS NOT :run THEN {UrlState.QUEUED} ELSE state END,
+    ELSE queue END"""
+NO_LONGER_GONE: Final = f"""
   gone_since = CASE WHEN {_UNNAMED} THEN NULL ELSE gone_since END,
   gone_cause = CASE WHEN {_UNNAMED} THEN NULL ELSE gone_cause END
 """
-
-_LISTED: Final = f"""
-INSERT INTO url (key, url, state, queue, start_id, named, listed_run, lastmod)
-VALUES (:key, :url, {UrlState.QUEUED}, {Due.NOW}, :start, 1, :run, :lastmod)
-ON CONFLICT (key) DO UPDATE SET listed_run = :run, start_id = :start, named = 1, lastmod = :lastmod, {_NAMED_AGAIN}
-RETURNING id
+_NAMED_AGAIN: Final = f"""
+  queue = {DUE_AGAIN},
+  state = CASE WHEN state = {UrlState.EXCLUDED} AND checked_run IS NOT :run THEN {UrlState.QUEUED} ELSE state END,
+  reason = CASE WHEN state = {UrlState.EXCLUDED} AND checked_run IS NOT :run THEN NULL ELSE reason END,
+  detail = CASE WHEN state = {UrlState.EXCLUDED} AND checked_run IS NOT :run THEN NULL ELSE detail END,
+  {NO_LONGER_GONE}
 """
 
-_LINKED: Final = f"""
-INSERT INTO url (key, url, state, queue, start_id, named, depth, found_on_id)
-VALUES (:key, :url, {UrlState.QUEUED}, {Due.NOW}, :start, 1, :depth, :source)
-ON CONFLICT (key) DO UPDATE SET start_id = :start, named = 1,
-  depth = min(coalesce(depth, :depth), :depth), found_on_id = coalesce(found_on_id, :source), {_NAMED_AGAIN}
+# A shorter way to a URL counts, and so does one that is shorter as a chain.
+_NEARER: Final = """
+  depth = min(coalesce(url.depth, excluded.depth), excluded.depth),
+  chain = min(url.chain, excluded.chain),
+  found_on_id = coalesce(url.found_on_id, excluded.found_on_id)
+"""
+_INTO_LINKED: Final = """
+INSERT INTO url (key, url, state, queue, start_id, named, depth, chain, kind, found_on_id, reason, detail, checked_at)
+VALUES (:key, :url, :state, :queue, :start, 1, :depth, :chain, :kind, :source, :reason, :detail, :at)
+ON CONFLICT (key) DO UPDATE SET
+"""
+_LINKED: Final = f"{_INTO_LINKED} start_id = :start, named = 1, {_NEARER}, {_NAMED_AGAIN} RETURNING id"
+
+# A link that may not be followed decides only about what nobody else may fetch either. In a run by sitemaps it does not
+# bring back a page that has left them.
+_STAYS: Final = (
+    f"url.state IN ({UrlState.PAGE}, {UrlState.ALIAS}) OR (url.state != {UrlState.EXCLUDED} AND gone_since IS NULL)"
+)
+_REFUSED: Final = f"""{_INTO_LINKED} named = 1, {_NEARER},
+  reason = CASE WHEN {_STAYS} THEN reason ELSE excluded.reason END,
+  detail = CASE WHEN {_STAYS} THEN detail ELSE excluded.detail END,
+  queue = CASE WHEN {_STAYS} THEN queue ELSE {Due.NO} END,
+  state = CASE WHEN {_STAYS} THEN state ELSE {UrlState.EXCLUDED} END,
+  gone_since = CASE WHEN {_UNNAMED} AND (:by_links OR url.state != {UrlState.PAGE}) THEN NULL ELSE gone_since END,
+  gone_cause = CASE WHEN {_UNNAMED} AND (:by_links OR url.state != {UrlState.PAGE}) THEN NULL ELSE gone_cause END
 RETURNING id
 """
 
 # What only redirects lead to stays unnamed. An alias is asked where it leads now: nobody else does.
 _REDIRECTED: Final = f"""
-INSERT INTO url (key, url, state, queue, start_id, named, depth, found_on_id)
-VALUES (:key, :url, {UrlState.QUEUED}, {Due.NOW}, :start, 0, :depth, :source)
+INSERT INTO url (key, url, state, queue, start_id, named, depth, chain, found_on_id)
+VALUES (:key, :url, {UrlState.QUEUED}, {Due.NOW}, :start, 0, :depth, :chain, :source)
 ON CONFLICT (key) DO UPDATE SET depth = min(coalesce(depth, :depth), coalesce(:depth, depth)), {
     _NAMED_AGAIN.replace("WHEN :renews OR", f"WHEN :renews OR state = {UrlState.ALIAS} OR")
 }
@@ -63,23 +91,47 @@ RETURNING id
 """
 
 
-def list_url(db: sqlite3.Connection, rules: RunRules, url: str, lastmod: str | None = None) -> int:
-    """A sitemap of this run lists the URL."""
-    return _name(db, rules, _LISTED, url, {"lastmod": lastmod})
+def link_url(
+    db: sqlite3.Connection,
+    rules: RunRules,
+    url: str,
+    depth: int,
+    source: int | None,
+    *,
+    chain: int = 0,
+    kind: int = PAGE,
+    at: str | None = None,
+    refused: tuple[int, str | None] | None = None,
+) -> int:
+    """A page, or the user, names the URL; `refused` is the reason with its detail if it may not be fetched."""
+    reason, detail = refused or (None, None)
+    values = {
+        "state": UrlState.EXCLUDED.value if refused else UrlState.QUEUED.value,
+        "queue": Due.NO.value if refused else Due.NOW.value,
+        "depth": depth,
+        "source": source,
+        "chain": chain,
+        "kind": kind,
+        "at": at,
+        "reason": reason,
+        "detail": detail,
+    }
+    return _name(db, rules, _REFUSED if refused else _LINKED, url, values)
 
 
-def link_url(db: sqlite3.Connection, rules: RunRules, url: str, depth: int, source: int | None) -> int:
-    """A page, or the user, names the URL."""
-    return _name(db, rules, _LINKED, url, {"depth": depth, "source": source})
-
-
-def redirect_to(db: sqlite3.Connection, rules: RunRules, url: str, depth: int | None, source: int) -> int:
+def redirect_to(
+    db: sqlite3.Connection, rules: RunRules, url: str, depth: int | None, source: int, chain: int = 0
+) -> int:
     """A redirect leads to the URL."""
-    return _name(db, rules, _REDIRECTED, url, {"depth": depth, "source": source})
+    return _name(db, rules, _REDIRECTED, url, {"depth": depth, "source": source, "chain": chain})
+
+
+def _values(rules: RunRules) -> dict[str, Any]:
+    return {"start": rules.start, "run": rules.run, "renews": rules.renews, "by_links": rules.by_links}
 
 
 def _name(db: sqlite3.Connection, rules: RunRules, statement: str, url: str, more: dict[str, Any]) -> int:
-    values = {"key": urls.key(url), "url": url, "start": rules.start, "run": rules.run, "renews": rules.renews}
+    values = {"key": bytearray(urls.key(url)), "url": url, **_values(rules)}
     found = db.execute(statement, values | more).fetchall()  # All of it: a statement that is half read stays open.
     return int(found[0][0])
 
@@ -91,14 +143,13 @@ def name_links_of(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
         f"UPDATE url SET {_NAMED_AGAIN} WHERE gone_since IS NOT NULL AND id IN (SELECT dst_id FROM link"
         f" JOIN url AS source ON source.id = src_id WHERE src_id = :page AND {follows}"
         f" AND {PASSES_LINKS.replace('url.', 'source.')})",
-        {"page": page, "run": rules.run, "renews": rules.renews},
+        {"page": page, **_values(rules)},
     )
 
 
 def check_page(db: sqlite3.Connection, rules: RunRules, page: int) -> None:
     """Queues the page of a duplicate that was asked for, if the run renews: nobody else may name it."""
-    values = {"page": page, "run": rules.run, "renews": rules.renews}
-    db.execute(f"UPDATE url SET {_NAMED_AGAIN} WHERE id = :page", values)
+    db.execute(f"UPDATE url SET {_NAMED_AGAIN} WHERE id = :page", {"page": page, **_values(rules)})
 
 
 # An alias without a page is asked for by its own name: a site under repair sends every page to the same error.
@@ -107,19 +158,32 @@ url.id IN (SELECT alias.url_id FROM alias JOIN url AS e ON e.id = alias.page_id
            WHERE e.state IN ({UrlState.QUEUED}, {UrlState.FAILED}))
 """
 _PENDING: Final = f"EXISTS (SELECT 1 FROM url AS copy WHERE copy.target_id = url.id AND copy.state = {UrlState.PAGE})"
+_WAS_PAGE: Final = "EXISTS (SELECT 1 FROM file WHERE file.url_id = url.id)"
+_FREED: Final = f"(state = {UrlState.ALIAS} AND reason = {Reason.DUPLICATE})"
 
 
 def fill_queue(db: sqlite3.Connection, rules: RunRules) -> None:
     """Queues what a new run has to visit, apart from what its sitemaps will list. The aliases have to be resolved."""
-    db.execute("UPDATE url SET queue = 0 WHERE queue != 0")
-    unsettled = f"state IN ({UrlState.QUEUED}, {UrlState.FAILED}) AND (named OR {_PENDING})"
+    db.execute(f"UPDATE url SET queue = {Due.NO} WHERE queue != {Due.NO} AND NOT {_FREED}")
+    # Whether a page or its alias is named again first must make no difference.
+    is_gone = "(SELECT gone_since IS NOT NULL FROM url WHERE id = page_id)"
+    db.execute(f"UPDATE alias SET was_gone = {is_gone} WHERE was_gone != {is_gone}")
+    # In a run that renews the copies are asked first where they lead by now.
+    pending = "0" if rules.renews else _PENDING
+    unsettled = f"state IN ({UrlState.QUEUED}, {UrlState.FAILED}) AND (named OR {pending} OR {_WAS_PAGE})"
     reopened = f"state = {UrlState.ALIAS} AND named AND {_OPEN_END}"
     unread = f"state = {UrlState.PAGE} AND (SELECT links_known FROM page WHERE url_id = url.id) = 0"
-    due = [unsettled, reopened, *([unread] if rules.by_links else [])]
+    torn = (
+        f"state = {UrlState.PAGE} AND (SELECT fetched_at IS NULL FROM page WHERE url_id = url.id)"
+        " AND EXISTS (SELECT 1 FROM file WHERE file.url_id = url.id AND sha256 IS NOT NULL)"
+    )
+    due = [unsettled, reopened, torn, *([unread] if rules.by_links else [])]
     if rules.renews:
-        # What sitemaps listed last time is due only if they list it again.
+        # What sitemaps listed last time is due only if they list it again, and a step on a redirect's way only if that
+        # still leads there.
         mine = "1" if rules.by_links else "(listed_run IS NULL OR NOT named)"
-        due.append(f"state IN ({UrlState.PAGE}, {UrlState.ALIAS}, {UrlState.SKIPPED}) AND {mine}")
+        settled = f"(state IN ({UrlState.PAGE}, {UrlState.SKIPPED}) OR state = {UrlState.ALIAS} AND named)"
+        due.append(f"{settled} AND {mine}")
     conditions = " OR ".join(f"({each})" for each in due)
     db.execute(
         f"UPDATE url SET queue = {Due.NOW} WHERE start_id = ? AND gone_since IS NULL AND ({conditions})", (rules.start,)
@@ -131,15 +195,69 @@ def resume_queue(db: sqlite3.Connection, rules: RunRules) -> None:
     failed = f"state = {UrlState.FAILED} AND (named OR {_PENDING})"
     refused = f"state = {UrlState.PAGE} AND reason IS NOT NULL"
     db.execute(
-        f"UPDATE url SET queue = {Due.NOW} WHERE start_id = :start AND gone_since IS NULL AND checked_run = :run"
-        f" AND ({failed} OR ({refused} AND :renews))",
-        {"start": rules.start, "run": rules.run, "renews": rules.renews},
+        f"UPDATE url SET queue = {Due.NOW} WHERE start_id = :start AND gone_since IS NULL AND"
+        f" (queue = {Due.RETRY} OR checked_run = :run AND ({failed} OR ({refused} AND :renews)))",
+        _values(rules),
     )
 
 
-def due_ids(db: sqlite3.Connection, after: int = 0, limit: int = 256) -> Iterator[int]:
-    """URLs that are due, in the order of discovery."""
-    for (id,) in db.execute(
-        f"SELECT id FROM url WHERE queue = {Due.NOW} AND id > ? ORDER BY id LIMIT ?", (after, limit)
-    ).fetchall():
-        yield id
+def drop_unlisted(db: sqlite3.Connection, rules: RunRules) -> None:
+    """Notes that nobody names any more what only earlier sitemaps named, once all sitemaps were read.
+
+    Redirects may still lead there, but nobody gives a date for it.
+    """
+    db.execute(
+        f"UPDATE url SET queue = {Due.NO}, named = 0, lastmod = NULL WHERE start_id = :start AND named"
+        " AND gone_since IS NULL AND listed_run IS NOT NULL AND listed_run != :run AND (reached_run IS NULL"
+        "  OR reached_run IS NOT (SELECT listing_run FROM start WHERE start.id = :start)"
+        "  AND reached_run IS NOT (SELECT crawl_run FROM start WHERE start.id = :start))",
+        _values(rules),
+    )
+
+
+def drop_unreached(db: sqlite3.Connection, rules: RunRules) -> None:
+    """Takes out of the queue what a complete crawl has not come to: it belongs to sitemaps."""
+    which = f"queue != {Due.NO} AND NOT {_FREED} AND start_id = :start"
+    db.execute(f"UPDATE url SET queue = {Due.NO} WHERE {which}", _values(rules))
+
+
+class Part(NamedTuple):
+    """A part of the queue that is visited in one pass."""
+
+    depth: int | None = None  # of a crawl: up to this depth
+    has_duplicates: bool = False
+
+    @property
+    def condition(self) -> str:
+        """SQL for the rows of `url` in it."""
+        level = "" if self.depth is None else f" AND url.depth IS NOT NULL AND url.depth <= {int(self.depth)}"
+        kind = "" if self.has_duplicates else f" AND NOT (url.state = {UrlState.ALIAS} AND url.reason = {_DUPLICATE})"
+        return f"url.queue = {Due.NOW}{level}{kind}"
+
+
+_DUPLICATE: Final = int(Reason.DUPLICATE)
+_ALL_LEVELS: Final = 2**31
+
+
+def next_part(db: sqlite3.Connection, rules: RunRules) -> Part | None:
+    """What is to be visited next, None if nothing is due. Duplicates come after the pages whose text they have.
+
+    A crawl goes breadth first: a depth is finished before the next begins.
+    """
+    for has_duplicates in (False, True):
+        part = Part(_ALL_LEVELS if rules.by_links else None, has_duplicates)
+        what = "min(url.depth)" if rules.by_links else "1"
+        found = db.execute(f"SELECT {what} FROM url WHERE {part.condition} LIMIT 1").fetchone()
+        if found is not None and found[0] is not None:
+            return part._replace(depth=found[0] if rules.by_links else None)
+    return None
+
+
+def due_again(db: sqlite3.Connection) -> int:
+    """Queues what failed for the moment; gives the number."""
+    return db.execute(f"UPDATE url SET queue = {Due.NOW} WHERE queue = {Due.RETRY}").rowcount
+
+
+def queue_again(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """Queues rows whatever became of them: the settings allow them now."""
+    db.executemany(f"UPDATE url SET queue = {Due.NOW} WHERE id = ?", ((id,) for id in ids))

@@ -1,60 +1,78 @@
-"""Reads the state for publishing: every URL ever seen, each exactly once, in an order that never depends on luck."""
+"""Read the state for publishing: every URL once, in an order that never depends on chance.
+
+Which URL is reported where is decided by the view `account` alone. Rows are read one by one: there may be a million.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from heapq import nsmallest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from sitemirror.reasons import Cause, Reason, cause_of, text_of
 from sitemirror.store.database import State
-from sitemirror.store.schema import ASSET, PAGE, UNREAD, UNTOLD_ONCE_GONE, UPGRADES, VERSION, Status, in_order
-from sitemirror.store.tables import MAX_ALIAS_HOPS, Place, UrlState
+from sitemirror.store.ending import resolve_aliases
+from sitemirror.store.migrate import OLD_VERSIONS, migrate
+from sitemirror.store.tables import (
+    ASSET,
+    MAX_ALIAS_HOPS,
+    VERSION,
+    ChangeKind,
+    Due,
+    FileKind,
+    Place,
+    UrlState,
+    in_order,
+)
 
 FEW: Final = 1_000
 """URLs that are quicker sorted in memory than written down in their order."""
 
-_ALIAS: Final = f"({Status.REDIRECT}, {Status.DUPLICATE})"
-_RESOLVE: Final = f"""
-INSERT INTO alias (url_id, page_id, hops)
-WITH RECURSIVE hop (id, at, n) AS (
-  SELECT id, leads_to, 1 FROM url WHERE leads_to IS NOT NULL AND status IN {_ALIAS}
-  UNION ALL
-  SELECT hop.id, url.leads_to, n + 1 FROM hop JOIN url ON url.id = hop.at
-  WHERE url.status IN {_ALIAS} AND n < {MAX_ALIAS_HOPS}
-)
-SELECT hop.id, hop.at, hop.n FROM hop JOIN url ON url.id = hop.at WHERE url.status NOT IN {_ALIAS}
-"""
-
 # The URLs of one folder together: "/" sorts before every other character, and the scheme does not count.
-_BY_FOLDER = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)), url.url"
+_BY_FOLDER: Final = "replace(substr(url.url, instr(url.url, '://') + 3), '/', char(1)), url.url"
 
-_ENDED = """
-SELECT account.id, account.url, e.reason, e.detail, coalesce(e.attempts, 0), coalesce(e.at, ''), e.content_type, e.size,
-       CASE WHEN account.id != end_id THEN e.url END, hops, u.depth, place
+_ENDED: Final = """
+SELECT account.id, account.url, e.reason, e.detail, coalesce(e.attempts, 0), coalesce(e.checked_at, ''), e.content_type,
+       e.size, CASE WHEN account.id != end_id THEN e.url END, hops, u.depth, place
 FROM account JOIN url AS e ON e.id = end_id JOIN url AS u ON u.id = account.id
 """
 
 # In the order of `Place`. To group by it would be to sort all rows first.
-_COUNTS = f"SELECT {', '.join(f'count(*) FILTER (WHERE place = {place})' for place in Place)} FROM account"
+_COUNTS: Final = f"SELECT {', '.join(f'count(*) FILTER (WHERE place = {place})' for place in Place)} FROM account"
 
-_OTHER_NAMES = """
+# Pages with their main file, and the HTML beside it if there are two. `url.state` is not enough where a row is sought
+# by its file: a duplicate has none, and that of a page whose file was deleted stays until there is an answer.
+_IS_PAGE: Final = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
+_MAIN: Final = "main.id = (SELECT id FROM file WHERE file.url_id = url.id ORDER BY kind LIMIT 1)"
+_BESIDE: Final = f"beside.url_id = url.id AND beside.kind = {FileKind.HTML} AND main.kind = {FileKind.MARKDOWN}"
+
+_IS_THERE: Final = "file.size IS NOT NULL"
+"""False for the row of a page that only `_processed.txt` knew, and that has no file."""
+
+_OTHER_NAMES: Final = """
 (SELECT json_group_array(a.url) FROM
   (SELECT other.url FROM alias JOIN url AS other ON other.id = alias.url_id
    WHERE alias.page_id = url.id ORDER BY other.url) AS a)
 """
-
-_MORE_NAMES = f"""
+_MORE_NAMES: Final = f"""
 SELECT coalesce(sum(names - 1), 0) FROM (
-  SELECT (p.run > 0) + sum(a.run > 0) AS names
-  FROM alias JOIN url AS p ON p.id = page_id JOIN url AS a ON a.id = url_id
-  WHERE p.status = {Status.SAVED} GROUP BY page_id
+  SELECT p.named + sum(a.named) AS names FROM alias JOIN url AS p ON p.id = page_id JOIN url AS a ON a.id = url_id
+  WHERE p.state = {UrlState.PAGE} AND p.gone_since IS NULL GROUP BY page_id
 ) WHERE names > 1
 """
+_KEPT: Final = "reason, detail, missing_path, (SELECT url FROM url AS target WHERE target.id = url.target_id)"
+"""Why a copy is older than the last answer: the arguments of `_why_kept`."""
+
+
+def _why_kept(reason: int | None, detail: str | None, missing_path: str | None, target: str | None) -> str | None:
+    if reason == Reason.MOVED:  # It is no alias, since where it leads is no page.
+        reason = Reason.REDIRECT_TARGET_FAILED
+    return text_of(reason, detail or target, missing_path)
 
 
 class Counts(NamedTuple):
@@ -66,9 +84,9 @@ class Counts(NamedTuple):
     skipped: int
     not_reached: int
     gone: int
-    aliases_listed: int  # listed URLs that lead to a page which another listed URL leads to as well
-    outside: int  # of the skipped ones: never to be looked at
-    refresh_failed: int  # pages whose old copy had to stay
+    aliases_listed: int  # named URLs that lead to a page which another named URL leads to as well
+    outside: int  # of the skipped ones: never requested
+    refresh_failed: int  # pages whose copy is older than the last answer
 
     @property
     def total(self) -> int:
@@ -78,31 +96,15 @@ class Counts(NamedTuple):
 NOTHING: Final = Counts(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
-def resolve_aliases(state: State) -> None:
-    """Finds where each alias ends. Reports tell of the aliases as they were then."""
-    with state.transaction() as db:
-        db.execute("DELETE FROM alias")
-        if state.has_aliases:
-            db.execute(_RESOLVE)
+class Changes(NamedTuple):
+    """What a run changed about pages."""
 
-
-def fail_loops(state: State, at: str) -> int:
-    """Makes failures of listed aliases without an end: they lead round in a circle. Gives their number."""
-    failed = state.db.execute(
-        f"""
-        UPDATE url SET state = {UrlState.FAILED}, reason = {Reason.REDIRECT_LOOP}, detail = NULL, transient = 0,
-          at = ?, leads_to = NULL, attempts = coalesce(attempts, 0) + 1
-        WHERE status = {Status.REDIRECT} AND run != 0 AND id NOT IN (SELECT url_id FROM alias)
-        """,
-        (at,),
-    ).rowcount
-    if failed:
-        resolve_aliases(state)
-    return failed
+    new: int
+    changed: int
 
 
 class StateReport:
-    """A look at the whole state, for reports. The aliases have to be resolved."""
+    """The whole state, for reports. The aliases have to be resolved."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -110,61 +112,66 @@ class StateReport:
         self._has_aliases = state.has_aliases
 
     def counts(self) -> Counts:
+        """The numbers of URLs by what became of them."""
         found = dict(zip(Place, self._db.execute(_COUNTS).fetchone(), strict=True))
         return Counts(
             saved=found[Place.PAGE],
-            assets=self._state.number(f"SELECT count(*) FROM url WHERE status = {Status.SAVED} AND kind = {ASSET}"),
+            assets=self._state.number(f"SELECT count(*) FROM url WHERE {_IS_PAGE} AND kind = {ASSET}"),
             failed=found[Place.FAILURE],
             skipped=found[Place.SKIP] + found[Place.EXCLUDED],
             not_reached=found[Place.NOT_REACHED],
             gone=found[Place.GONE],
             aliases_listed=self._state.number(_MORE_NAMES) if self._has_aliases else 0,
             outside=found[Place.EXCLUDED],
-            refresh_failed=self._state.number(
-                "SELECT count(*) FROM page JOIN url USING (id)"
-                f" WHERE status = {Status.SAVED} AND refresh_reason NOTNULL"
-            ),
+            refresh_failed=self._state.number(f"SELECT count(*) FROM url WHERE {_IS_PAGE} AND reason IS NOT NULL"),
         )
 
+    def changes(self, run: int) -> Changes:
+        """The pages that a run added and changed, over all its interruptions."""
+        new, changed = self._db.execute(
+            f"""
+            SELECT count(*) FILTER (WHERE change.kind = {ChangeKind.ADDED}),
+              count(*) FILTER (WHERE change.kind = {ChangeKind.CHANGED})
+            FROM change JOIN url ON url.id = url_id WHERE run_id = ? AND {_IS_PAGE}
+            """,
+            (run,),
+        ).fetchone()
+        return Changes(new, changed)
+
     def kept_since(self, moment: str) -> tuple[int, int]:
-        """Pages whose old copy has stayed since that moment or before: those that redirect, and the others."""
+        """Pages whose copy has been kept since that moment or before: those that redirect, and the others."""
         query = f"""
-            SELECT count(*) FILTER (WHERE refresh_reason = {Reason.MOVED_TEMPORARILY}),
-              count(*) FILTER (WHERE refresh_reason != {Reason.MOVED_TEMPORARILY})
-            FROM page JOIN url USING (id) WHERE status = {Status.SAVED} AND missing_path IS NULL AND at <= ?
+            SELECT count(*) FILTER (WHERE reason = {Reason.MOVED_TEMPORARILY}),
+              count(*) FILTER (WHERE reason != {Reason.MOVED_TEMPORARILY})
+            FROM url WHERE {_IS_PAGE} AND missing_path IS NULL AND since <= ?
         """
         redirected, others = self._db.execute(query, (moment,)).fetchone()
         return redirected, others
 
     def unread(self) -> int:
-        """Saved pages whose links a crawl has yet to read."""
-        return self._state.number(f"SELECT count(*) FROM url WHERE status = {Status.SAVED} AND seen = {UNREAD}")
-
-    def has_unknown_links(self) -> bool:
-        """Whether a page was restored without its links and could not be had since: nobody knows where it leads."""
-        return bool(
-            self._state.number(f"""
-            SELECT EXISTS (SELECT 1 FROM page CROSS JOIN url USING (id)
-              WHERE page.refresh_reason IS NOT NULL AND page.body IS NULL AND url.status = {Status.SAVED}
-                AND url.kind = {PAGE} AND NOT EXISTS (SELECT 1 FROM edge WHERE edge.src = url.id))
-            """)
+        """Pages that a crawl has come to, and whose links it has yet to read."""
+        return self._state.number(
+            f"SELECT count(*) FROM url JOIN page ON page.url_id = url.id"
+            f" WHERE {_IS_PAGE} AND queue != {Due.NO} AND links_known = 0 AND depth IS NOT NULL"
         )
 
     def pages(self) -> Iterator[dict[str, Any]]:
         """Pages on disk, by URL, each with its other names."""
         query = f"""
-            SELECT url.url, page.path, page.wanted, page.size, page.fetched_at, page.title, page.sha256, url.lastmod,
-                   page.etag, page.last_modified, page.content_type, page.canonical, url.alternates,
-                   page.refresh_reason, page.refresh_detail, page.missing_path, page.html_path,
-                   page.hidden_texts, page.changed_at, url.depth,
-                   {_OTHER_NAMES if self._has_aliases else "'[]'"} AS aliases
-            FROM url JOIN page ON page.id = url.id WHERE url.status = {Status.SAVED} ORDER BY url.url
+            SELECT url.url, main.path, main.preferred_path, main.size, page.fetched_at, page.title,
+                   lower(hex(main.sha256)) AS sha256, url.lastmod, page.etag, page.last_modified, page.content_type,
+                   page.canonical, url.alternates, beside.path AS html_path, page.hidden_texts, page.changed_at,
+                   url.depth, {_OTHER_NAMES if self._has_aliases else "'[]'"} AS aliases, {_KEPT}
+            FROM url JOIN page ON page.url_id = url.id JOIN file AS main ON {_MAIN}
+              LEFT JOIN file AS beside ON {_BESIDE}
+            WHERE {_IS_PAGE} ORDER BY url.url
         """
         rows = in_order(self._db, query)
-        names = [name for name, *_ in rows.description]
-        for row in rows:
+        names = [name for name, *_ in rows.description][:-4]
+        for *row, reason, detail, missing_path, target in rows:
             page = dict(zip(names, row, strict=True))
-            page["error"] = text_of(page["refresh_reason"], page["refresh_detail"], page["missing_path"])
+            page["sha256"] = page["sha256"] or None
+            page["error"] = _why_kept(reason, detail, missing_path, target)
             yield page
 
     def contents(self) -> Callable[[int], Iterable[tuple[str, str, str | None]]]:
@@ -172,8 +179,9 @@ class StateReport:
         return self._sorted(
             "contents",
             f"""
-            SELECT url.url, page.path, page.title FROM url JOIN page ON page.id = url.id
-            WHERE url.status = {Status.SAVED} ORDER BY {_BY_FOLDER}
+            SELECT url.url, main.path, page.title
+            FROM url JOIN page ON page.url_id = url.id JOIN file AS main ON {_MAIN}
+            WHERE {_IS_PAGE} ORDER BY {_BY_FOLDER}
             """,
         )
 
@@ -182,7 +190,7 @@ class StateReport:
         return self._sorted(
             "outline",
             f"""
-            SELECT url, lastmod, priority FROM url WHERE run = {int(run)} AND status != {Status.OUT_OF_SCOPE}
+            SELECT url, lastmod, priority FROM url WHERE listed_run = {int(run)} AND state != {UrlState.EXCLUDED}
             ORDER BY {_BY_FOLDER}
             """,
         )
@@ -200,21 +208,22 @@ class StateReport:
         """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
         return self._ended(Place.FAILURE)
 
+    def skips(self) -> Iterator[tuple[Any, ...]]:
+        """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
+        return self._ended(Place.SKIP, Place.EXCLUDED)
+
     def _ended(self, *places: Place) -> Iterator[tuple[Any, ...]]:
         which = ", ".join(str(int(place)) for place in places)
         rows = in_order(self._db, f"{_ENDED} WHERE place IN ({which}) ORDER BY account.url")
         return ((url, text_of(reason, detail), *rest) for _, url, reason, detail, *rest, _ in rows)
 
-    def failed_for_others(self, source: int) -> list[int]:
+    def failed_for_others(self, start: int) -> list[int]:
         """The other start URLs, by number, for which there are failures."""
-        query = (
-            f"SELECT DISTINCT source FROM url WHERE status = {Status.FAILED} AND source NOT IN (0, ?) ORDER BY source"
-        )
-        return [row[0] for row in self._db.execute(query, (source,))]
-
-    def skips(self) -> Iterator[tuple[Any, ...]]:
-        """(url, reason, attempts, at, content_type, size, final_url, redirects, depth)."""
-        return self._ended(Place.SKIP, Place.EXCLUDED)
+        query = f"""
+            SELECT DISTINCT start_id FROM url WHERE state = {UrlState.FAILED} AND gone_since IS NULL AND start_id != ?
+            ORDER BY start_id
+        """
+        return [row[0] for row in self._db.execute(query, (start,))]
 
     def reasons(self) -> list[str]:
         """Why URLs have no page: the two reasons that most of them have.
@@ -223,29 +232,35 @@ class StateReport:
         where there is nothing else.
         """
         query = """
-            SELECT -count(*), reason, detail FROM url WHERE status IN ({}) AND reason IS NOT NULL
-            GROUP BY reason, detail
+            SELECT -count(*), reason, detail FROM url
+            WHERE state IN ({}) AND gone_since IS NULL AND reason IS NOT NULL GROUP BY reason, detail
         """
-        for statuses in (f"{Status.FAILED}, {Status.SKIPPED}", f"{Status.OUT_OF_SCOPE}"):
-            found = ((fewer, text_of(*cause) or "") for fewer, *cause in self._db.execute(query.format(statuses)))
+        for states in (f"{UrlState.FAILED}, {UrlState.SKIPPED}", f"{UrlState.EXCLUDED}"):
+            found = ((fewer, text_of(*cause) or "") for fewer, *cause in self._db.execute(query.format(states)))
             if most := nsmallest(2, found):
                 return [text for _, text in most]
         return []
 
-    def without_page(self) -> Iterator[tuple[Any, ...]]:
-        """(id, url, has failed, reason, attempts, at, content_type, size, final_url) of what was asked for and gave no
-        page, by the names that it is reported under."""
+    def without_page(self, run: int) -> Iterator[tuple[Any, ...]]:
+        """(id, url, has failed, reason, attempts, at, content_type, size, final_url, is new) of what has no page.
+
+        By the names that it is reported under, and only what was requested. What this run has decided is new.
+        """
         asked = f"place IN ({Place.FAILURE}, {Place.SKIP}) OR place = {Place.EXCLUDED} AND account.id != end_id"
-        for id, url, reason, detail, *rest, _, _, place in in_order(self._db, f"{_ENDED} WHERE {asked} ORDER BY 1"):
-            yield id, url, place == Place.FAILURE, text_of(reason, detail) or "", *rest
+        query = _ENDED.replace("place\n", f"place, e.checked_run IS {int(run)} OR u.checked_run IS {int(run)}\n")
+        for id, url, reason, detail, *rest, _, _, place, is_new in in_order(
+            self._db, f"{query} WHERE {asked} ORDER BY 1"
+        ):
+            yield id, url, place == Place.FAILURE, text_of(reason, detail) or "", *rest, bool(is_new)
 
     def gone(self) -> Iterator[tuple[str, str | None, str | None]]:
         """(url, path, since). A page's aliases are gone with it."""
+        path = f"(SELECT path FROM file WHERE file.url_id = account.id AND {_IS_THERE} ORDER BY kind LIMIT 1)"
         yield from in_order(
             self._db,
             f"""
-            SELECT account.url, page.path, nullif(gone_since, '') FROM account LEFT JOIN page ON page.id = account.id
-            WHERE place = {Place.GONE} ORDER BY 1
+            SELECT account.url, {path}, nullif(gone_since, '')
+            FROM account WHERE place = {Place.GONE} ORDER BY 1
             """,
         )
 
@@ -254,70 +269,66 @@ class StateReport:
         return sum(since is not None and since >= at for _, _, since in self.gone())
 
     def not_reached(self) -> Iterator[str]:
+        """URLs that are still queued."""
         query = f"SELECT url FROM account WHERE place = {Place.NOT_REACHED} ORDER BY 1"
         for row in in_order(self._db, query):
             yield row[0]
 
 
-_SAVED = f"url.status IN ({Status.SAVED}, {Status.GONE})"  # The file of a page that is gone stays.
-# unless somebody deleted it
-_IS_LEFT = f"""
-NOT (url.status = {Status.GONE} AND page.refresh_reason IS {Reason.FILE_DELETED} AND page.refresh_detail IS page.path)
-"""
-_FILES = f"""
-SELECT url.url, page.path AS file, page.size, page.sha256, page.fetched_at, page.etag, page.last_modified,
-       page.content_type, page.http_status, page.headers, page.meta, url.kind
-FROM page JOIN url USING (id) WHERE {_SAVED} AND {_IS_LEFT}
-UNION ALL
-SELECT url.url, page.html_path, coalesce(page.html_size, 0), page.html_sha256, page.fetched_at, page.etag,
+# The files of pages that are gone stay.
+_HAS_FILE: Final = f"url.state = {UrlState.PAGE} AND {_IS_THERE}"
+_FILES: Final = f"""
+SELECT url.url, file.path, coalesce(file.size, 0), lower(hex(file.sha256)), coalesce(page.fetched_at, ''), page.etag,
        page.last_modified, page.content_type, page.http_status, page.headers, page.meta, url.kind
-FROM page JOIN url USING (id) WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
-ORDER BY file
+FROM file JOIN url ON url.id = file.url_id JOIN page ON page.url_id = file.url_id WHERE {_HAS_FILE} ORDER BY file.path
 """
-_SIZES = f"""
-SELECT page.path AS file, page.size FROM page JOIN url USING (id) WHERE {_SAVED} AND {_IS_LEFT}
-UNION ALL
-SELECT html_path, coalesce(html_size, 0) FROM page JOIN url USING (id)
-WHERE {_SAVED} AND html_path IS NOT NULL AND html_path != path
-ORDER BY file
+_SIZES: Final = f"""
+SELECT file.path, coalesce(file.size, 0) FROM file JOIN url ON url.id = file.url_id WHERE {_HAS_FILE} ORDER BY 1
+"""
+_HTML_PATH: Final = f"""
+(SELECT path FROM file WHERE file.url_id = page.url_id AND {_IS_THERE}
+ ORDER BY kind = {FileKind.HTML} DESC, kind LIMIT 1)
 """
 
 # An address that may not be talked to is a failure to the run, but to the index a cut like any other.
 _REFUSED: Final = f"url.reason IS {Reason.ADDRESS_REFUSED}"
-_FAILED: Final = f"url.status = {Status.FAILED} AND NOT {_REFUSED}"
-_CUT: Final = (
-    f"(url.status IN ({Status.OUT_OF_SCOPE}, {Status.SKIPPED}) OR (url.status = {Status.FAILED} AND {_REFUSED}))"
-)
+_FAILED: Final = f"(url.state = {UrlState.FAILED} AND url.gone_since IS NULL AND NOT {_REFUSED})"
+# The page that has moved there reports the failure.
+_HAS_COPY: Final = f"EXISTS (SELECT 1 FROM url AS copy WHERE copy.target_id = url.id AND copy.state = {UrlState.PAGE})"
+_CUT: Final = f"""
+(url.gone_since IS NULL AND (url.state IN ({UrlState.EXCLUDED}, {UrlState.SKIPPED})
+  OR url.state = {UrlState.FAILED} AND {_REFUSED}))
+"""
 
-_NAMES: Final = "alias JOIN url AS name ON name.id = url_id JOIN url ON url.id = page_id"
+_NAMES: Final = "alias JOIN url AS name ON name.id = alias.url_id JOIN url ON url.id = alias.page_id"
 _WAY: Final = """
 ' at ' || url.url || ', where ' || CASE hops WHEN 1 THEN 'a redirect leads' ELSE hops || ' redirects lead' END
 """
 
 
 def _found_on(url: str) -> str:
-    """Who led to a URL: a page that links to it, the sitemap that lists it, what redirects to it, or the start URL.
+    """SQL for who led to a URL: a page that links to it, its sitemap, what redirects to it, or the start URL.
 
     A state knows the sitemaps of its last run only, and their numbers begin anew with each.
     """
     return f"""
 coalesce(
-  (SELECT source.url FROM edge JOIN url AS source ON source.id = edge.src WHERE edge.dst = {url}.id
+  (SELECT source.url FROM link JOIN url AS source ON source.id = link.src_id WHERE link.dst_id = {url}.id
    ORDER BY source.depth, source.url LIMIT 1),
-  (SELECT sitemap.url FROM sitemap WHERE sitemap.id = {url}.sitemap AND sitemap.run = {url}.run),
-  (SELECT source.url FROM url AS source WHERE source.id = {url}.found_on),
-  (SELECT json_extract(value, '$[' || ({url}.source - 1) || ']') FROM meta WHERE name = 'sources' AND {url}.source > 0)
+  (SELECT sitemap.url FROM sitemap WHERE sitemap.id = {url}.sitemap_id AND sitemap.run = {url}.listed_run),
+  (SELECT source.url FROM url AS source WHERE source.id = {url}.found_on_id),
+  (SELECT start.url FROM start WHERE start.id = {url}.start_id)
 )
 """
 
 
 def index_incoming(state: State) -> None:
-    """Makes links quick to find by where they lead. While pages come in nobody asks, and it would cost at each link."""
-    state.db.execute("CREATE INDEX IF NOT EXISTS edge_in ON edge (dst, src)")
+    """Indexes links by where they lead. Nobody asks while pages come in, and it would cost at each link."""
+    state.db.execute("CREATE INDEX IF NOT EXISTS link_in ON link (dst_id, src_id)")
 
 
 class Graph:
-    """The state as the mirror index tells it. Paths are relative to the output folder.
+    """The state as the mirror index describes it. Paths are relative to the output folder.
 
     The aliases have to be resolved.
     """
@@ -336,49 +347,53 @@ class Graph:
 
     def urls(self) -> Iterator[tuple[Any, ...]]:
         """(id, url, path, kind, http_status, headers, not_modified, fetched_at, depth, final_url) of names of files."""
+        answer = "page.http_status, page.headers, page.not_modified, coalesce(page.fetched_at, '')"
         yield from in_order(
             self._db,
             f"""
-            SELECT url.id, url.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
-                   page.not_modified, page.fetched_at, url.depth, url.url FROM page JOIN url USING (id) WHERE {_SAVED}
+            SELECT url.id, url.url, {_HTML_PATH} AS path, url.kind, {answer}, url.depth, url.url
+            FROM page JOIN url ON url.id = page.url_id WHERE url.state = {UrlState.PAGE} AND path IS NOT NULL
             UNION ALL
-            SELECT name.id, name.url, coalesce(page.html_path, page.path), url.kind, page.http_status, page.headers,
-                   page.not_modified, page.fetched_at, name.depth, url.url
-            FROM {_NAMES} JOIN page ON page.id = page_id WHERE {_SAVED}
+            SELECT name.id, name.url, {_HTML_PATH} AS path, url.kind, {answer}, name.depth, url.url
+            FROM {_NAMES} JOIN page ON page.url_id = page_id WHERE url.state = {UrlState.PAGE} AND path IS NOT NULL
             ORDER BY 2
             """,
         )
 
     def hops(self, id: int) -> Iterator[str]:
         """The URLs on the way from a URL to its page, both included."""
-        query = """
+        query = f"""
             WITH RECURSIVE hop (id, n) AS (
-              SELECT :id, 0 UNION ALL SELECT leads_to, n + 1 FROM url JOIN hop USING (id)
-              WHERE leads_to IS NOT NULL AND n < 30
+              SELECT :id, 0 UNION ALL SELECT target_id, n + 1 FROM url JOIN hop USING (id)
+              WHERE state = {UrlState.ALIAS} AND target_id IS NOT NULL AND n < {MAX_ALIAS_HOPS}
             ) SELECT url FROM hop JOIN url USING (id) ORDER BY n
         """
         for row in self._db.execute(query, {"id": id}):
             yield row[0]
 
     def referers(self, id: int) -> list[str]:
+        """The URLs of the pages that link to a URL."""
         rows = self._db.execute(
-            "SELECT DISTINCT url.url FROM edge JOIN url ON url.id = edge.src WHERE edge.dst = ? ORDER BY 1", (id,)
+            "SELECT DISTINCT url.url FROM link JOIN url ON url.id = link.src_id WHERE link.dst_id = ? ORDER BY 1", (id,)
         )
         return [url for (url,) in rows]
 
     def out_edges(self) -> Iterator[tuple[str, str]]:
+        """(url, url that it links to)."""
         return self._edges("s.url, d.url", "1, 2")
 
     def in_edges(self) -> Iterator[tuple[str, str]]:
+        """(url, url that links to it)."""
         return self._edges("d.url, s.url", "1, 2")
 
     def typed_out_edges(self) -> Iterator[tuple[str, str, str]]:
+        """(url, attribute, url that it links to)."""
         return self._edges("s.url, CASE attribute WHEN 1 THEN 'src' ELSE 'href' END, d.url", "1, 2, 3")
 
     def _edges(self, columns: str, order: str) -> Iterator[Any]:
         return in_order(
             self._db,
-            f"SELECT {columns} FROM edge JOIN url AS s ON s.id = edge.src JOIN url AS d ON d.id = edge.dst"
+            f"SELECT {columns} FROM link JOIN url AS s ON s.id = link.src_id JOIN url AS d ON d.id = link.dst_id"
             f" ORDER BY {order}",
         )
 
@@ -390,10 +405,10 @@ class Graph:
         rows = in_order(
             self._db,
             f"""
-            SELECT coalesce(url.at, ''), url.url, url.reason, url.detail, {_found_on("url")}, ''
+            SELECT coalesce(url.checked_at, ''), url.url, url.reason, url.detail, {_found_on("url")}, ''
             FROM url WHERE {_CUT}
             UNION ALL
-            SELECT coalesce(url.at, ''), name.url, url.reason, url.detail, {_found_on("name")}, {_WAY}
+            SELECT coalesce(url.checked_at, ''), name.url, url.reason, url.detail, {_found_on("name")}, {_WAY}
             FROM {_NAMES} WHERE {_CUT}
             ORDER BY 2
             """,
@@ -402,28 +417,23 @@ class Graph:
             yield at, url, cause_of(reason, detail), found_on, way
 
     def errors(self) -> Iterator[tuple[str, str, int | None, str]]:
-        """(at, url, kind, reason) of what could not be had, of what redirects to it, and of copies that are old."""
+        """(at, url, kind, reason) of what failed, of what redirects to it, and of copies that are old."""
         rows = in_order(
             self._db,
             f"""
-            SELECT coalesce(at, ''), url, kind, '', reason, detail, NULL FROM url WHERE {_FAILED}
+            SELECT coalesce(checked_at, ''), url, kind, '', reason, detail, NULL, NULL FROM url
+            WHERE {_FAILED} AND (named OR NOT {_HAS_COPY})
             UNION ALL
-            SELECT coalesce(url.at, ''), name.url, coalesce(name.kind, url.kind), {_WAY}, url.reason, url.detail, NULL
+            SELECT coalesce(url.checked_at, ''), name.url, coalesce(name.kind, url.kind), {_WAY}, url.reason,
+                   url.detail, NULL, NULL
             FROM {_NAMES} WHERE {_FAILED}
             UNION ALL
-            SELECT coalesce(url.at, ''), url.url, url.kind, '', page.refresh_reason, page.refresh_detail,
-                   page.missing_path
-            FROM page JOIN url USING (id) WHERE url.status = {Status.SAVED} AND page.refresh_reason IS NOT NULL
+            SELECT coalesce(since, ''), url, kind, '', {_KEPT} FROM url WHERE {_IS_PAGE} AND reason IS NOT NULL
             ORDER BY 2
             """,
         )
         for at, url, kind, way, *cause in rows:
-            yield at, url, kind, (text_of(*cause) or "") + way
-
-
-_TOLD: Final = (
-    f"CASE status WHEN {Status.GONE} THEN NOT ({UNTOLD_ONCE_GONE}) ELSE run != 0 OR status = {Status.SAVED} END"
-)
+            yield at, url, kind, ((_why_kept(*cause) if not way else text_of(*cause[:2])) or "") + way
 
 
 class NoGlance(Exception):
@@ -448,24 +458,27 @@ class ReadOnlyState:
         self._db = db
 
     def urls(self) -> Iterator[tuple[bytes, str]]:
-        """(key, url) of every URL that the manifest must name.
-
-        What was met on the way of a redirect only is told under the name that led to it, unless it is a page.
-        """
-        yield from self._db.execute(f"SELECT key, url FROM url WHERE {_TOLD} ORDER BY url")
+        """(key, url) of every URL that the manifest must name."""
+        yield from self._db.execute("SELECT key, account.url FROM account JOIN url USING (id) ORDER BY 2")
 
     def passed(self) -> Iterator[bytes]:
         """Keys of the others."""
-        for row in self._db.execute(f"SELECT key FROM url WHERE NOT ({_TOLD})"):
+        for row in self._db.execute("SELECT key FROM url WHERE id NOT IN (SELECT id FROM account)"):
             yield row[0]
 
     def html_files(self) -> Iterator[HtmlFile]:
-        for path, size, digest, local_at, has_twins in self._db.execute(
-            f"SELECT html_path, html_size, html_sha256, local_at,"
-            f" id IN (SELECT leads_to FROM url WHERE status = {Status.DUPLICATE}) FROM page JOIN url USING (id)"
-            f" WHERE status = {Status.SAVED} AND html_path IS NOT NULL"
-        ):
-            yield HtmlFile(path, size, digest, bool(local_at), bool(has_twins))
+        """The saved HTML, and what else may have links to files."""
+        rows = self._db.execute(
+            f"""
+            SELECT path, file.size, lower(hex(sha256)), linked_path IS NOT NULL, EXISTS (SELECT 1 FROM url AS other
+              WHERE other.target_id = url.id AND other.state = {UrlState.ALIAS} AND other.reason = {Reason.DUPLICATE})
+            FROM file JOIN url ON url.id = url_id
+            WHERE {_IS_PAGE} AND (file.kind = {FileKind.HTML} OR file.kind = {FileKind.ASSET}
+              AND linked_path IS NOT NULL)
+            """
+        )
+        for path, size, digest, localized, has_twins in rows:
+            yield HtmlFile(path, size, digest or None, bool(localized), bool(has_twins))
 
 
 @contextmanager
@@ -477,11 +490,28 @@ def glance(path: Path) -> Iterator[ReadOnlyState]:
     except sqlite3.Error as error:
         raise NoGlance(str(error)) from error
     try:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version != VERSION and version not in UPGRADES:  # What is read here they have in common.
-            raise NoGlance(f"made by another version of sitemirror (state version {version})")
-        yield ReadOnlyState(db)
+        with closing(db):
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version in OLD_VERSIONS:
+                with _migrated(db, version) as copy:
+                    yield ReadOnlyState(copy)
+            elif version == VERSION:
+                yield ReadOnlyState(db)
+            else:
+                raise NoGlance(f"made by another version of sitemirror (state version {version})")
     except sqlite3.Error as error:
         raise NoGlance(str(error)) from error
-    finally:
-        db.close()
+
+
+@contextmanager
+def _migrated(old: sqlite3.Connection, version: int) -> Iterator[sqlite3.Connection]:
+    """A copy of a state in another place, as a run would make it."""
+    with (
+        TemporaryDirectory(prefix="sitemirror-") as folder,
+        closing(sqlite3.connect(Path(folder) / "state", isolation_level=None)) as copy,
+    ):
+        old.backup(copy)
+        copy.execute("PRAGMA synchronous=OFF")
+        migrate(copy, version)
+        resolve_aliases(copy)
+        yield copy

@@ -1,181 +1,238 @@
-"""Puts rows into a state that lost them: pages known from the manifest, or only from `_processed.txt`."""
+"""Put rows into a state that lost them: what the manifest or `_processed.txt` says of a URL.
+
+Links, what links were, and hashes of what was received are not restored: a crawl asks for such a page whole, once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
+from uuid import uuid4
 
 from sitemirror import urls
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
 from sitemirror.store.database import State
-from sitemirror.store.placement import fold_key
-from sitemirror.store.schema import Status
-from sitemirror.store.tables import UrlState
+from sitemirror.store.ending import resolve_aliases
+from sitemirror.store.link_targets import HtmlLinkTargets
+from sitemirror.store.paths import path_key
+from sitemirror.store.tables import ASSET, Due, FileKind, GoneCause, Phase, UrlState
 
-_REQUESTED: Final = frozenset((Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.NO_CONTENT, *REDIRECTED_OUT.values()))
+_REQUESTED: Final = frozenset(
+    (
+        Reason.TOO_LARGE,
+        Reason.WRONG_TYPE,
+        Reason.NO_CONTENT,
+        Reason.NOT_HTML,
+        *REDIRECTED_OUT.values(),
+    )
+)
 """Reasons for which a URL is skipped only after an answer."""
 
 
-class Remembered(NamedTuple):
-    """What is still known of a page. `path` is relative to the output folder."""
+_IS_PAGE: Final = f"url.state = {UrlState.PAGE} AND url.gone_since IS NULL"
+
+
+class RestoredFile(NamedTuple):
+    """A file of a page. The path is relative to the output folder."""
+
+    kind: FileKind
+    path: str
+    preferred_path: str
+    size: int | None = None
+    sha256: str | None = None
+    is_local: bool = False  # its links may have been made local
+
+
+class RestoredPage(NamedTuple):
+    """What is still known of a page. Without `fetched_at` it only counts as done."""
 
     url: str
-    path: str
-    wanted: str
-    size: int = 0
-    fetched_at: str = ""
+    files: tuple[RestoredFile, ...]
+    kind: int | None = None  # PAGE or ASSET
+    fetched_at: str | None = None
+    changed_at: str | None = None
     title: str | None = None
-    sha256: str | None = None
-    lastmod: str | None = None
     etag: str | None = None
     last_modified: str | None = None
     content_type: str | None = None
     canonical: str | None = None
-    published: bool = False
-    html_path: str | None = None
-    received: str | None = None
-    depth: int | None = None
     hidden_texts: int = 0
-    refresh: Cause | None = None
-    kind: int | None = None  # PAGE or ASSET
-    html_size: int | None = None
-    changed_at: str = ""
-
-
-# Columns of the same name and meaning.
-_AS_REMEMBERED: Final = (
-    *("path", "wanted", "size", "fetched_at", "title", "sha256", "etag", "last_modified", "content_type", "canonical"),
-    *("html_path", "html_size", "received", "hidden_texts"),
-)
-
-_REFRESH: Final = ("refresh_reason", "refresh_detail", "missing_path")
-
-TO_SETTLE: Final = "links_to_settle"
-"""A small fact: all rows are back, but not yet by which paths files link to each other."""
-
-TO_RECALL: Final = "links_to_recall"
-"""A small fact: nobody has looked yet where links between Markdown files led on the site."""
-
-RESCUED: Final = "rescued"
-"""In place of the hash of what was received: the file is as received, but its links were never read."""
+    depth: int | None = None
+    cause: Cause | None = None  # why the copy is older than the last answer
+    is_published: bool = False
+    has_links: bool = True  # a crawl has to read them again
 
 
 class Restorer:
-    """Adds what is not in the state yet; what is there is newer and stays."""
+    """Adds what is not in the state yet; what is there is newer and stays. Belongs in a transaction."""
 
     def __init__(self, state: State) -> None:
+        self._state = state
         self._db = state.db
+        self._named: dict[str, object] = {"start_id": self._last_start()}
+        self._linked: dict[str, object] = self._named
+        self._has_html = False
+        self._at: str | None = None
+
+    def _last_start(self) -> int:
+        row = self._db.execute("SELECT start_id FROM run ORDER BY id DESC LIMIT 1").fetchone()
+        return 1 if row is None else int(row[0])
+
+    def begin(self, source_url: str, *, by_links: bool, at: str) -> None:
+        """Notes the run that published what is restored. It was complete as far as anybody knows now."""
+        which = "crawl_run" if by_links else "listing_run"
+        self._db.execute(f"INSERT INTO start (id, url, {which}) VALUES (1, ?, 1)", (source_url,))
+        self._db.execute(
+            "INSERT INTO run (id, start_id, uuid, mode, scope, started_at, finished_at, phase)"
+            " VALUES (1, 1, ?, '', '', ?, ?, ?)",
+            (str(uuid4()), at, at, Phase.FINISHED),
+        )
+        self._at = at
+        self._linked = {"start_id": 1, "reached_run": 1}
+        self._named = self._linked if by_links else {"start_id": 1, "listed_run": 1}
 
     def knows(self, url: str) -> bool:
+        """True if the state has the URL."""
         return self._id(url) is not None
 
     def _id(self, url: str) -> int | None:
         row = self._db.execute("SELECT id FROM url WHERE key = ?", (urls.key(url),)).fetchone()
         return None if row is None else int(row[0])
 
-    def done(self, url: str) -> bool:
-        """Whether the state already counts the URL as done."""
-        row = self._db.execute("SELECT status FROM url WHERE key = ?", (urls.key(url),)).fetchone()
-        return row is not None and row[0] in (Status.SAVED, Status.REDIRECT, Status.DUPLICATE, Status.GONE)
-
-    def page(self, page: Remembered) -> None:
-        """Counts the page as saved."""
-        id = self._row(page.url, UrlState.PAGE)
-        columns = {
-            **{name: getattr(page, name) for name in _AS_REMEMBERED},
-            "id": id,
-            "fold": fold_key(page.wanted),
-            "published": int(page.published),
-            "changed_at": page.changed_at or page.fetched_at,
-            **dict(zip(_REFRESH, page.refresh or (None, None, None), strict=True)),
-            "local_at": page.html_path or "",  # Links that were made local must never be made so again.
-            "durable": 1,
-        }
-        query = f"INSERT OR REPLACE INTO page ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-        self._db.execute(query, tuple(columns.values()))
-        self._db.execute("UPDATE url SET kind = ? WHERE id = ?", (page.kind, id))
-        self._found(id, page.depth)
-
-    def alias(self, url: str, of: str) -> None:
-        """Counts `url` as another name of a page that is remembered."""
-        target = self._id(of)
-        if target is not None and not self.done(url):
-            id = self._row(url, UrlState.ALIAS)
-            self._db.execute("UPDATE url SET leads_to = ?, reason = ? WHERE id = ?", (target, Reason.MOVED, id))
-
-    def failure(self, url: str, cause: Cause, attempts: int, at: str | None, depth: int | None) -> None:
-        if not self.knows(url):
-            id = self._row(url, UrlState.FAILED)
-            self._db.execute(
-                "UPDATE url SET reason = ?, detail = ?, attempts = ?, at = ?, transient = 1 WHERE id = ?",
-                (cause.reason, cause.detail, attempts, at, id),
-            )
-            self._found(id, depth)
-
-    def skip(self, url: str, cause: Cause, content_type: str | None, size: int | None, depth: int | None) -> None:
-        """Counts `url` as not wanted: looked at, or never to be."""
-        if not self.knows(url):
-            looked_at = content_type is not None or size is not None or cause.reason in _REQUESTED
-            id = self._row(url, UrlState.SKIPPED if looked_at else UrlState.EXCLUDED)
-            self._db.execute(
-                "UPDATE url SET reason = ?, detail = ?, content_type = ?, size = ? WHERE id = ?",
-                (cause.reason, cause.detail, content_type, size, id),
-            )
-            self._found(id, depth)
-
-    def not_reached(self, url: str, depth: int) -> None:
-        """Counts `url` as found by links and still to be fetched."""
-        if not self.knows(url):
-            self._found(self._row(url, UrlState.QUEUED), depth)
+    def is_done(self, url: str) -> bool:
+        """True if the state has decided that a page is, or was, at the URL."""
+        row = self._db.execute("SELECT state, gone_since FROM url WHERE key = ?", (urls.key(url),)).fetchone()
+        return row is not None and (row[0] in (UrlState.PAGE, UrlState.ALIAS) or row[1] is not None)
 
     def has_file(self, path: str) -> bool:
-        """Whether a page is remembered there already."""
-        query = "SELECT 1 FROM page WHERE fold = ? AND path = ?"
-        return self._db.execute(query, (fold_key(path), path)).fetchone() is not None
+        """True if a page is restored there already."""
+        query = "SELECT 1 FROM file WHERE path_key = ? AND path = ?"
+        return self._db.execute(query, (path_key(path), path)).fetchone() is not None
 
-    def at_path(self, path: str) -> bool:
-        """Whether a page is remembered at this path already. If so, it is noted that the file may be another's."""
-        changed = self._db.execute("UPDATE page SET received = NULL WHERE path = ?", (path,))
-        return changed.rowcount > 0
+    def page(self, page: RestoredPage) -> None:
+        """Counts the page as saved."""
+        self._has_html = self._has_html or any(file.kind is FileKind.HTML for file in page.files)
+        reason, detail, missing_path = page.cause or (None, None, None)
+        id = self._put(
+            page.url,
+            UrlState.PAGE,
+            self._naming(is_page=page.kind != ASSET),
+            kind=page.kind,
+            depth=page.depth,
+            reason=reason,
+            detail=detail,
+            missing_path=missing_path,
+            since=self._at if page.cause else None,
+        )
+        self._db.execute(
+            "INSERT OR REPLACE INTO page (url_id, fetched_at, changed_at, etag, last_modified, content_type, title,"
+            " canonical, hidden_texts, links_known) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                id,
+                page.fetched_at,
+                page.changed_at or page.fetched_at,
+                page.etag,
+                page.last_modified,
+                page.content_type,
+                page.title,
+                page.canonical,
+                page.hidden_texts,
+                int(not page.has_links),
+            ),
+        )
+        self._db.execute("DELETE FROM file WHERE url_id = ?", (id,))
+        for file in page.files:
+            self._db.execute(
+                "INSERT INTO file (url_id, kind, path, preferred_path, path_key, size, sha256, linked_path, published,"
+                " durable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                (
+                    id,
+                    file.kind,
+                    file.path,
+                    file.preferred_path,
+                    path_key(file.preferred_path),
+                    file.size,
+                    bytes.fromhex(file.sha256) if file.sha256 else None,
+                    file.path if file.is_local else None,
+                    int(page.is_published),
+                ),
+            )
 
-    def folders(self) -> set[str]:
-        """The host folders that pages are in."""
-        return {path.partition("/")[0] for _, path in self.paths()}
+    def alias(self, url: str, of: str) -> None:
+        """Counts `url` as another name of a page that is restored."""
+        target = self._id(of)
+        if target is not None and not self.is_done(url):
+            self._put(url, UrlState.ALIAS, self._named, target_id=target, reason=Reason.MOVED, since=self._at)
 
-    def paths(self) -> list[tuple[int, str]]:
-        """Each file that a page should have, with the page's row; HTML beside Markdown too."""
-        saved = f"FROM page JOIN url USING (id) WHERE status = {Status.SAVED}"
-        both = f"SELECT id, path {saved} UNION ALL SELECT id, html_path {saved} AND html_path != path"
-        return self._db.execute(both).fetchall()
-
-    def forget_file(self, id: int) -> None:
-        """Queues a page whose file is not there."""
-        self._db.execute("UPDATE url SET state = ? WHERE id = ?", (UrlState.QUEUED, id))
-        self._db.execute("DELETE FROM page WHERE id = ?", (id,))
-
-    def gone(self, page: Remembered, since: str | None) -> None:
-        if not self.knows(page.url):
-            self.page(page)
-            self._gone(page.url, since)
-
-    def gone_without_file(self, url: str, since: str | None) -> None:
+    def failure(self, url: str, cause: Cause, attempts: int, at: str | None, depth: int | None) -> None:
+        """Counts `url` as failed."""
         if not self.knows(url):
-            self._row(url, UrlState.QUEUED)
-            self._gone(url, since)
+            self._without_page(url, UrlState.FAILED, cause, at, attempts=attempts, transient=1, depth=depth)
 
-    def _gone(self, url: str, since: str | None) -> None:
-        # Some sitemap named it once: to be linked still is not enough for being there again.
-        query = "UPDATE url SET gone_since = coalesce(?, ''), sitemap = -1 WHERE id = ?"
-        self._db.execute(query, (since, self._id(url)))
+    def skip(self, url: str, cause: Cause, content_type: str | None, size: int | None, depth: int | None) -> None:
+        """Counts `url` as not wanted: requested, or never to be."""
+        if not self.knows(url):
+            is_requested = content_type is not None or size is not None or cause.reason in _REQUESTED
+            state = UrlState.SKIPPED if is_requested else UrlState.EXCLUDED
+            self._without_page(url, state, cause, self._at, content_type=content_type, size=size, depth=depth)
 
-    def _found(self, id: int, depth: int | None) -> None:
-        """How many links away a URL was found, if by links at all."""
-        if depth is not None:
-            self._db.execute("UPDATE url SET depth = ? WHERE id = ?", (depth, id))
+    def _without_page(self, url: str, state: UrlState, cause: Cause, at: str | None, **columns: object) -> None:
+        named = self._naming(is_page=False)
+        self._put(url, state, named, reason=cause.reason, detail=cause.detail, since=at, checked_at=at, **columns)
 
-    def _row(self, url: str, state: UrlState) -> int:
-        row = self._db.execute(
-            "INSERT INTO url (key, url, state, named, source, sitemap) VALUES (?, ?, ?, 0, 0, 0) ON CONFLICT (key)"
-            " DO UPDATE SET state = excluded.state, gone_since = NULL, reason = NULL, detail = NULL RETURNING id",
-            (urls.key(url), url, state),
-        ).fetchone()
-        return int(row[0])
+    def _naming(self, *, is_page: bool) -> dict[str, object]:
+        """Who named a URL. In a mirror of HTML, links that nobody knows now may have named what is no page."""
+        if is_page or not self._has_html or self._linked is self._named:
+            return self._named
+        self._db.execute("UPDATE start SET crawl_run = 1 WHERE id = 1")
+        return self._linked
+
+    def not_reached(self, url: str, depth: int | None) -> None:
+        """Counts `url` as named and still to be fetched."""
+        if not self.knows(url):
+            self._put(url, UrlState.QUEUED, self._named, depth=depth, queue=Due.NOW)
+
+    def gone(self, page: RestoredPage, since: str | None) -> None:
+        """Counts a page as gone; its file stays. Without files it may never have been one."""
+        if self.knows(page.url):
+            return
+        if page.files:
+            self.page(page)
+        else:
+            self._put(page.url, UrlState.QUEUED, self._named)
+        self._db.execute(
+            "UPDATE url SET gone_since = ?, gone_cause = ?, listed_run = NULL, reached_run = NULL WHERE id = ?",
+            (since or "", GoneCause.UNNAMED, self._id(page.url)),
+        )
+
+    def forget_missing(self, exists: Callable[[str], bool]) -> None:
+        """Queues pages of which a file is not there: a kill had caught it on its way, and nobody knows where to."""
+        rows = self._db.execute(
+            f"SELECT url_id, path FROM file JOIN url ON url.id = url_id WHERE {_IS_PAGE}"
+        ).fetchall()
+        for id in {id for id, path in rows if not exists(path)}:
+            self._db.execute("UPDATE url SET state = ?, queue = ? WHERE id = ?", (UrlState.QUEUED, Due.NOW, id))
+            for table in ("page", "file"):
+                self._db.execute(f"DELETE FROM {table} WHERE url_id = ?", (id,))
+
+    def finish(self) -> None:
+        """Connects what was restored one by one: where copies redirect, and by which paths files link to each other."""
+        redirects = f"SELECT id, detail FROM url WHERE state = {UrlState.PAGE} AND reason = {Reason.MOVED_TEMPORARILY}"
+        for id, location in self._db.execute(redirects).fetchall():
+            self._db.execute("UPDATE url SET target_id = ? WHERE id = ?", (location and self._id(location), id))
+        resolve_aliases(self._db)
+        HtmlLinkTargets(self._state).settle()
+
+    def _put(self, url: str, state: UrlState, named: dict[str, object], **columns: object) -> int:
+        row = {"key": urls.key(url), "url": url, "state": state, "queue": Due.NO, "named": 1, **named, **columns}
+        replaced = [name for name in (*columns, "state", "queue") if name != "depth"]
+        cleared = {"reason", "detail", "gone_since", "gone_cause", "target_id"} - columns.keys()
+        assignments = ", ".join(
+            [*(f"{name} = excluded.{name}" for name in replaced), *(f"{name} = NULL" for name in sorted(cleared))]
+        )
+        found = self._db.execute(
+            f"INSERT INTO url ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+            f" ON CONFLICT (key) DO UPDATE SET {assignments} RETURNING id",
+            tuple(row.values()),
+        ).fetchall()
+        return int(found[0][0])

@@ -10,8 +10,7 @@ from sitemirror import urls
 from sitemirror.reasons import Cause, cause_of
 from sitemirror.store.bulk_insert import BulkInsert, Listed
 from sitemirror.store.database import RunInfo, State
-from sitemirror.store.disappeared import let_go, note_for_now
-from sitemirror.store.schema import ASSET, OUT_FOR_NOW, Status
+from sitemirror.store.queue import RunRules
 from sitemirror.store.tables import UrlState
 
 # Where the state has its index of keys already, a commit writes every page of it that its URLs fall on, which for a
@@ -20,22 +19,6 @@ from sitemirror.store.tables import UrlState
 _PART: Final = 20
 _AT_MOST: Final = 50_000
 
-
-# What those of a run are that it has from sitemaps, and what they link to, or lead to, over any number of steps.
-_KEPT: Final = f"""
-WITH RECURSIVE kept (id, linked) AS (
-  SELECT id, 1 FROM url
-  WHERE run = :run AND (status IN ({Status.SAVED}, {Status.REDIRECT}, {Status.DUPLICATE}) OR {OUT_FOR_NOW})
-    AND {{roots}}
-  UNION
-  SELECT url.id, 1 FROM kept JOIN edge ON edge.src = kept.id JOIN url ON url.id = edge.dst
-  WHERE url.sitemap = 0 OR (url.kind = {ASSET} AND url.run != :run)
-  UNION
-  SELECT url.leads_to, 0 FROM kept JOIN url USING (id) WHERE url.leads_to IS NOT NULL
-  UNION
-  SELECT dst, 0 FROM kept JOIN temp.for_now ON src = kept.id
-)
-"""
 
 _SITEMAPS: Final = f"""
 SELECT count(*), total(status = 'in_progress'), (SELECT count(*) FROM sitemap WHERE status = 'pending'),
@@ -67,11 +50,11 @@ class Begun(NamedTuple):
 class SitemapTable:
     """One run's discovery, written as it goes."""
 
-    def __init__(self, state: State, run: RunInfo) -> None:
+    def __init__(self, state: State, run: RunInfo, rules: RunRules) -> None:
         self._state = state
         self._db = state.db
         self._run = run
-        self._intake = BulkInsert(state.db, run.number, run.source)
+        self._intake = BulkInsert(state.db, rules)
         self._listed = self.listed
         self._uncommitted = 0
 
@@ -93,9 +76,8 @@ class SitemapTable:
             query = "SELECT count(*), count(*) FILTER (WHERE status IN ('pending', 'in_progress')) FROM sitemap"
             sitemaps, unfinished = db.execute(query).fetchone()
             if sitemaps and not unfinished:
-                for table in ("url", "doubtful"):
+                for table in ("url", "intake"):
                     db.execute(f"UPDATE {table} SET listed_run = NULL WHERE listed_run = ?", (self._run.number,))
-                db.execute("UPDATE url SET reached_run = NULL WHERE reached_run = ?", (self._run.number,))
                 db.execute("DELETE FROM sitemap")
                 return
             for row in db.execute("SELECT id FROM sitemap WHERE status IN ('in_progress', 'failed')").fetchall():
@@ -107,8 +89,8 @@ class SitemapTable:
         with self._state.transaction() as db:
             found = db.execute("SELECT urls FROM sitemap WHERE id = ?", (sitemap,)).fetchone()
             if found != (0,):  # Most that fail list nothing, and there may be thousands: each takes a look at all URLs.
-                for table in ("url", "doubtful"):
-                    query = f"UPDATE {table} SET listed_run = NULL WHERE sitemap = ? AND listed_run = ?"
+                for table in ("url", "intake"):
+                    query = f"UPDATE {table} SET listed_run = NULL WHERE sitemap_id = ? AND listed_run = ?"
                     db.execute(query, (sitemap, self._run.number))
             db.execute("UPDATE sitemap SET urls = 0, repeats = 0, error = NULL WHERE id = ?", (sitemap,))
 
@@ -209,81 +191,26 @@ class SitemapTable:
     @property
     def outside(self) -> int:
         """Distinct URLs that this run has listed and may not fetch."""
-        query = f"SELECT count(*) FROM url WHERE run = ? AND status = {Status.OUT_OF_SCOPE}"
+        query = f"SELECT count(*) FROM url WHERE listed_run = ? AND state = {UrlState.EXCLUDED}"
         return self._state.number(query, (self._run.number,))
 
     @property
     def total(self) -> int:
         """Distinct URLs that this run has listed."""
-        return self._state.number("SELECT count(*) FROM url WHERE run = ?", (self._run.number,))
+        return self._state.number("SELECT count(*) FROM url WHERE listed_run = ?", (self._run.number,))
 
     @property
     def in_scope(self) -> int:
         """Distinct URLs that this run has listed and may fetch."""
-        query = f"SELECT count(*) FROM url WHERE run = ? AND status != {Status.OUT_OF_SCOPE}"
+        query = f"SELECT count(*) FROM url WHERE listed_run = ? AND state != {UrlState.EXCLUDED}"
         return self._state.number(query, (self._run.number,))
 
     @property
     def main_refusal(self) -> Cause | None:
         """Why most of the URLs that this run has listed may not be fetched; None if none is refused."""
         row = self._db.execute(
-            "SELECT reason, detail FROM url WHERE run = ? AND status = ?"
+            "SELECT reason, detail FROM url WHERE listed_run = ? AND state = ?"
             " GROUP BY reason, detail ORDER BY count(*) DESC LIMIT 1",
-            (self._run.number, Status.OUT_OF_SCOPE),
+            (self._run.number, UrlState.EXCLUDED),
         ).fetchone()
         return None if row is None else cause_of(*row)
-
-    def revive(self) -> None:
-        """Takes back what was gone or out of scope, where a URL leads to it that is listed now."""
-        with self._state.transaction() as db:
-            db.execute(
-                f"""
-                UPDATE url SET reason = NULL, detail = NULL, gone_since = NULL,
-                  state = CASE state WHEN {UrlState.PAGE} THEN state ELSE {UrlState.QUEUED} END
-                WHERE status IN ({Status.GONE}, {Status.OUT_OF_SCOPE}) AND id IN (
-                  WITH RECURSIVE ends (id) AS (
-                    SELECT leads_to FROM url WHERE leads_to IS NOT NULL AND run = ?
-                    UNION SELECT url.leads_to FROM ends JOIN url USING (id) WHERE url.leads_to IS NOT NULL
-                  ) SELECT id FROM ends)
-                """,
-                (self._run.number,),
-            )
-
-    def keep_linked(self) -> None:
-        """Counts as still there what listed pages link to and no sitemap names: pictures, styles, what those need.
-
-        A page that has not changed is not read, so its links are those of the last time.
-        """
-        with self._state.transaction() as db:
-            note_for_now(db)
-            db.execute(
-                f"""
-                {_KEPT.format(roots="1")}
-                UPDATE url SET
-                  reached_run = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN :run ELSE reached_run END,
-                  named = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 1 ELSE named END,
-                  sitemap = CASE WHEN id IN (SELECT id FROM kept WHERE linked) THEN 0 ELSE sitemap END,
-                  gone_since = CASE WHEN state = {UrlState.PAGE} OR kind = {ASSET} THEN NULL ELSE gone_since END,
-                  state = CASE
-                  WHEN gone_since IS NOT NULL AND state != {UrlState.PAGE} AND kind = {ASSET} THEN {UrlState.QUEUED}
-                  ELSE state END
-                WHERE run != :run AND id IN (SELECT id FROM kept)
-                """,
-                {"run": self._run.number},
-            )
-
-    def drop_unlinked(self) -> None:
-        """Of what was kept for the links of the last time, no page may have one any more, now that all are read."""
-        with self._state.transaction() as db:
-            note_for_now(db)
-            db.execute(
-                f"""
-                {_KEPT.format(roots="sitemap != 0")}
-                UPDATE url SET reached_run = NULL WHERE run = :run AND sitemap = 0 AND id NOT IN (SELECT id FROM kept)
-                """,
-                {"run": self._run.number},
-            )
-
-    def mark_gone(self, at: str) -> int:
-        """Marks as gone what this start URL listed once and no longer does. Files stay. Returns how many are new."""
-        return let_go(self._state, self._run, at)

@@ -1,8 +1,4 @@
-"""The tables that the working state is to have, and the numbers that their columns hold.
-
-`decide`, `queue`, `journal` and `ending` are written for them, and tried by the simulation in `tests/run`. `schema.py`
-has the tables of today: `state`, `gone_since`, `named`, `listed_run`, `reached_run`, `reason`, `alias` and `account`
-are as here; the queue, `file`, `start`, `run`, `change` and `journal` are still to come.
+"""The tables of the working state, and the numbers that their columns hold.
 
 A URL's row answers three questions apart: what there is of it (`state`), whether the site still has it
 (`gone_since`), and why the last answer gave no newer page (`reason`). What is absent is NULL, never 0, -1 or ''.
@@ -10,6 +6,8 @@ A URL's row answers three questions apart: what there is of it (`state`), whethe
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from enum import IntEnum
 from typing import Final
 
@@ -80,7 +78,18 @@ class Op(IntEnum):
     DELETE = 2
     LEAVE = 3  # rename, away from a path that another file gets
     ARRIVE = 4  # rename, to a path that is free once all others have left
+    RELINK = 5  # a file is replaced by itself with other links; `row` is for `link_targets.finish_relinking`
 
+
+class Phase(IntEnum):
+    """How far a run has come."""
+
+    DISCOVERING = 0
+    VISITING = 1
+    FINISHED = 2
+
+
+VERSION: Final = 12
 
 MAX_ALIAS_HOPS: Final = 30
 """Redirects that are followed from one row to the next; a chain that is longer counts as a loop."""
@@ -93,6 +102,12 @@ PASSES_LINKS: Final = (
 )
 """Rows whose links count: pages, their duplicates, and pages whose file was deleted and that fail for the moment."""
 
+PAGE: Final = 1
+ASSET: Final = 2
+"""What a URL is, in `url.kind`; a file that a page needs, or that is none, is an asset."""
+
+KEY_INDEX: Final = "CREATE UNIQUE INDEX url_key ON url (key);"
+
 SCHEMA: Final = f"""
 CREATE TABLE mirror (
   id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -100,8 +115,10 @@ CREATE TABLE mirror (
   log_offset INTEGER NOT NULL DEFAULT 0,  -- _processed.txt: its size before the last batch, and that batch
   log_lines TEXT NOT NULL DEFAULT '',
   max_file_bytes INTEGER NOT NULL DEFAULT 0,  -- of the last run
-  host_pauses TEXT NOT NULL DEFAULT '{{}}'  -- Retry-After, by host
+  host_pauses TEXT NOT NULL DEFAULT '{{}}',  -- Retry-After, by host
+  is_relinking INTEGER NOT NULL DEFAULT 0  -- 1: HTML files are being relinked to `link_target.pending_path`
 );
+INSERT INTO mirror (id) VALUES (1);
 
 CREATE TABLE start (
   id INTEGER PRIMARY KEY,
@@ -118,9 +135,8 @@ CREATE TABLE run (
   scope TEXT NOT NULL,
   started_at TEXT NOT NULL,
   finished_at TEXT,
-  phase INTEGER NOT NULL,
-  boot_id TEXT,
-  synced_at TEXT,  -- last fsync of all files
+  phase INTEGER NOT NULL DEFAULT 0,
+  boot_id TEXT,  -- of the machine's start that it last ran under; NULL once it has been left in good order
   folders TEXT NOT NULL DEFAULT '[]'  -- host folders it writes to
 );
 
@@ -147,22 +163,24 @@ CREATE TABLE url (
   alternates TEXT,
   reason INTEGER,  -- on a page: why the copy is older than the last answer; on an alias: why it is one
   detail TEXT,
+  missing_path TEXT,  -- of a page with two files: the one that was deleted and could not be fetched again
   transient INTEGER,  -- 1: the failure is worth another try
   target_id INTEGER,  -- where it redirects, or the page that it duplicates; on a page: decided when the run ends
   since TEXT,  -- when this reason began
+  checked_at TEXT,  -- when the last answer came, or its turn
   attempts INTEGER,
   misses INTEGER,  -- runs in a row that got 404
   content_type TEXT,  -- of what was skipped
   size INTEGER,
   gone_since TEXT,
   gone_cause INTEGER,
-  depth INTEGER,
-  chain INTEGER,
-  found_on_id INTEGER,
-  kind INTEGER
+  depth INTEGER,  -- links from the start page; NULL if no crawl has found it
+  chain INTEGER NOT NULL DEFAULT 0,  -- links in a row to URLs of its shape
+  found_on_id INTEGER,  -- the page that linked to it first, or the URL that redirected to it
+  kind INTEGER  -- PAGE or ASSET, if links led to it or it was saved
 );
-CREATE UNIQUE INDEX url_key ON url (key);
-CREATE INDEX url_depth ON url (depth, id) WHERE depth IS NOT NULL;
+{KEY_INDEX}
+CREATE INDEX url_due ON url (depth, id) WHERE queue = 1 AND depth IS NOT NULL;
 CREATE INDEX url_target ON url (target_id) WHERE target_id IS NOT NULL;
 
 -- The last good answer. It stays while its URL is a duplicate, or its file is lost: what comes back equal is no change.
@@ -170,8 +188,9 @@ CREATE TABLE page (
   url_id INTEGER PRIMARY KEY,
   fetched_at TEXT,
   changed_at TEXT,
-  http_status INTEGER,
-  headers TEXT,
+  http_status INTEGER,  -- of the last answer, also if it left the copy as it was
+  not_modified INTEGER NOT NULL DEFAULT 0,  -- 1: that was 304
+  headers TEXT,  -- of the answer that it was saved from
   etag TEXT,
   last_modified TEXT,
   content_type TEXT,
@@ -196,9 +215,9 @@ CREATE TABLE file (
   sha256 BLOB,  -- of the bytes on disk
   received_sha256 BLOB,  -- of what was received: whether an answer is the same is judged by this
   recipe_id INTEGER,
-  linked_path TEXT,  -- where it was when its links were made local
-  link_spans BLOB,
-  published INTEGER NOT NULL DEFAULT 0,  -- a published path never moves
+  linked_path TEXT,  -- where it was when its links were made local; NULL: they are as received
+  link_spans BLOB,  -- Markdown: what these links were, packed
+  published INTEGER NOT NULL DEFAULT 0,  -- 1: a manifest names this path, so it does not change
   durable INTEGER NOT NULL DEFAULT 0,
   UNIQUE (url_id, kind)
 );
@@ -214,10 +233,18 @@ CREATE TABLE link (
   PRIMARY KEY (src_id, dst_id, attribute)
 ) WITHOUT ROWID;
 
+-- The path that saved HTML links to a URL by, and the one in the pass under way ('': to the site). `relinked` has the
+-- files whose old local links that pass has changed already.
 CREATE TABLE link_target (url_id INTEGER PRIMARY KEY, path TEXT, pending_path TEXT);
+CREATE TABLE relinked (file_id INTEGER PRIMARY KEY);
 
 -- Where aliases end. A chain without an end has no row. Filled by `resolve_aliases`.
-CREATE TABLE alias (url_id INTEGER PRIMARY KEY, page_id INTEGER NOT NULL, hops INTEGER NOT NULL);
+CREATE TABLE alias (
+  url_id INTEGER PRIMARY KEY,
+  page_id INTEGER NOT NULL,
+  hops INTEGER NOT NULL,
+  was_gone INTEGER NOT NULL DEFAULT 0  -- 1: the page was gone when the run began
+);
 CREATE INDEX alias_page ON alias (page_id);
 
 CREATE TABLE change (
@@ -243,6 +270,39 @@ CREATE TABLE journal (
   row TEXT  -- JSON: the columns that hold once the file is there
 );
 
+-- URLs that may be in `url` already, listed while it had no index of keys.
+CREATE TABLE intake (
+  id INTEGER PRIMARY KEY,
+  key BLOB NOT NULL,
+  url TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  queue INTEGER NOT NULL,
+  start_id INTEGER NOT NULL,
+  named INTEGER NOT NULL,
+  listed_run INTEGER,  -- NULL: a reading that broke off listed it
+  sitemap_id INTEGER NOT NULL,
+  lastmod TEXT,
+  priority TEXT,
+  alternates TEXT,
+  reason INTEGER,
+  detail TEXT
+);
+
+CREATE TABLE sitemap (
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  url TEXT NOT NULL,
+  depth INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  urls INTEGER NOT NULL DEFAULT 0,
+  repeats INTEGER NOT NULL DEFAULT 0,
+  kind TEXT,
+  error TEXT,
+  UNIQUE (run, key)
+);
+CREATE INDEX sitemap_pending ON sitemap (id) WHERE status = 'pending';
+
 CREATE TABLE upload (path TEXT PRIMARY KEY, sha256 BLOB NOT NULL);
 
 -- Every URL that is reported, once: by itself, or as an alias. What only redirects lead to is reported under the names
@@ -254,8 +314,8 @@ SELECT id, url, id AS end_id, 0 AS hops, gone_since, CASE
     ELSE state END AS place
 FROM url WHERE state != {UrlState.ALIAS} AND CASE
     WHEN state = {UrlState.PAGE} THEN 1
-    WHEN gone_since IS NOT NULL THEN named AND url LIKE 'http%'
-    ELSE named OR NOT EXISTS (SELECT 1 FROM alias WHERE page_id = url.id) END
+    WHEN gone_since IS NOT NULL THEN url LIKE 'http%' AND (named OR listed_run IS NOT NULL OR kind IS NOT NULL)
+    ELSE named OR NOT EXISTS (SELECT 1 FROM url AS leading WHERE leading.target_id = url.id) END
 UNION ALL
 SELECT url.id, url.url, e.id, alias.hops, coalesce(url.gone_since, e.gone_since), CASE
     WHEN url.gone_since IS NOT NULL OR e.gone_since IS NOT NULL THEN {Place.GONE}
@@ -263,5 +323,27 @@ SELECT url.id, url.url, e.id, alias.hops, coalesce(url.gone_since, e.gone_since)
     WHEN e.state = {UrlState.QUEUED} THEN {Place.NOT_REACHED}
     ELSE e.state END
 FROM alias JOIN url ON url.id = alias.url_id JOIN url AS e ON e.id = alias.page_id
-WHERE e.state = {UrlState.PAGE} OR url.named AND (url.gone_since IS NULL OR url.url LIKE 'http%');
+WHERE e.state = {UrlState.PAGE} OR CASE
+    WHEN url.gone_since IS NOT NULL OR e.gone_since IS NOT NULL
+      THEN url.url LIKE 'http%' AND (url.named OR url.listed_run IS NOT NULL OR url.kind IS NOT NULL)
+    ELSE url.named END;
 """
+
+
+CACHE: Final = -4_000
+"""SQLite's `cache_size`: kilobytes, with a minus."""
+
+LITTLE_CACHE: Final = -2_000
+"""For sequential reading and writing. Sorting takes as much again, only while it sorts."""
+
+
+def in_order(db: sqlite3.Connection, query: str) -> sqlite3.Cursor:
+    """Runs a query that sorts. SQLite sorts in as much memory as its cache may take, and no faster with more."""
+    db.execute(f"PRAGMA cache_size={LITTLE_CACHE}")
+    try:
+        return db.execute(query)  # which is when it sorts
+    finally:
+        db.execute(f"PRAGMA cache_size={CACHE}")
+
+
+TABLES: Final = tuple(re.findall(r"CREATE TABLE (\w+)", SCHEMA))

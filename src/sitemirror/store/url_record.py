@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from sitemirror import urls
+from sitemirror.model import Validators
 from sitemirror.reasons import Reason
-from sitemirror.store.tables import Due, FileKind, GoneCause, UrlState
+from sitemirror.store.tables import Due, FileKind, GoneCause, Op, UrlState
 
 
 class UrlRecord(NamedTuple):
-    """What is known of a URL. `path` and what follows are of its main file."""
+    """What is known of a URL. `path` and what follows are of its main file, `html_…` of the HTML beside Markdown."""
 
     id: int
     url: str
@@ -21,6 +22,7 @@ class UrlRecord(NamedTuple):
     queue: int
     start_id: int
     named: int
+    listed_run: int | None
     checked_run: int | None
     lastmod: str | None
     reason: int | None
@@ -28,24 +30,45 @@ class UrlRecord(NamedTuple):
     transient: int | None
     target_id: int | None
     since: str | None
+    checked_at: str | None
     attempts: int | None
     misses: int | None
     gone_since: str | None
     gone_cause: int | None
     depth: int | None
+    chain: int
     kind: int | None
+    fetched_at: str | None
+    changed_at: str | None
     etag: str | None
     last_modified: str | None
     text_hash: bytes | None
     links_known: int | None
     path: str | None
+    file_kind: int | None
+    preferred_path: str | None
+    size: int | None
     sha256: bytes | None
+    received_sha256: bytes | None
+    linked_path: str | None
+    html_path: str | None
+    html_preferred_path: str | None
+    html_size: int | None
+    html_sha256: bytes | None
+    html_received_sha256: bytes | None
+    html_linked_path: str | None
     has_file: bool  # as the row says; whoever has looked at the disk knows better
 
     def shares_text(self, text_hash: bytes | None) -> bool:
         """True if a duplicate with this text is still one of this page."""
         stays = self.reason != Reason.MOVED and not self.misses and self.gone_cause in (None, GoneCause.UNNAMED)
-        return self.state is UrlState.PAGE and stays and self.text_hash == text_hash
+        # If its file was deleted, it is queued: its own answer says if this is still so.
+        return self.state in (UrlState.PAGE, UrlState.QUEUED) and stays and self.text_hash == text_hash
+
+    @property
+    def validators(self) -> Validators:
+        """What a conditional request needs."""
+        return Validators(self.etag, self.last_modified)
 
     @property
     def has_validators(self) -> bool:
@@ -53,14 +76,25 @@ class UrlRecord(NamedTuple):
         return bool(self.etag or self.last_modified)
 
 
-_FROM_URL: Final = UrlRecord._fields[: UrlRecord._fields.index("etag")]
+_FIELDS: Final = UrlRecord._fields
+_FROM_URL: Final = _FIELDS[: _FIELDS.index("fetched_at")]
+_FROM_PAGE: Final = _FIELDS[_FIELDS.index("fetched_at") : _FIELDS.index("path")]
+_FROM_MAIN: Final = ("path", "kind", *_FIELDS[_FIELDS.index("preferred_path") : _FIELDS.index("html_path")])
+_FROM_HTML: Final = ("path", "preferred_path", "size", "sha256", "received_sha256", "linked_path")
 _STATES: Final = tuple(UrlState)
 
+
+def _columns(table: str, names: Iterable[str]) -> str:
+    return ", ".join(f"{table}.{name}" for name in names)
+
+
 SELECT_RECORD: Final = f"""
-SELECT {", ".join(f"url.{name}" for name in _FROM_URL)}, page.etag, page.last_modified, page.text_hash,
-  page.links_known, main.path, main.sha256, main.path IS NOT NULL
+SELECT {_columns("url", _FROM_URL)}, {_columns("page", _FROM_PAGE)}, {_columns("main", _FROM_MAIN)},
+  {_columns("html", _FROM_HTML)}, main.path IS NOT NULL
 FROM url LEFT JOIN page ON page.url_id = url.id
   LEFT JOIN file AS main ON main.id = (SELECT id FROM file WHERE url_id = url.id ORDER BY kind LIMIT 1)
+  LEFT JOIN file AS html
+    ON html.url_id = url.id AND html.kind = {FileKind.HTML} AND main.kind = {FileKind.MARKDOWN}
 """
 
 
@@ -91,6 +125,7 @@ class FileRow(NamedTuple):
     size: int | None = None
     sha256: str | None = None
     received_sha256: str | None = None
+    is_written: bool = True  # False: it is as it was, and only stays
 
 
 class RowChange(NamedTuple):
@@ -100,10 +135,11 @@ class RowChange(NamedTuple):
     run: int
     url: Mapping[str, Any]
     page: Mapping[str, Any] | None = None  # None: the page's row stays as it is
-    files: tuple[FileRow, ...] = ()  # the files that were written
+    files: tuple[FileRow, ...] = ()  # all files of the page, if one was written
     event: int | None = None
     frees_duplicates: bool = False
     clears_links: bool = False
+    lines: tuple[str, ...] = ()  # for `_processed.txt`
 
     def dump(self) -> str:
         """JSON for the journal."""
@@ -112,8 +148,8 @@ class RowChange(NamedTuple):
     @classmethod
     def load(cls, text: str) -> RowChange:
         """The change that `dump` wrote."""
-        id, run, url, page, files, event, frees, clears = json.loads(text)
-        return cls(id, run, url, page, tuple(FileRow(*each) for each in files), event, frees, clears)
+        id, run, url, page, files, event, frees, clears, lines = json.loads(text)
+        return cls(id, run, url, page, tuple(FileRow(*each) for each in files), event, frees, clears, tuple(lines))
 
 
 _HASHES: Final = frozenset(("text_hash", "path_key", "sha256", "received_sha256"))
@@ -127,37 +163,33 @@ def _bound(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_change(db: sqlite3.Connection, change: RowChange) -> None:
-    """Writes the rows. Doing it twice does no harm."""
-    before = db.execute(
-        "SELECT page.text_hash, main.path, main.sha256 FROM url LEFT JOIN page ON page.url_id = url.id"
-        " LEFT JOIN file AS main ON main.url_id = url.id WHERE url.id = ? ORDER BY main.kind LIMIT 1",
-        (change.id,),
-    ).fetchone()
+    """Writes the rows, and announces that files go which are not the page's any more. Doing it twice does no harm."""
+    before = None
+    if change.event is not None:
+        before = db.execute(
+            "SELECT page.text_hash, main.path, main.sha256 FROM url LEFT JOIN page ON page.url_id = url.id"
+            " LEFT JOIN file AS main ON main.url_id = url.id WHERE url.id = ? ORDER BY main.kind LIMIT 1",
+            (change.id,),
+        ).fetchone()
     columns = _bound(change.url)
-    assignments = ", ".join(f"{name} = :{name}" for name in columns)
-    db.execute(f"UPDATE url SET {assignments} WHERE id = :id", columns | {"id": change.id})
+    assignments = ", ".join(f"{name} = ?" for name in columns)
+    db.execute(f"UPDATE url SET {assignments} WHERE id = ?", (*columns.values(), change.id))
     if change.page is not None:
         page = _bound(change.page)
-        db.execute("INSERT OR IGNORE INTO page (url_id) VALUES (?)", (change.id,))
-        assignments = ", ".join(f"{name} = :{name}" for name in page)
-        db.execute(f"UPDATE page SET {assignments} WHERE url_id = :id", page | {"id": change.id})
+        names = ", ".join(page)
+        replaced = ", ".join(f"{name} = excluded.{name}" for name in page)
+        db.execute(
+            f"INSERT INTO page (url_id, {names}) VALUES (?, {', '.join('?' * len(page))})"
+            f" ON CONFLICT (url_id) DO UPDATE SET {replaced}",
+            (change.id, *page.values()),
+        )
     state, reason = change.url.get("state"), change.url.get("reason")
     if state not in (None, UrlState.PAGE):
         db.execute("DELETE FROM file WHERE url_id = ?", (change.id,))
         if state == UrlState.ALIAS and reason != Reason.DUPLICATE:
             db.execute("DELETE FROM page WHERE url_id = ?", (change.id,))
-    for file in change.files:
-        row = _bound(file._asdict()) | {"url_id": change.id}
-        names = ", ".join(row)
-        replaced = ", ".join(f"{name} = excluded.{name}" for name in row if name not in ("url_id", "kind"))
-        db.execute(
-            f"INSERT INTO file ({names}) VALUES ({', '.join(f':{name}' for name in row)})"
-            f" ON CONFLICT (url_id, kind) DO UPDATE SET {replaced}, durable = 0",
-            row,
-        )
     if change.files:
-        kinds = ", ".join(str(int(file.kind)) for file in change.files)
-        db.execute(f"DELETE FROM file WHERE url_id = ? AND kind NOT IN ({kinds})", (change.id,))
+        _replace_files(db, change)
     if change.clears_links:
         db.execute("DELETE FROM link WHERE src_id = ?", (change.id,))
     if change.frees_duplicates:
@@ -165,6 +197,38 @@ def apply_change(db: sqlite3.Connection, change: RowChange) -> None:
     if change.event is not None:
         new = change.files[0] if change.files else None
         add_event(db, change.run, change.id, change.event, before, new)
+
+
+_WRITTEN: Final = """
+INSERT INTO file (url_id, kind, path, preferred_path, path_key, size, sha256, received_sha256)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (url_id, kind) DO UPDATE SET
+  published = published AND path = excluded.path, path = excluded.path, preferred_path = excluded.preferred_path,
+  path_key = excluded.path_key, size = excluded.size, sha256 = excluded.sha256,
+  received_sha256 = excluded.received_sha256, linked_path = NULL, link_spans = NULL, durable = 0
+"""
+
+
+def _replace_files(db: sqlite3.Connection, change: RowChange) -> None:
+    paths = {file.path for file in change.files}
+    for kind, path in db.execute("SELECT kind, path FROM file WHERE url_id = ?", (change.id,)).fetchall():
+        if path not in paths:
+            db.execute("INSERT INTO journal (op, path) VALUES (?, ?)", (Op.DELETE.value, path))
+        if all(kind != file.kind for file in change.files):
+            db.execute("DELETE FROM file WHERE url_id = ? AND kind = ?", (change.id, kind))
+    for file in change.files:
+        if file.is_written:
+            row = _bound(file._asdict())
+            del row["is_written"]
+            db.execute(_WRITTEN, (change.id, *row.values()))
+
+
+def note_received(db: sqlite3.Connection, page: int, kind: FileKind) -> None:
+    """Notes that a file is as it was received: none of its links was made local. A rebuilt state does not know."""
+    db.execute(
+        "UPDATE file SET received_sha256 = sha256, linked_path = NULL, link_spans = NULL"
+        " WHERE url_id = ? AND kind = ? AND (received_sha256 IS NULL OR linked_path IS NOT NULL)",
+        (page, kind.value),
+    )
 
 
 def add_event(
@@ -185,7 +249,8 @@ def free_duplicates(db: sqlite3.Connection, pages: Iterable[int]) -> None:
         values = (UrlState.ALIAS, Reason.DUPLICATE, page)
         which = "state = ? AND reason = ? AND target_id = ?"
         db.execute(
-            f"UPDATE page SET etag = NULL, last_modified = NULL WHERE url_id IN (SELECT id FROM url WHERE {which})",
+            "UPDATE page SET etag = NULL, last_modified = NULL, fetched_at = NULL"
+            f" WHERE url_id IN (SELECT id FROM url WHERE {which})",
             values,
         )
         db.execute(f"UPDATE url SET queue = {Due.NOW} WHERE {which}", values)
@@ -194,6 +259,23 @@ def free_duplicates(db: sqlite3.Connection, pages: Iterable[int]) -> None:
 def forget_files(db: sqlite3.Connection, pages: Iterable[int]) -> None:
     """Queues pages whose files were deleted. What their text was stays known: the same again is no change."""
     ids = list(pages)
-    db.executemany(f"UPDATE url SET queue = {Due.NOW} WHERE id = ?", ((id,) for id in ids))
-    db.executemany("UPDATE page SET etag = NULL, last_modified = NULL WHERE url_id = ?", ((id,) for id in ids))
+    db.executemany(
+        f"UPDATE url SET state = {UrlState.QUEUED}, queue = {Due.NOW}, reason = NULL, detail = NULL,"
+        " missing_path = NULL, target_id = NULL WHERE id = ?",
+        ((id,) for id in ids),
+    )
+    _forget_validators(db, ids)
     free_duplicates(db, ids)
+
+
+def fetch_whole(db: sqlite3.Connection, pages: Iterable[int]) -> None:
+    """Queues pages whose copies are not what their rows say; the copies stay until there are others."""
+    ids = list(pages)
+    db.executemany(f"UPDATE url SET queue = {Due.NOW}, checked_run = NULL WHERE id = ?", ((id,) for id in ids))
+    _forget_validators(db, ids)
+
+
+def _forget_validators(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    db.executemany(
+        "UPDATE page SET etag = NULL, last_modified = NULL, fetched_at = NULL WHERE url_id = ?", ((id,) for id in ids)
+    )

@@ -35,7 +35,6 @@ Message = tuple[bytes, bytes]
 
 
 _LOCALIZE: Final = "localize"
-_LINKS_TO_FILES: Final = "links to files"
 
 
 class JobFailed(Exception):
@@ -133,20 +132,6 @@ def _localize(file: Received) -> Rewritten:
     return len(data), digest
 
 
-def links_to_files(root: str, files: Sequence[tuple[str, str | None]]) -> list[tuple[int, list[str]]]:
-    """(size, destinations that are files) of Markdown by path and hash; none where it is not as it was."""
-    from sitemirror.links.markdown import relink_markdown
-    from sitemirror.links.resolve import is_local  # After a state was lost.
-
-    told = []
-    for path, digest in files:
-        data, found = _tree(root).read(path), list[str]()
-        if sha256(data).hexdigest() == digest:
-            relink_markdown(data.decode("utf-8", "replace"), change=found.append)
-        told.append((len(data), [each for each in found if is_local(each) and not each.startswith("#")]))
-    return told
-
-
 # --- across processes ----------------------------------------------------------------------------------------------
 
 
@@ -160,11 +145,6 @@ def encode_rewrite_job(files: Sequence[Received]) -> Message:
     return orjson.dumps((_LOCALIZE, None, None, files)), b""
 
 
-def encode_links_job(root: str, files: Sequence[tuple[str, str | None]]) -> Message:
-    """Encode a job that finds links to files."""
-    return orjson.dumps((_LINKS_TO_FILES, None, root, files)), b""
-
-
 def run_job(job: Message) -> Message:
     """Run a job from another process. A failure is an answer, too."""
     from sitemirror.workers.readers import READERS  # Whoever has workers does without them.
@@ -173,8 +153,6 @@ def run_job(job: Message) -> Message:
         kind, url, charset, parameters = orjson.loads(job[0])
         if kind == _LOCALIZE:
             return orjson.dumps(localize([Received(**file) for file in parameters])), b""
-        if kind == _LINKS_TO_FILES:
-            return _dump(links_to_files(charset, parameters)), b""
         options = ConvertOptions(**parameters | {"content": Content(parameters["content"])})
         return _pack(READERS[kind](PageSource(job[1], url, charset), options))
     except OutputError as refused:

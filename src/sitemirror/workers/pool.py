@@ -7,7 +7,6 @@ would have started. The pool bounds nothing: callers wait for their answers, so 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import time
@@ -31,10 +30,8 @@ from sitemirror.workers.jobs import (
     Received,
     Rewritten,
     decode_page,
-    encode_links_job,
     encode_parse_job,
     encode_rewrite_job,
-    links_to_files,
     localize,
     raise_failure,
     run_job,
@@ -193,15 +190,6 @@ class Pool:
             return self._try(lambda: localize(files), watch)
         answer, _ = await self._ask(encode_rewrite_job(files), files[0].url, watch)
         return [(size, digest) for size, digest in orjson.loads(answer)]
-
-    async def links_to_files(
-        self, root: str, files: Sequence[tuple[str, str | None]], watch: Stopwatch = IDLE
-    ) -> list[tuple[int, list[str]]]:
-        """For saved Markdown its size, and those of its links that lead to files. Raises `JobFailed`."""
-        if self._here(0):
-            return self._try(lambda: links_to_files(root, files), watch)
-        answer, _ = await self._ask(encode_links_job(root, files), f"http://{files[0][0]}", watch)
-        return [(size, found) for size, found in json.loads(answer)]
 
     def be_careful(self) -> None:
         """From now on every page is read in a worker: the last run may have died of one, and this one must not."""
