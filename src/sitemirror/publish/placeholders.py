@@ -46,7 +46,7 @@ def skipped_placeholder(
         f"Size: {size}",
         f"Seen: {inline.text(at)}",
     )
-    ending = "The mirror holds pages of text. Open the URL above for the original."
+    ending = "The mirror does not contain this file. Open the URL above for the original."
     return _file("skipped", url, final_url, facts, ending)
 
 
