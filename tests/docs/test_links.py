@@ -12,7 +12,7 @@ from tests.docs.blocks import PROSE, ROOT, prose
 LINKED = (
     *PROSE,
     ROOT / "SECURITY.md",
-    ROOT / "tests" / "README.md",
+    *sorted((ROOT / "tests").glob("*.md")),
     *sorted((ROOT / "bench").glob("**/README.md")),
 )
 
