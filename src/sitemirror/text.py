@@ -22,7 +22,7 @@ def printable(value: str, *, limit: int = 2000) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 page`, `1,234 pages`."""
+    """Format a number with its noun: `1 page`, `1,234 pages`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sitemirror.publish.contents import OutlineHeader, OutlineRow, SitemapRow, order, write_outline
+from sitemirror.publish.contents import OutlineHeader, OutlineRow, OutlineSitemap, order, write_outline
 
 RENDERER = MarkdownIt("commonmark")
 HEADER = OutlineHeader(
@@ -31,7 +31,7 @@ ROWS: list[OutlineRow] = [
 
 
 def outline(
-    rows: Iterable[OutlineRow] = ROWS, header: OutlineHeader = HEADER, sitemaps: Iterable[SitemapRow] = ()
+    rows: Iterable[OutlineRow] = ROWS, header: OutlineHeader = HEADER, sitemaps: Iterable[OutlineSitemap] = ()
 ) -> str:
     ordered = sorted(rows, key=lambda row: order(row[0]))
     file = io.BytesIO()
@@ -48,9 +48,9 @@ def links(markdown: str) -> list[str]:
 def test_outline_reads_as_documented() -> None:
     """Head, sitemaps with counts and problems, then the URLs by folder with lastmod and priority where given."""
     sitemaps = [
-        SitemapRow("https://example.com/sitemap.xml", 1_246),
-        SitemapRow("https://example.com/one.xml", 1),
-        SitemapRow("https://example.com/news.xml", 0, "HTML instead of XML: <title>\nGone"),
+        OutlineSitemap("https://example.com/sitemap.xml", 1_246),
+        OutlineSitemap("https://example.com/one.xml", 1),
+        OutlineSitemap("https://example.com/news.xml", 0, "HTML instead of XML: <title>\nGone"),
     ]
     assert outline(sitemaps=sitemaps) == (
         "# Sitemap of example.com\n"
@@ -85,7 +85,7 @@ def test_an_incomplete_outline_says_so() -> None:
 
 def test_an_outline_without_urls_is_still_a_document() -> None:
     """Nothing in scope: the head stands, and the empty list is no error."""
-    text = outline([], sitemaps=[SitemapRow("https://example.com/s.xml", 0)])
+    text = outline([], sitemaps=[OutlineSitemap("https://example.com/s.xml", 0)])
     assert text.endswith("\n---\n")
 
 

@@ -1,6 +1,6 @@
-"""Write placeholders for failed and skipped URLs (`_failed/<hash>.md`, `_skipped/<hash>.md`) and `_failed.log` lines.
+"""Write placeholders for failed and skipped URLs, and the lines of `_failed.log`.
 
-Who looks for a page and finds none finds the reason instead.
+A placeholder, `_failed/<hash>.md` or `_skipped/<hash>.md`, has the reason why a URL has no page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sitemirror.text import printable
 
 
 def placeholder_name(url: str) -> str:
-    """File name of a URL's placeholder: 64 bits, so two of a million URLs share one once in 30 million."""
+    """File name of a URL's placeholder: 64 bits, so a million URLs collide once in 30 million mirrors."""
     return md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16] + ".md"
 
 
@@ -51,7 +51,7 @@ def skipped_placeholder(
 
 
 def failed_line(at: str, url: str, error: str) -> bytes:
-    """One line of `_failed.log`: time, URL and error, separated by tabs. Tabs and line ends inside are spelled out."""
+    """Format a line of `_failed.log`: time, URL and error, separated by tabs, with tabs inside escaped."""
     return f"{printable(at)}\t{printable(url, limit=sys.maxsize)}\t{printable(error)}\n".encode()
 
 

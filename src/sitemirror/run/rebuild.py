@@ -39,7 +39,7 @@ from sitemirror.publish.manifest import (
     read_manifest,
 )
 from sitemirror.publish.mirror_index import dump_page_meta
-from sitemirror.publish.mirror_index_check import Entry, Links, NotAnIndex, Piece, read_index
+from sitemirror.publish.mirror_index_check import IndexEntry, LinkList, NotAnIndex, Piece, read_index
 from sitemirror.reasons import parse_reason
 from sitemirror.run.session import Session, stamp
 from sitemirror.settings import Format
@@ -105,17 +105,19 @@ def _reader(place: Place) -> Callable[..., PageLinks]:
 
 def _take(knitter: Knitter, home: str, piece: Piece) -> None:
     match piece:
-        case Entry("meta", _, {"base_url": str(base_url), "run_id": str(run_id)}):
+        case IndexEntry("meta", _, {"base_url": str(base_url), "run_id": str(run_id)}):
             knitter.run(base_url, run_id)
-        case Entry("items", _, {"type": "file", "path": str(path), "source_url": str(url), "size": int(size), **more}):
+        case IndexEntry(
+            "items", _, {"type": "file", "path": str(path), "source_url": str(url), "size": int(size), **more}
+        ):
             _take_file(knitter, url, f"{home}/{path}", size, more)
-        case Entry("urls", str(url), {"kind": kind, **more}):
+        case IndexEntry("urls", str(url), {"kind": kind, **more}):
             _take_url(knitter, url, kind == "asset", more)
-        case Links("graph.typed_out_edges", (source, attribute), values):
+        case LinkList("graph.typed_out_edges", (source, attribute), values):
             knitter.edges(source, 1 if attribute == "src" else 0, [value for value in values if isinstance(value, str)])
-        case Entry("skipped_urls", _, {"url": str(url), "ts": str(at)}):
+        case IndexEntry("skipped_urls", _, {"url": str(url), "ts": str(at)}):
             knitter.cut_at(url, at.replace("+00:00", "Z"))
-        case Entry("errors", _, {"url": str(url), "ts": str(at)}):
+        case IndexEntry("errors", _, {"url": str(url), "ts": str(at)}):
             knitter.kept_at(url, at.replace("+00:00", "Z"))
         case _:
             pass
