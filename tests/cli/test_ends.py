@@ -160,7 +160,7 @@ def test_the_second_signal_ends_the_process_at_once(scripted: type[Scripted], sc
     began = time.monotonic()
     returncode, out, _ = run.end()
     assert returncode == 130
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     report = json.loads(out)
     assert out == json.dumps(report, indent=2) + "\n"  # as all reports are laid out
     assert report.pop("elapsed_sec") > 0.3

@@ -158,7 +158,7 @@ def test_a_closed_stream_silences_the_listener_and_not_the_run() -> None:
 
 @pytest.mark.slow
 def test_lines_are_cheap(tmp_path: Path) -> None:
-    """Ten thousand pages' events cost well under a second: a run of 2,000 pages a second does not notice them."""
+    """The events of ten thousand pages take less than five seconds of CPU time; a tenth of that is normal."""
     with (tmp_path / "log").open("w", encoding="utf-8", buffering=1) as stream:
         listener = Lines(stream, Level.NORMAL)
         began = time.process_time()
@@ -166,7 +166,7 @@ def test_lines_are_cheap(tmp_path: Path) -> None:
             listener(PageStarted(f"https://example.com/docs/{number}", number, 10_000))
             listener(PageSaved(URL, "a/index.md", 1))
             listener(Progress(number, 10_000, number, 0, 0, 2000.0, 1.0))
-        assert time.process_time() - began < 1.0
+        assert time.process_time() - began < 5
     assert (tmp_path / "log").read_text(encoding="utf-8").count("Processing") == 10_000
 
 

@@ -25,7 +25,7 @@ def test_monsters_are_converted_in_time(name: str, content: str) -> None:
     """Depth and size cost time in proportion, and the end of the page is reached."""
     start = time.process_time()  # of this process alone, however busy the machine is
     text = convert_html(MONSTERS[name], url=URL, content=content).markdown
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10
     assert "end" in text
 
 

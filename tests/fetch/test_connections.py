@@ -30,11 +30,11 @@ async def test_waiting_for_a_slot_uses_up_no_time(client: MakeClient, server: Ra
     """A request that stood in line for longer than the timeout still has all of its own time."""
 
     async def slow(visit: Visit) -> None:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)
         await visit.send(page())
 
     server.fallback = slow
-    found = await client(timeout=0.5)
+    found = await client(timeout=2)
     outcomes = await asyncio.gather(*(found.get(server.url(f"/{n}")) for n in range(8)))
     assert all(isinstance(outcome, Fetched) for outcome in outcomes)
 

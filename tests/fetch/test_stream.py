@@ -125,7 +125,7 @@ async def test_silence_and_drip(client: MakeClient, server: RawServer) -> None:
     kept, error = await read(found, server.url("/drip"))
     assert (kept.strip(b"x"), error) == (b"", "timed out after 1 s")
     assert len(kept) > 3
-    assert 0.9 < asyncio.get_running_loop().time() - began < 5
+    assert 0.9 < asyncio.get_running_loop().time() - began < 30
 
 
 async def test_a_slow_reader_loses_nothing(client: MakeClient, server: RawServer) -> None:
