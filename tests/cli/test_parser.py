@@ -22,8 +22,8 @@ def parsed(*arguments: str, program: str = "sitemirror") -> CommandLine:
 
 
 @given(st.data(), st.sampled_from(Command))
-def test_every_option_is_read_wherever_it_stands(data: st.DataObject, command: Command) -> None:
-    """Any value, attached or not, before or after the target, short or long; the last one counts, or all do."""
+def test_options_are_read_at_any_position(data: st.DataObject, command: Command) -> None:
+    """Attached values, short and long names; the last value counts, or all of them."""
     expected: dict[str, object] = {}
     words: list[list[str]] = []
     for option in data.draw(st.lists(st.sampled_from(options_of(command)), max_size=5)):
@@ -46,28 +46,28 @@ def test_every_option_is_read_wherever_it_stands(data: st.DataObject, command: C
     assert (line.command, line.target, line.given) == (command, URL, expected)
 
 
-def test_short_options_share_a_word() -> None:
-    """The last of them may take a value: what is left of the word, or the next one."""
+def test_short_options_can_be_combined() -> None:
+    """The last one may have a value, attached or as the next word."""
     assert parsed("mirror", URL, "-qo", "x").given == {"quiet": True, "output": "x"}
     assert parsed("mirror", URL, "-vox").given == {"verbose": True, "output": "x"}
     assert parsed("mirror", URL, "-o=x").given == {"output": "=x"}
 
 
 def test_two_dashes_end_the_options() -> None:
-    """A file may be called like an option, and a single dash is an argument."""
+    """A file may be named like an option, and a single dash is an argument."""
     assert parsed("where", "--", "--quiet").target == "--quiet"
     assert parsed("convert", "-").target == "-"
 
 
-def test_options_that_are_no_settings() -> None:
-    """They stand beside the settings."""
+def test_options_without_settings() -> None:
+    """They are parsed beside the settings."""
     line = parsed("mirror", "--sites", "s.txt", "-q", "--config=c.toml")
     assert (line.target, line.sites, line.config, line.given) == ("", Path("s.txt"), Path("c.toml"), {"quiet": True})
     line = parsed("convert", "page.html", "--url", URL, "--explain")
     assert (line.target, line.base, line.explain, line.given) == ("page.html", URL, True, {})
 
 
-def test_the_older_programs_are_commands() -> None:
+def test_other_programs_are_commands() -> None:
     """`mirror-site` is crawl; `sitemap-to-markdown` is list, or mirror."""
     line = parsed(URL, "-o", "x", "--link-depth", "2", program="mirror-site")
     assert (line.command, line.target, line.given) == (Command.CRAWL, URL, {"output": "x", "link_depth": "2"})
@@ -87,10 +87,8 @@ def test_the_older_programs_are_commands() -> None:
         ("sitemap-to-markdown", ["-h", "x"], ShowHelp("sitemap-to-markdown")),
     ],
 )
-def test_help_and_version_come_before_mistakes(
-    program: str, arguments: list[str], shown: ShowHelp | ShowVersion
-) -> None:
-    """Whoever asks for help may not have the rest right yet."""
+def test_help_has_precedence_over_errors(program: str, arguments: list[str], shown: ShowHelp | ShowVersion) -> None:
+    """--help and --version work among wrong arguments."""
     assert parse(program, arguments) == shown
 
 
@@ -107,8 +105,8 @@ def test_help_and_version_come_before_mistakes(
         (["list", "--sites", "s.txt"], "no such option: --sites"),
     ],
 )
-def test_mistakes_are_named(arguments: list[str], message: str) -> None:
-    """Each by the word that is wrong; `test_usage.py` has what is printed."""
+def test_errors_name_the_argument(arguments: list[str], message: str) -> None:
+    """`test_usage.py` has the printed texts."""
     with pytest.raises(UsageError) as caught:
         parse("sitemirror", arguments)
     assert caught.value.message == message

@@ -60,8 +60,8 @@ def said(level: Level, events: list[Event] | None = None) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def test_normal_lines_tell_pages_failures_warnings_and_long_waits() -> None:
-    """One line a page in the agreed form, and a line for whatever a person should know."""
+def test_normal_level() -> None:
+    """One line per page, failure, warning and long wait."""
     assert said(Level.NORMAL) == [
         "starting: mirror https://example.com/a -> output/example.com",
         "sitemap: https://example.com/sitemap.xml: 1,234 URLs",
@@ -75,8 +75,8 @@ def test_normal_lines_tell_pages_failures_warnings_and_long_waits() -> None:
     ]
 
 
-def test_verbose_adds_skips_redirects_and_short_waits() -> None:
-    """With --verbose nothing that happened to a URL goes unsaid."""
+def test_verbose_level() -> None:
+    """Adds skips, redirects and short waits."""
     extra = set(said(Level.VERBOSE)) - set(said(Level.NORMAL))
     assert extra == {
         "skipped: https://example.com/d.pdf (content type application/pdf)",
@@ -85,13 +85,13 @@ def test_verbose_adds_skips_redirects_and_short_waits() -> None:
     }
 
 
-def test_quiet_tells_errors_only() -> None:
-    """With --quiet only what was lost is said."""
+def test_quiet_level() -> None:
+    """Only errors are printed."""
     assert said(Level.QUIET) == ["failed: https://example.com/b (HTTP 404)"]
 
 
-def test_a_resumed_run_says_so() -> None:
-    """The person sees that earlier work counts."""
+def test_resumed_run_is_announced() -> None:
+    """The number of finished URLs is printed."""
     assert said(Level.NORMAL, [RunStarted("mirror", URL, "o", resumed=True)]) == [
         "resuming: mirror https://example.com/a -> o"
     ]
@@ -118,8 +118,8 @@ EVIL_EVENTS: list[Event] = [
 
 
 @pytest.mark.parametrize("event", EVIL_EVENTS, ids=lambda event: type(event).__name__)
-def test_nothing_from_the_network_drives_the_terminal(event: Event) -> None:
-    """Escapes, line breaks and direction marks are spelled out, and one event stays one line."""
+def test_network_text_is_escaped(event: Event) -> None:
+    """Escapes, line breaks and bidi controls are escaped, and one event is one line."""
     line = line_for(event, Level.VERBOSE)
     assert line
     assert not set(line) & CONTROLS
@@ -139,13 +139,13 @@ def test_nothing_from_the_network_drives_the_terminal(event: Event) -> None:
         (3600, "1 h"),
     ],
 )
-def test_durations_read_well(seconds: float, words: str) -> None:
-    """Durations are said in the largest units that matter."""
+def test_durations_are_rounded(seconds: float, words: str) -> None:
+    """Only the largest units are shown."""
     assert span(seconds) == words
 
 
-def test_a_closed_stream_silences_the_listener_and_not_the_run() -> None:
-    """When nobody reads stderr any more, events are still taken without an error."""
+def test_closed_stream_is_no_error() -> None:
+    """Events are accepted without an error."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", buffering=1, encoding="utf-8") as stream:  # noqa: PTH123
@@ -211,8 +211,8 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 @terminal
-def test_the_live_display_carries_the_same_line_with_rate_eta_and_failures(screen: Screen) -> None:
-    """On a terminal one frame has the page's line and, under it, how fast, how long still and what failed."""
+def test_live_display_shows_rate_eta_and_failures(screen: Screen) -> None:
+    """On a terminal a frame has the page's line, rate, remaining time and failures."""
     talk = reporter(screen.stream, Level.NORMAL)
     assert isinstance(talk, Live)
     talk(SitemapRead("https://example.com/sitemap.xml", 1236))
@@ -231,8 +231,8 @@ def test_the_live_display_carries_the_same_line_with_rate_eta_and_failures(scree
 
 
 @terminal
-def test_the_live_display_speaks_of_sitemaps_when_one_was_read(screen: Screen) -> None:
-    """A crawl, which reads none, does not say that it does."""
+def test_live_display_mentions_sitemaps_only_if_read(screen: Screen) -> None:
+    """A crawl, which reads none, does not mention them."""
     talk = reporter(screen.stream, Level.NORMAL)
     screen.read_until("Looking at the site")
     talk(PageStarted(URL, 1, 2))
@@ -243,8 +243,8 @@ def test_the_live_display_speaks_of_sitemaps_when_one_was_read(screen: Screen) -
 
 
 @terminal
-def test_the_live_display_gives_the_cursor_back(screen: Screen) -> None:
-    """Whatever happened in between, the terminal is left as it was found."""
+def test_live_display_restores_the_cursor(screen: Screen) -> None:
+    """Whatever happened, the terminal is left as before."""
     talk = reporter(screen.stream, Level.NORMAL)
     talk(PageStarted(URL, 1, 2))
     screen.read_until("Processing")
@@ -257,7 +257,7 @@ def test_the_live_display_gives_the_cursor_back(screen: Screen) -> None:
 
 @terminal
 def test_markup_and_escapes_in_a_url_are_shown_as_text(screen: Screen) -> None:
-    """A URL can neither colour the display nor clear the screen nor set the title."""
+    """A URL cannot colour the display, clear the screen or set the title."""
     talk = reporter(screen.stream, Level.VERBOSE)
     for event in EVIL_EVENTS:
         talk(event)
@@ -271,8 +271,8 @@ def test_markup_and_escapes_in_a_url_are_shown_as_text(screen: Screen) -> None:
 
 
 @terminal
-def test_no_color_means_no_colour(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_COLOR is respected: the display still moves, but sends no colours."""
+def test_no_color_is_respected(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The display still moves but sends no colours."""
     monkeypatch.setenv("NO_COLOR", "1")
     talk = reporter(screen.stream, Level.NORMAL)
     talk(PageStarted(URL, 1, 2))
@@ -285,8 +285,8 @@ def test_no_color_means_no_colour(screen: Screen, monkeypatch: pytest.MonkeyPatc
 
 
 @terminal
-def test_a_dumb_terminal_and_quiet_runs_get_lines(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No live display where it cannot work or is not wanted."""
+def test_no_live_display_on_dumb_terminals(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither with TERM=dumb nor with --quiet."""
     assert isinstance(reporter(screen.stream, Level.QUIET), Lines)
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(reporter(screen.stream, Level.NORMAL), Lines)
@@ -295,8 +295,8 @@ def test_a_dumb_terminal_and_quiet_runs_get_lines(screen: Screen, monkeypatch: p
 
 @pytest.mark.slow
 @terminal
-def test_the_live_display_is_cheap_even_when_every_page_fails(screen: Screen) -> None:
-    """Events only leave notes; a flood of failures is thinned out, and counted."""
+def test_live_display_is_cheap(screen: Screen) -> None:
+    """Many failures are sampled and counted."""
     talk = reporter(screen.stream, Level.NORMAL)
     began = time.thread_time()
     for number in range(10_000):

@@ -41,8 +41,8 @@ STATUS = b"HTTP/1.1 200 OK\r\n"
         (STATUS + b"Transfer-Encoding: CHUNKED\r\n\r\n005\r\nTest.\r\n0\r\n\r\n", b"Test."),
     ],
 )
-async def test_replies_that_are_odd_but_clear(client: MakeClient, server: RawServer, raw: bytes, body: bytes) -> None:
-    """Spellings that servers really use are understood."""
+async def test_unusual_replies_are_accepted(client: MakeClient, server: RawServer, raw: bytes, body: bytes) -> None:
+    """Spellings that real servers use."""
     outcome = await replay(await client(), server, raw)
     assert isinstance(outcome, Fetched)
     assert outcome.body == body
@@ -71,8 +71,8 @@ async def test_replies_that_are_odd_but_clear(client: MakeClient, server: RawSer
         STATUS + b"X: 1\n\r\nContent-Length: 5\r\n\r\nTest.",
     ],
 )
-async def test_replies_that_are_not_clear(client: MakeClient, server: RawServer, raw: bytes) -> None:
-    """What can be read in two ways, or in none, is a failure with a reason."""
+async def test_ambiguous_replies_are_failures(client: MakeClient, server: RawServer, raw: bytes) -> None:
+    """A response with two readings, or none, fails with a reason."""
     assert is_named(await replay(await client(), server, raw))
 
 
