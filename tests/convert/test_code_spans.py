@@ -46,7 +46,7 @@ def test_code_keeps_its_lines(html: str, expected: str) -> None:
     assert markdown(html) == expected
 
 
-def test_a_tree_that_can_be_folded_is_set_in() -> None:
+def test_collapsible_tree_is_indented() -> None:
     """Redoc writes JSON as lists in one another, with a button to fold each."""
     html = (
         '<div class="redoc-json"><code><button>-</button><span>{</span><ul><li><div>"id": 0,</div></li>'
@@ -56,13 +56,13 @@ def test_a_tree_that_can_be_folded_is_set_in() -> None:
     assert markdown(html) == '```\n{\n  "id": 0,\n  "o": {\n    "a": [\n      1\n    ]\n  }\n}\n```\n'
 
 
-def test_code_that_only_a_class_tells_from_text() -> None:
+def test_code_marked_by_class_only() -> None:
     """Writerside leaves it to a script to make code of it; elsewhere such a box has elements in it."""
     assert markdown('<div class="code-block" data-lang="bash">\nls -l\ncat x\n</div>') == "```bash\nls -l\ncat x\n```\n"
     assert markdown('<div class="code-block"><p>a</p><pre>b</pre></div>') == "a\n\n```\nb\n```\n"
 
 
-def test_what_a_typewriter_writes_is_code() -> None:
+def test_typewriter_elements_are_code() -> None:
     """`tt` is code, but for links, which code cannot hold, and for whole pages in such letters."""
     html = (
         '<p>Use <tt>foo_X*</tt><tt></tt>, <tt>-x <i>f</i></tt>, <tt>a\nb</tt> or <tt><a href="/x">l</a></tt></p>'
@@ -80,7 +80,7 @@ def test_what_a_typewriter_writes_is_code() -> None:
         ('<code><a id="f">f</a></code>', "`f`"),
     ],
 )
-def test_code_that_is_links_leads_where_they_lead(html: str, said: str) -> None:
+def test_links_in_code_are_kept(html: str, said: str) -> None:
     """Javadoc, pydoctor and mkdocstrings write code around links, and Markdown has links around code."""
     assert markdown(f"<p>See {html}.</p>") == f"See {said}.\n"
 
@@ -91,7 +91,7 @@ def test_code_in_headings_and_blocks_stays_code() -> None:
     assert markdown(html) == "## `f`\n\n```\ng\n```\n"
 
 
-def test_code_that_is_a_link_is_a_link_with_code() -> None:
+def test_linked_code_is_a_link_with_code() -> None:
     """Code holds no links, but a link may hold code; keys that are links or pictures stay so, without the keys."""
     html = '<p><code><a href="/m">MAX</a></code>, <samp><a href="/o">out</a></samp>, <code>a <a href="/b">b</a></code>'
     assert markdown(html) == "[`MAX`](https://example.com/m), [`out`](https://example.com/o), `a b`\n"
@@ -109,6 +109,6 @@ def test_code_that_is_a_link_is_a_link_with_code() -> None:
         ("<kbd>F<sub>1</sub></kbd>", "<kbd>F<sub>1</sub></kbd>"),
     ],
 )
-def test_code_by_another_name_has_no_markup_either(html: str, text: str) -> None:
+def test_code_like_elements_have_no_markup(html: str, text: str) -> None:
     """Keys and what is raised in a program's output, or in what is typed, are no tags in code."""
     assert markdown(f"<p>{html}</p>") == f"{text}\n"

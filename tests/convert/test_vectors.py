@@ -49,7 +49,7 @@ GFM_DIFFERS = {49, 119, 130, 136, 137, 139, 159, 160}
         ("GFM's regressions", set[int](), 1.0),
     ],
 )
-def test_markdown_comes_back_from_html(name: str, differs: set[int], floor: float) -> None:
+def test_markdown_round_trips(name: str, differs: set[int], floor: float) -> None:
     """HTML that Markdown can say gives Markdown that renders to the same tree."""
     chosen = [example for example in examples(FOLDER, name) if example.can_be_said]
     wrong = {example.number for example in chosen if not example.comes_back}
@@ -58,7 +58,7 @@ def test_markdown_comes_back_from_html(name: str, differs: set[int], floor: floa
     assert 1 - len(wrong) / len(chosen) >= floor
 
 
-def test_raw_html_of_markdown_s_own_elements() -> None:
+def test_raw_html_round_trips() -> None:
     """Over all examples in Markdown's elements, unclosed tags and comments included, nearly all come back."""
     every = [example for example in examples(FOLDER, "CommonMark") if example.is_markdown]
     assert len(every) >= 603
@@ -87,7 +87,7 @@ MARKDOWNIFY_DIFFERS = {
     ("name", "differs"),
     [("md-turndown/cases.jsonl", TURNDOWN_DIFFERS), ("md-markdownify/cases.jsonl", MARKDOWNIFY_DIFFERS)],
 )
-def test_other_converters_cases(name: str, differs: dict[str, int]) -> None:
+def test_cases_of_other_converters(name: str, differs: dict[str, int]) -> None:
     """What other converters expect of their own defaults, compared as rendered, but where we differ on purpose."""
     chosen = [case for case in cases(name) if not case["options"]]
     wrong = [
