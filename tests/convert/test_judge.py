@@ -57,7 +57,7 @@ def test_batch_equals_single_blocks(blocks: int, depth: int, most: int) -> None:
     assert judge.odds(columns, page, blocks) == pytest.approx(one_by_one(judge, columns, page, blocks))
 
 
-def test_page_features_affect_the_result() -> None:
+def test_pages_do_not_affect_each_other() -> None:
     """Nothing is left of the pages before, however many there were, and no number is over itself."""
     random = Random(7)
     judge = made(random, trees=20, depth=6, most=100)
