@@ -1,4 +1,4 @@
-"""List and mirror a site without asyncio, with a callback for events."""
+"""Lists a site and mirrors it without a word of asyncio, with a callback for what matters."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,8 @@ import sitemirror
 from sitemirror.events import Event, PageSkipped, Warned
 
 
-def on_event(event: Event) -> None:
-    """Handle an event. A slow callback slows down the run."""
+def tell(event: Event) -> None:
+    """Called for every event, in the middle of the run: be quick."""
     if isinstance(event, Warned):
         print("note:", event.message)
     elif isinstance(event, PageSkipped):
@@ -16,12 +16,12 @@ def on_event(event: Event) -> None:
 
 
 def main(url: str) -> None:
-    """The `_sync` functions return at the end of the run."""
+    """The `_sync` functions return when all is done."""
     listed = sitemirror.list_site_sync(url, output="mirrors", rate_limit=4)
     print(listed.total_urls, "URLs, outline in", listed.outline)
 
     settings = sitemirror.Settings(output=Path("mirrors"), rate_limit=4, include_path=("/reference/*",), update=True)
-    report = sitemirror.mirror_sync(url, settings=settings, on_event=on_event)
+    report = sitemirror.mirror_sync(url, settings=settings, on_event=tell)
     print(report.successful, "pages, manifest in", report.manifest)
 
 
