@@ -212,8 +212,8 @@ def test_empty_blocks_in_a_cell_leave_no_line() -> None:
 
 
 def test_code_in_a_cell_has_no_blanks_at_its_ends() -> None:
-    """A cell has no blanks of its own, and a renderer takes those of code away."""
-    assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a`b c` |\n| --- |\n"
+    """A cell has no blanks of its own, and a renderer takes those of code away: they stand around it."""
+    assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a `b c` |\n| --- |\n"
 
 
 def test_a_column_without_a_header_is_no_table() -> None:

@@ -9,9 +9,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import unescape
 from textwrap import dedent
-from typing import Final
+from typing import Final, NamedTuple
 
 from turbohtml import Comment, Element, Node, Text
+
+from sitemirror.convert.elements.inline import code_span
+from sitemirror.convert.elements.tables import is_layout
 
 _LANGUAGE_CLASS: Final = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|source|src|highlight|hl)"
@@ -421,8 +424,7 @@ def convert_diagram(element: Element) -> bool:
     return True
 
 
-_SHORT: Final = 16  # characters, of code that is not looked into
-_LONG: Final = 30  # of code that may have boxes in it
+_LONG: Final = 30  # characters of code that may have boxes in it
 _BOXES: Final = ("div", "p", "ul", "ol", "li")  # within code, each has lines of its own
 _LISTS: Final = ("ul", "ol")
 _BROKEN: Final = ("br", *_BOXES)
@@ -436,9 +438,11 @@ _WRAP: Final = "\3"  # where the source is wrapped, which is a blank, but not at
 _EDGES: Final = re.compile(r"[ \x03]?\n?\x00[\x00\x01\x02\x03 ]*")
 _STEPS: Final = re.compile(r"(\x01*)\x02")
 _WRAPPED: Final = re.compile(r"[ \t]*+\n[ \t\n]*+")
+_INDENTED: Final = re.compile(r"(?<=\n)[ \t\x03]++")
 _KEEPS_LINES: Final = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 _MORE_THAN_LETTERS: Final = ":not(b, big, br, code, em, font, i, small, span, strong, u, var)"
 _ONE_LINE: Final = "a, h1, h2, h3, h4, h5, h6, summary, dt, caption, label, button"
+_BROKEN_CODE: Final = "kbd br, samp br, tt br"
 _LINK_IN_CODE: Final = "code > a[href]:first-child"
 _HOLDS_NO_LINK: Final = "pre, a, h1, h2, h3, h4, h5, h6"  # the last ones: a heading that leads to itself
 _SEPARATORS: Final = ", \t\n\xa0"
@@ -446,9 +450,13 @@ _NEUTRAL: Final = ("span", "font")
 _BLOCKS: Final = frozenset(
     (
         "article", "blockquote", "br", "center", "dd", "div", "dl", "figcaption", "figure", "h1", "h2", "h3", "h4",
-        "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "ul", "body",
+        "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "td", "th", "ul", "body",
     )
 )  # fmt: skip
+
+
+_Layouts = dict[Element, bool]
+"""Tables that were asked whether they only place what is in them."""
 
 
 def convert_code_spans(root: Element) -> None:
@@ -462,12 +470,25 @@ def convert_code_spans(root: Element) -> None:
         for code in root.iter_elements("code")
         if "\n" in (text := code.text)
         or text[:1] == " " == text[-1:]
-        or ((size := len(text)) > _SHORT and code.find("br") is not None)
-        or (size > _LONG and code.find("div") is not None)
+        or (len(text) > _LONG and code.find("div") is not None)
     ]
-    for code in found:
+    found += [code for br in root.select("code br") if (code := br.closest("code")) is not None]
+    layouts: _Layouts = {}
+    for code in dict.fromkeys(found):
         if code.closest("pre") is None and code.parent is not None:  # else it was in code that is a block now
-            _convert_code_span(code)
+            _convert_code_span(code, layouts)
+    # Others that have lines come now: a table around them would take their line breaks for its own.
+    others = [one for br in root.select(_BROKEN_CODE) if (one := br.closest("kbd, samp, tt")) is not None]
+    for one in dict.fromkeys(others):
+        if one.parent is None:
+            continue
+        if one.tag == "samp":
+            convert_sample_output(one, layouts)
+        elif one.tag == "tt":
+            convert_teletype(one, layouts)
+        elif one.select_one(_MORE_THAN_LETTERS) is None and one.closest("pre, code") is None:
+            one.tag = "code"  # A key has no lines: this is what somebody types.
+            _convert_code_span(one, layouts)
 
 
 def _move_code_into_links(code: Element) -> bool:
@@ -490,23 +511,23 @@ def _move_code_into_links(code: Element) -> bool:
     return True
 
 
-def convert_sample_output(samp: Element) -> None:
+def convert_sample_output(samp: Element, layouts: _Layouts | None = None) -> None:
     """Converts the output of a program (`samp`) as code."""
     if samp.closest("pre") is None and not _move_code_into_links(samp):
-        _convert_code_span(samp)
+        _convert_code_span(samp, layouts or {})
 
 
-def convert_teletype(tt: Element) -> None:
+def convert_teletype(tt: Element, layouts: _Layouts | None = None) -> None:
     """Makes code of what a typewriter writes, if it is no more than letters: code holds neither links nor blocks."""
     if tt.text.strip() and tt.select_one(_MORE_THAN_LETTERS) is None and tt.closest("pre, code") is None:
         tt.tag = "code"
-        _convert_code_span(tt)
+        _convert_code_span(tt, layouts or {})
 
 
-def _convert_code_span(code: Element) -> None:
+def _convert_code_span(code: Element, layouts: _Layouts) -> None:
     """Gives code the lines that it is seen to have, and no others."""
     if code.find("pre") is None:
-        _convert_span_lines(code, code.text)
+        _convert_span_lines(code, code.text, layouts)
     else:
         _unwrap_block(code, code.text)
 
@@ -518,15 +539,25 @@ def _unwrap_block(code: Element, text: str) -> None:
         code.tag = "div"
 
 
-def _convert_span_lines(code: Element, text: str) -> None:
+def _convert_span_lines(code: Element, text: str, layouts: _Layouts) -> None:
     keeps = "\n" in text and (style := code.attr("style")) is not None and _KEEPS_LINES.search(style) is not None
     if keeps or code.find("br") is not None or code.find("div") is not None:
         lines = [line.replace("\xa0", " ").rstrip() for line in _text_with_line_ends(code, keeps=keeps).split("\n")]
-        if len(lines) > 1 and code.closest(_ONE_LINE) is None:
-            _replace_span(code, lines)
+        filled = [number for number, line in enumerate(lines) if line]
+        if not filled:
+            code.replace_with(Element("br"))
+            return
+        if len(lines) > 1:
+            first, last = filled[0], filled[-1]
+            edges = _Edges(begins_line=first > 0, ends_line=last < len(lines) - 1)
+            _replace_span(code, lines[first : last + 1], edges, in_cell=_is_in_cell(code, layouts))
             return
     if "\n" in text or (text[:1] == " " == text[-1:] and text.strip() and code.closest("td, th") is not None):
         # Source is wrapped where it pleases, and a cell has no blanks of its own; a code span would show every one.
+        if text[0].isspace() and code.previous_sibling is not None:
+            code.insert_before(Text(" "))
+        if text[-1].isspace() and code.next_sibling is not None:
+            code.insert_after(Text(" "))
         code.text = " ".join(text.split())
 
 
@@ -548,13 +579,14 @@ def _text_with_line_ends(code: Element, *, keeps: bool) -> str:
             part.insert(0, Text(_STEP * _depth(part, code) + _SET_IN))
         elif part.tag in _LISTS:
             part.insert_after(Text(_EDGE + _STEP * _depth(part, code) + _SET_IN))
-    text = _EDGES.sub(_line_end, code.text).replace("\n" + _WRAP, "\n")
-    return text.strip("\n" + _WRAP).replace(_WRAP, " ")
+    text = _EDGES.sub(_line_end, code.text)
+    # At the beginning of a line, only no-break spaces are seen.
+    return text if keeps else _INDENTED.sub("", text).replace(_WRAP, " ").strip(" ")
 
 
 def _line_end(found: re.Match[str]) -> str:
     steps = _STEPS.findall(found[0])
-    return "\n" + "  " * len(steps[-1] if steps else "")
+    return "\n" + "\xa0\xa0" * len(steps[-1] if steps else "")
 
 
 def _depth(item: Element, code: Element) -> int:
@@ -567,33 +599,66 @@ def _depth(item: Element, code: Element) -> int:
     return depth
 
 
-def _replace_span(code: Element, lines: Sequence[str]) -> None:
-    """Makes a block of code that stands alone, and several spans of what is in a sentence or in a cell."""
-    if code.closest("td, th") is None and (boxes := _wrappers_of(code)) is not None:
-        code.tag = "pre"
-        code.set_text("\n".join(lines))
-        for box in boxes:
-            box.tag = "div"
-        for beside in (_first_visible(code.previous_siblings), _first_visible(code.next_siblings)):
-            if isinstance(beside, Element) and beside.tag == "br":
-                beside.extract()  # A block has lines of its own.
-        return
-    nodes: list[Node] = []
-    for line in lines:
-        if nodes:
-            nodes.append(Element("br"))
-        if line.strip():
-            nodes.append(Element("code", None, [Text(line.strip())]))
-    code.replace_with(*nodes)
+class _Edges(NamedTuple):
+    """Line breaks in code before and after all its text."""
+
+    begins_line: bool
+    ends_line: bool
 
 
-def _wrappers_of(code: Element) -> list[Element] | None:
+def _is_in_cell(code: Element, layouts: _Layouts) -> bool:
+    """True if code stands in a table that will be one in Markdown."""
+    cell = code.closest("td, th")
+    while cell is not None and (table := cell.closest("table")) is not None:
+        if table not in layouts:
+            layouts[table] = is_layout(table)
+        if not layouts[table]:
+            return True
+        cell = table.closest("td, th")
+    return False
+
+
+def _replace_span(code: Element, lines: Sequence[str], edges: _Edges, *, in_cell: bool) -> None:
+    """Makes a block of code that stands alone, a span for each line of what is in a sentence or in a cell."""
+    if code.closest(_ONE_LINE) is not None:
+        spans: list[Node] = [code_span(" ".join(" ".join(lines).split()))]
+    else:
+        if len(lines) > 1 and not in_cell and (boxes := _wrappers_of(code, edges)) is not None:
+            _make_block(code, lines, boxes)
+            return
+        spans = []
+        for line in lines:
+            if spans:
+                spans.append(Element("br"))
+            if line:
+                spans.append(code_span(line))
+    if edges.begins_line and _first_visible(code.previous_siblings) is not None:
+        spans.insert(0, Element("br"))
+    if edges.ends_line and _first_visible(code.next_siblings) is not None:
+        spans.append(Element("br"))
+    code.replace_with(*spans)
+
+
+def _make_block(code: Element, lines: Sequence[str], boxes: Sequence[Element]) -> None:
+    code.tag = "pre"
+    code.set_text("\n".join(lines))
+    for box in boxes:
+        box.tag = "div"
+    for beside in (_first_visible(code.previous_siblings), _first_visible(code.next_siblings)):
+        if isinstance(beside, Element) and beside.tag == "br":
+            beside.extract()  # A block has lines of its own.
+
+
+def _wrappers_of(code: Element, edges: _Edges) -> list[Element] | None:
     """The wrappers around code that stands alone, up to its block; `None` if it is in a sentence."""
+    begins_line, ends_line = edges
     boxes: list[Element] = []
     here = code
     for _level in range(_DEEPEST):
-        if not (_is_edge(_first_visible(here.previous_siblings)) and _is_edge(_first_visible(here.next_siblings))):
+        before, after = _first_visible(here.previous_siblings), _first_visible(here.next_siblings)
+        if not ((begins_line or _is_edge(before)) and (ends_line or _is_edge(after))):
             return None
+        begins_line, ends_line = begins_line and before is None, ends_line and after is None
         parent = here.parent
         if not isinstance(parent, Element):
             return None

@@ -158,6 +158,15 @@ def convert_quotation(q: Element) -> None:
     q.unwrap()
 
 
+_BLANKS: Final = re.compile(r"\A\s+|\s{2,}")
+
+
+def code_span(line: str) -> Element:
+    """A line of code within text, its indentation and runs of blanks kept as no-break spaces."""
+    text = _BLANKS.sub(lambda blanks: "\xa0" * len(blanks[0]), line.rstrip())
+    return Element("code", None, [Text(text)])
+
+
 _BOLD: Final = re.compile(r"(?:^|[;\s])font-weight\s*:\s*(?:bold|[6-9]00)", re.I)
 _SLANTED: Final = re.compile(r"(?:^|[;\s])font-style\s*:\s*(?:italic|oblique)", re.I)
 _CODE: Final = ("pre", "code", "kbd", "samp", "tt", "textarea", "svg", "math")

@@ -15,6 +15,7 @@ from typing import Final
 
 from turbohtml import Comment, Element, Node, Text
 
+from sitemirror.convert.elements.inline import code_span
 from sitemirror.convert.render.markers import LINE_BREAK, column_alignment
 from sitemirror.convert.render.spacing import lift_break
 
@@ -44,7 +45,6 @@ _ALIGNED_BY_CLASS: Final = re.compile(
 )
 _FRACTIONS: Final = frozenset(("t-mfrac", "mfrac", "frac", "fraction"))
 _IN_FRACTIONS: Final = ("tbody", "tr", "td", "br", "span", "i")  # Powers and links a fraction in a line cannot hold.
-_BLANKS: Final = re.compile(r"\A\s+|\s{2,}")
 _DIGITS: Final = 10  # of a number that a list cannot begin with, in Markdown
 
 
@@ -53,7 +53,7 @@ def convert_table(table: Element, convert_tabs: Callable[[Element], None] | None
 
     `convert_tabs` groups the tabs in its cells, before all that they hold is put on lines.
     """
-    has_blocks = next(table.iter_elements(_BLOCKS), None) is not None
+    has_blocks = _has_blocks(table)
     if _is_layout(table, has_blocks=has_blocks):
         if not _is_fraction(table):
             flatten_table(table)
@@ -176,7 +176,7 @@ def _put_caption_above(table: Element) -> None:
 
 def _flatten_inner_table(table: Element) -> None:
     """Has a table in a cell leave its rows, a line each, with their cells set off from one another."""
-    if _is_layout(table, has_blocks=next(table.iter_elements(_BLOCKS), None) is not None):
+    if is_layout(table):
         flatten_table(table)
         return
     _put_foot_last(table)
@@ -252,9 +252,7 @@ def _split_code(pre: Element) -> None:
         if number:
             pre.append(Text(LINE_BREAK))
         if line.strip():
-            # A renderer would make one blank of several, and none of those in front.
-            code = _BLANKS.sub(lambda blanks: "\xa0" * len(blanks[0]), line.rstrip())
-            pre.append(Element("code", None, [Text(code)]))
+            pre.append(code_span(line))
 
 
 def _fill_row(row: Element, covered: dict[int, int], *, left: int) -> int:
@@ -323,6 +321,15 @@ def _span(value: str, limit: int, *, of_none: int = 1) -> int:
     """The number of rows or columns of a span; `of_none` if it is 0."""
     digits = value.strip()[:6]
     return min(int(digits) or of_none, limit) if digits.isascii() and digits.isdigit() else 1
+
+
+def is_layout(table: Element) -> bool:
+    """True if a table is none to a reader, so that its cells will not be cells."""
+    return _is_layout(table, has_blocks=_has_blocks(table))
+
+
+def _has_blocks(table: Element) -> bool:
+    return next(table.iter_elements(_BLOCKS), None) is not None
 
 
 def _is_layout(table: Element, *, has_blocks: bool) -> bool:
