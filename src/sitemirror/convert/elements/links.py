@@ -25,6 +25,7 @@ _PERMALINK_SIGNS: Final = frozenset("¶#§⚓◆∞🔗\uf0c1")
 _PERMALINK_TEXTS: Final = frozenset(("link", "permalink", "anchor"))
 _PERMALINK_CLASS: Final = re.compile(r"permalink|header-?link|heading-?link|header-?anchor|heading-?anchor|hash-?link")
 _PERMALINK_ICON: Final = re.compile(r"\s*(?:(?:share|copy|link|permalink|anchor|hash|icon|to|section)\b\s*){1,4}", re.I)
+_TITLES: Final = "h1, h2, h3, h4, h5, h6, dt, summary, caption, figcaption"
 _TO_TOP: Final = frozenset(("#", "#top", "#page-top", "#top_of_page", "#_top"))
 _TOP_TEXTS: Final = frozenset(("top", "back to top", "↑", "⇑", "▲", "△", "⬆", "^"))
 _INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufe0e\ufe0f\ufeff\xad")
@@ -84,7 +85,9 @@ def clean_links(element: turbohtml.Element, urls: Resolver) -> None:
             size <= _MAX_PERMALINK and (text.lower() in _PERMALINK_TEXTS or not text.isascii())
         )
         if may_be_sign:
-            if is_within and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
+            if text in _PERMALINK_SIGNS and _is_word(anchor):
+                may_be_sign = False
+            elif is_within and text in _PERMALINK_SIGNS and (text != "#" or anchor.find("code") is None):
                 anchor.decompose()
                 continue
         elif not is_within and "#" in href and href[0] not in "/\\ " and ":" not in href:
@@ -175,6 +178,15 @@ def _leads_up_from_heading(anchor: turbohtml.Element, text: str) -> bool:
     heading = anchor.closest("h1, h2, h3, h4, h5, h6")
     own = len(list(anchor.stripped_strings))
     return heading is not None and len(list(islice(heading.stripped_strings, own + 1))) > own
+
+
+def _is_word(anchor: turbohtml.Element) -> bool:
+    """True if a sign is part of code or of a sentence; beside a heading or a term it is a permalink."""
+    if _PERMALINK_CLASS.search(anchor.attr("class") or "") or anchor.closest(_TITLES) is not None:
+        return False
+    before, after = anchor.previous_sibling, anchor.next_sibling
+    is_between = isinstance(before, turbohtml.Text) and isinstance(after, turbohtml.Text)
+    return anchor.closest("pre") is not None or (is_between and bool(before.data.strip() and after.data.strip()))
 
 
 def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
