@@ -184,9 +184,12 @@ def _is_word(anchor: turbohtml.Element) -> bool:
     """True if a sign is part of code or of a sentence; beside a heading or a term it is a permalink."""
     if _PERMALINK_CLASS.search(anchor.attr("class") or "") or anchor.closest(_TITLES) is not None:
         return False
-    before, after = anchor.previous_sibling, anchor.next_sibling
-    is_between = isinstance(before, turbohtml.Text) and isinstance(after, turbohtml.Text)
-    return anchor.closest("pre") is not None or (is_between and bool(before.data.strip() and after.data.strip()))
+    if anchor.closest("pre") is not None:
+        return True
+    return all(
+        isinstance(beside, turbohtml.Text) and bool(beside.data.strip())
+        for beside in (anchor.previous_sibling, anchor.next_sibling)
+    )
 
 
 def _is_permalink(anchor: turbohtml.Element, text: str) -> bool:
