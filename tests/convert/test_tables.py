@@ -349,3 +349,22 @@ def test_emphasis_in_a_cell_keeps_its_last_letters(width: int) -> None:
         "<strong>\\"
     )
     assert "w110" in markdown(html)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        '<td></td><td align="right"><div class="copyright-footer">Copyright M<p>Under a license.</div></td>',
+        "<td><input></td><td>&nbsp;<select><option>one</select></td>",
+    ],
+)
+def test_a_table_with_nothing_left_in_it_is_none(cells: str) -> None:
+    """What was in it may have been a footer, or fields of a form."""
+    html = '<meta name="generator" content="DocBook XSL Stylesheets V1"><h2>Ack</h2><p>Words.</p><table><tr>%s</table>'
+    assert markdown(html % cells, content="auto") == "## Ack\n\nWords.\n"
+
+
+def test_a_table_of_pictures_stays() -> None:
+    """A picture is something to see."""
+    html = "<table><tr><th><img src=a.png><th><img src=b.png><tr><td><img src=c.png><td><img src=d.png></table>"
+    assert markdown(html).count("![]") == 4

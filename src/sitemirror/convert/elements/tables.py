@@ -53,6 +53,9 @@ def convert_table(table: Element, convert_tabs: Callable[[Element], None] | None
 
     `convert_tabs` groups the tabs in its cells, before all that they hold is put on lines.
     """
+    if next(table.stripped_strings, None) is None and next(table.iter_elements(_SHOWN), None) is None:
+        table.replace_with(*[node for node in table.descendants if isinstance(node, Comment)])
+        return  # A footer was in it, or fields of a form.
     has_blocks = _has_blocks(table)
     if _is_layout(table, has_blocks=has_blocks):
         if not _is_fraction(table):
