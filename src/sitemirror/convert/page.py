@@ -116,7 +116,13 @@ def _convert(
         if not markdown:
             again = parse(html, url=document.url, charset=charset)
             markdown, smuggled = _whole_body(again, urls, names, without_hidden=False)
-    return _page(document, metadata, title, _drop_repeated_title(markdown), links, refresh, hidden_texts + smuggled)
+    markdown = _without_front_rule(_drop_repeated_title(markdown))
+    return _page(document, metadata, title, markdown, links, refresh, hidden_texts + smuggled)
+
+
+def _without_front_rule(markdown: str) -> str:
+    """`markdown` with a rule at its beginning written with stars: with dashes it would begin front matter."""
+    return f"***\n{markdown[4:]}" if markdown.startswith("---\n") else markdown
 
 
 def _drop_repeated_title(markdown: str) -> str:
