@@ -404,8 +404,7 @@ def convert_callouts(box: Element) -> bool:
             number.decompose()
         remark.tag = "div"
         row.tag = "li"
-    for part in table.select(":scope > tbody"):
-        part.unwrap()
+    table.strip_tags(":scope > tbody")
     table.tag = "ol"
     return True
 
@@ -442,7 +441,8 @@ _INDENTED: Final = re.compile(r"(?<=\n)[ \t\x03]++")
 _KEEPS_LINES: Final = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)", re.I)
 _MORE_THAN_LETTERS: Final = ":not(b, big, br, code, em, font, i, small, span, strong, u, var)"
 _ONE_LINE: Final = "a, h1, h2, h3, h4, h5, h6, summary, dt, caption, label, button"
-_BROKEN_CODE: Final = "kbd br, samp br, tt br"
+_INLINE_CODE: Final = "code, kbd, samp, tt"
+_BREAK_IN_CODE: Final = f":is({_INLINE_CODE}) br"
 _LINK_IN_CODE: Final = "code > a[href]:first-child"
 _HOLDS_NO_LINK: Final = "pre, a, h1, h2, h3, h4, h5, h6"  # the last ones: a heading that leads to itself
 _SEPARATORS: Final = ", \t\n\xa0"
@@ -472,23 +472,21 @@ def convert_code_spans(root: Element) -> None:
         or text[:1] == " " == text[-1:]
         or (len(text) > _LONG and code.find("div") is not None)
     ]
-    found += [code for br in root.select("code br") if (code := br.closest("code")) is not None]
+    # Now: a table around them would take the line breaks for its own.
+    found += [code for br in root.select(_BREAK_IN_CODE) if (code := br.closest(_INLINE_CODE)) is not None]
     layouts: _Layouts = {}
     for code in dict.fromkeys(found):
-        if code.closest("pre") is None and code.parent is not None:  # else it was in code that is a block now
+        if code.parent is None or code.closest("pre") is not None:
+            continue  # It was in code that is a block now.
+        if code.tag == "samp":
+            convert_sample_output(code, layouts)
+        elif code.tag == "tt":
+            convert_teletype(code, layouts)
+        elif code.tag == "code":
             _convert_code_span(code, layouts)
-    # Others that have lines come now: a table around them would take their line breaks for its own.
-    others = [one for br in root.select(_BROKEN_CODE) if (one := br.closest("kbd, samp, tt")) is not None]
-    for one in dict.fromkeys(others):
-        if one.parent is None:
-            continue
-        if one.tag == "samp":
-            convert_sample_output(one, layouts)
-        elif one.tag == "tt":
-            convert_teletype(one, layouts)
-        elif one.select_one(_MORE_THAN_LETTERS) is None and one.closest("pre, code") is None:
-            one.tag = "code"  # A key has no lines: this is what somebody types.
-            _convert_code_span(one, layouts)
+        elif code.select_one(_MORE_THAN_LETTERS) is None and code.closest("code") is None:
+            code.tag = "code"  # A key has no lines: this is what somebody types.
+            _convert_code_span(code, layouts)
 
 
 def _move_code_into_links(code: Element) -> bool:

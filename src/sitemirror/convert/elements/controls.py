@@ -73,8 +73,7 @@ def convert_button(button: Element, named: Callable[[str], Element | None]) -> N
         for part in button.select(":scope > * + *, div, p") if is_call else ():
             part.insert_before(Text(" "))  # They stand apart by nothing but their style, on one line.
             part.tag = "span" if part.tag in ("div", "p") else part.tag
-        for part in list(button.iter_elements(("b", "strong"))):
-            part.unwrap()  # Twice as strong is no stronger.
+        button.strip_tags("b, strong")  # Twice as strong is no stronger.
         button.wrap_children(Element("strong"))
         button.tag = "p"
     elif _holds_link(button):

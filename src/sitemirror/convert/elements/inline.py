@@ -405,6 +405,5 @@ def convert_line_block(box: Element) -> bool:
             stanza.append(Element("br"))
         stanza.append(line)
         line.tag = "span"
-    for rest in box.select(":scope > div"):
-        rest.decompose()  # What was further in, or empty.
+    box.remove(":scope > div")  # What was further in, or empty.
     return True

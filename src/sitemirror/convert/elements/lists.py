@@ -85,9 +85,7 @@ def convert_definition_table(box: Element, names: Vocabulary) -> bool:
             term[-1].extract()
         term.tag, meaning.tag = "dt", "dd"
         row.unwrap()
-    for part in table.select(":scope > tbody, :scope > colgroup"):
-        part.unwrap()
-    table.remove("col")
+    table.strip_tags(":scope > tbody, :scope > colgroup").remove("col")
     table.tag = "dl"
     convert_definition_list(table, names)
     return True
