@@ -230,7 +230,7 @@ _BYTE: Final = 256
 _LEVELS: Final = 4  # around a block that are looked at
 
 
-class Parts:
+class PageParts:
     """The parts of a page: its elements, each one with all that hold nothing more than it does.
 
     Those that hold several blocks are in lists of their own; the others are what single blocks stand alone in.

@@ -14,7 +14,7 @@ from typing import Final
 
 from turbohtml import Element, Text
 
-from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.blocks import PageBlocks, PageParts
 from sitemirror.convert.content.features import Features, Hints, read_hints
 from sitemirror.convert.content.keep import choose_blocks, prune
 from sitemirror.convert.content.model import load_model
@@ -28,7 +28,7 @@ from sitemirror.convert.hidden.elements import MAYBE_HIDDEN_OR_MENU, hidden_by_c
 from sitemirror.settings import Content
 
 
-class Reason(Enum):
+class CutReason(Enum):
     """Why a part of a page is cut."""
 
     NAVIGATION = "navigation"
@@ -40,7 +40,7 @@ class Reason(Enum):
     GENERATED = "written by the page's generator, not by its author"
 
 
-Cut = tuple[Element, Reason]
+Cut = tuple[Element, CutReason]
 
 _FORMULA: Final = "math/tex"  # begins the type of a script that is one
 _BESIDE: Final = ("nav", "footer", "aside")
@@ -119,7 +119,7 @@ def drop_chrome(
     _cut_chrome(named, cut)
     menus = [element for element, _ in cut]
     for element in hidden_elements(body, named, menus):
-        _cut(element, Reason.HIDDEN, cut)
+        _cut(element, CutReason.HIDDEN, cut)
     convert_text_styles(named)
     return cut, hidden_by_css(body, select_hidden(body, rules), menus) if rules else []
 
@@ -135,10 +135,10 @@ def drop_hidden(body: Element, rules: Sequence[HidingRule]) -> None:
 def drop_css_hidden(elements: Iterable[Element], cut: list[Cut]) -> None:
     """Removes what is still there of what style sheets hide."""
     for element in elements:
-        _cut(element, Reason.HIDDEN, cut)
+        _cut(element, CutReason.HIDDEN, cut)
 
 
-def _cut(element: Element, reason: Reason, cut: list[Cut]) -> None:
+def _cut(element: Element, reason: CutReason, cut: list[Cut]) -> None:
     if element.closest("body") is not None:  # else it has gone with one around it
         element.decompose()
         cut.append((element, reason))
@@ -146,7 +146,7 @@ def _cut(element: Element, reason: Reason, cut: list[Cut]) -> None:
 
 def count_hidden_texts(cut: Iterable[Cut]) -> int:
     """The number of texts that were cut because they are hidden."""
-    return sum(reason is Reason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
+    return sum(reason is CutReason.HIDDEN and bool(element.text.strip()) for element, reason in cut)
 
 
 def _open_noscript(body: Element, found: Sequence[Element]) -> None:
@@ -164,12 +164,12 @@ def _cut_chrome(elements: Iterable[Element], cut: list[Cut]) -> None:
             _cut(element, reason, cut)
 
 
-def _chrome(element: Element, tag: str, role: str | None) -> Reason | None:
+def _chrome(element: Element, tag: str, role: str | None) -> CutReason | None:
     if tag == "aside" or role == "complementary":
         # One that was never closed holds the page.
-        return None if _is_content_aside(element) or element.select_one(_LANDMARKS) is not None else Reason.ASIDE
+        return None if _is_content_aside(element) or element.select_one(_LANDMARKS) is not None else CutReason.ASIDE
     if (tag in ("nav", "footer") or role in _CHROME_ROLES) and not _has_swallowed_the_page(element):
-        return Reason.FOOTER if tag == "footer" or role == "contentinfo" else Reason.NAVIGATION
+        return CutReason.FOOTER if tag == "footer" or role == "contentinfo" else CutReason.NAVIGATION
     return None
 
 
@@ -210,7 +210,7 @@ def choose_content(
 def _block_odds(page_blocks: PageBlocks, said: Hints) -> list[float]:
     """For each block the logarithm of the odds that it is content."""
     learnt = load_model()
-    features = Features(page_blocks, Parts(page_blocks), learnt.lexicon, said)
+    features = Features(page_blocks, PageParts(page_blocks), learnt.lexicon, said)
     return learnt.odds(features.columns, features.page, len(page_blocks.texts))
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from turbohtml import Element
 
-from sitemirror.convert.content.blocks import PageBlocks, Parts
+from sitemirror.convert.content.blocks import PageBlocks, PageParts
 from sitemirror.convert.content.model import NOTHING, SHORT_TEXT, Lexicon
 
 _OG: Final = {"article": 1, "website": 2, "product": 3, "product.group": 3, "product.item": 3, "profile": 4, "book": 4}
@@ -27,7 +27,7 @@ _TYPES: Final = {
     "Recipe": 1, "HowTo": 1, "Product": 2, "ProductGroup": 2, "Offer": 2, "AggregateOffer": 2,
 }  # fmt: skip
 
-# Parts of an address, or of its host's name, that documentation has.
+# PageParts of an address, or of its host's name, that documentation has.
 _DOCUMENTATION: Final = frozenset(
     (
         "docs", "doc", "documentation", "reference", "manual", "manuals", "guide", "guides", "handbook", "tutorial",
@@ -130,7 +130,7 @@ class Features:
 
     __slots__ = ("_count", "_lengths", "_lexicon", "_page_blocks", "_parts", "_prose", "_tags", "columns", "page")
 
-    def __init__(self, page_blocks: PageBlocks, parts: Parts, lexicon: Lexicon, hints: Hints) -> None:
+    def __init__(self, page_blocks: PageBlocks, parts: PageParts, lexicon: Lexicon, hints: Hints) -> None:
         self.columns: dict[str, bytes] = {}
         self.page: dict[str, int] = {}
         self._page_blocks, self._parts, self._lexicon = page_blocks, parts, lexicon

@@ -103,7 +103,7 @@ _BYTE_ORDER: Final = "little"
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class DecisionTree:
     """Up to eight questions, as indexes of `Model.questions`, and the value of each combination of answers."""
 
     questions: tuple[int, ...]
@@ -123,7 +123,7 @@ class Model:
 
     lexicon: Lexicon
     questions: tuple[Question, ...]
-    trees: tuple[Tree, ...]
+    trees: tuple[DecisionTree, ...]
     start: float  # what a block has before any tree is asked
     step: float  # what one unit of a leaf is worth
 
@@ -176,7 +176,8 @@ def read_model(text: bytes) -> Model:
         lexicon=Lexicon(data["names"], data["words"]),
         questions=tuple((names[column], number) for column, number in data["questions"]),
         trees=tuple(
-            Tree(tuple(questions), bytes.fromhex(leaves).ljust(256, b"\0")) for questions, leaves in data["trees"]
+            DecisionTree(tuple(questions), bytes.fromhex(leaves).ljust(256, b"\0"))
+            for questions, leaves in data["trees"]
         ),
         start=data["start"],
         step=data["step"],
