@@ -1,4 +1,4 @@
-"""Maps the ids of an HTML page to the anchors of its Markdown.
+"""Map the ids of an HTML page to the anchors of its Markdown.
 
 Markdown renderers make anchors from headings only, while HTML links may use the id of any element. To keep local links
 working, each id is mapped to the heading at its position, else to the last heading before it.

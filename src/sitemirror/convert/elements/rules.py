@@ -1,6 +1,6 @@
-"""The table of element rules: which function converts which element, by class, tag or ARIA role.
+"""The table of element rules: the function that converts an element, by class, tag or ARIA role.
 
-One pass over the elements that need it; every rule looks at its own element and its near neighbours only.
+One pass over the elements that have a rule; rules read only their own element and its neighbours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sitemirror.convert.elements.code import (
 from sitemirror.convert.elements.controls import FIELDS, convert_button, convert_form_field, convert_label
 from sitemirror.convert.elements.footnotes import (
     convert_footnotes,
-    is_quoted_note,
+    convert_quoted_note,
     listed_notes,
     move_inset_note,
     note_in_popover,
@@ -95,8 +95,8 @@ from sitemirror.links.resolve import Resolver
 
 T = TypeVar("T")
 
-_MOST_BOXES: Final = 10  # around a note; more are the traces of tags that were never closed
-_NEAR: Final = 50  # elements around a box that are looked at
+_MOST_BOXES: Final = 10  # around a note; more come from tags that were never closed
+_NEAR: Final = 50  # ancestors of a box that are searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,13 @@ class _Context:
     root: Element
     urls: Resolver
     names: Vocabulary
-    notes: list[Element] = field(default_factory=list)  # footnotes, to be settled when all are known
-    boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings, with the number of those around them
-    places: dict[str, Element] = field(default_factory=dict)  # by id, as soon as somebody asks
+    notes: list[Element] = field(default_factory=list)  # footnotes, converted when all are known
+    boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings → nesting depth
+    places: dict[str, Element] = field(default_factory=dict)  # by id, filled on first use
     crowds: PanelCounts = field(default_factory=dict)
 
     def boxes_around(self, box: Element) -> int:
-        """In how many other boxes a box stands; each is read to its end to find out what it is."""
+        """The nesting depth of a note; a limit, since reading each takes as long as it is."""
         boxes = self.boxes
         near = islice(box.ancestors, _NEAR) if boxes else ()
         around = next((boxes[found] + 1 for found in near if found in boxes), 0)
@@ -127,7 +127,7 @@ class _Context:
 
 
 def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> None:
-    """Shapes everything under `element`, in place."""
+    """Convert everything under `element`, in place."""
     page = _Context(element, urls, names)
     if names.noise:
         element.remove(names.noise)
@@ -141,7 +141,7 @@ def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> Non
         if not names.marks_formulas:
             convert_tex_in_text(element)
     roles = names.role_by_classes
-    # A list: a rule may take out what would have come next. What has left the page by then is passed over.
+    # A list, since rules remove elements; removed ones are skipped.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
         rule = _RULES.get(found.tag) or ((aria := found.attr("role")) and _SPOKEN.get(aria)) or None
@@ -153,17 +153,17 @@ def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> Non
             if rule is not None:
                 rule(found, page)
         except ValueError:
-            # It has left the page, within something that was taken out: there is nothing around it to edit.
+            # part of a removed element
             continue
     if page.notes:
         convert_footnotes(element, page.notes)
 
 
-# What an element is by its class. `False` where the name was all it had of it: then its tag decides.
+# Rules by class. `False` means that the class was misleading; then the tag decides.
 
 
 def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Context], T]:
-    """A rule that needs nothing but its element."""
+    """Adapt a function of the element alone as a rule."""
     return lambda element, _: rule(element)
 
 
@@ -177,7 +177,7 @@ def _tab_list(row: Element, page: _Context) -> bool:
 
 def _footnote(element: Element, page: _Context) -> bool:
     if element.tag in ("sup", "a", "span"):
-        return False  # the mark that refers to one
+        return False  # the reference to a note
     page.notes.extend(notes_of(element))
     return True
 
@@ -216,7 +216,7 @@ def _lines(element: Element, page: _Context) -> bool:
 
 
 def _source(box: Element, page: _Context) -> bool:
-    """Code that only its class tells from text."""
+    """Convert code that only its class marks."""
     if box.tag != "div" or any(isinstance(child, Element) for child in box):
         return False
     box.tag = "pre"
@@ -226,7 +226,7 @@ def _source(box: Element, page: _Context) -> bool:
 
 
 def _numbered(table: Element, _: _Context) -> bool:
-    """Code in a table, beside the numbers of its lines."""
+    """Unwrap code in a table beside its line numbers."""
     if table.tag != "table":
         return False
     flatten_table(table)
@@ -270,7 +270,7 @@ def _signature(element: Element, _: _Context) -> bool:
     return True
 
 
-# What an element is by its tag.
+# Rules by tag.
 
 
 def _code_block(pre: Element, page: _Context) -> None:
@@ -311,7 +311,7 @@ def _media(media: Element, page: _Context) -> None:
 
 
 def _preformatted(element: Element, page: _Context) -> None:
-    """Code, as pages of the nineties have it."""
+    """Convert obsolete elements for code."""
     element.tag = "pre"
     _code_block(element, page)
 
@@ -321,14 +321,14 @@ def _button(button: Element, page: _Context) -> None:
 
 
 def _quote_or_note(quote: Element, page: _Context) -> None:
-    """A quotation with a name may be a footnote of GitBook's, others an alert that was not drawn as one."""
+    """Convert a quotation that is a GitBook footnote or begins with alert syntax."""
     convert_alert_syntax(quote)
-    if is_quoted_note(quote):
+    if convert_quoted_note(quote):
         page.notes.append(quote)
 
 
 def _block(element: Element, _: _Context) -> None:
-    element.tag = "div"  # The renderer takes these for inline.
+    element.tag = "div"  # The renderer treats these as inline.
 
 
 _RULES: Final[dict[str, Callable[[Element, _Context], object]]] = {
@@ -347,7 +347,7 @@ _RULES: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "plaintext": _preformatted,
     "svg": _alone(convert_svg),
     "math": _alone(convert_mathml),
-    "math-renderer": _alone(convert_delimited_tex),  # GitHub's
+    "math-renderer": _alone(convert_delimited_tex),  # GitHub
     "button": _button,
     **dict.fromkeys(FIELDS, _alone(convert_form_field)),
     "label": _alone(convert_label),
@@ -366,13 +366,13 @@ _RULES: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "legend": _block,
     **dict.fromkeys(HEADINGS, _alone(convert_heading)),
 }
-# What an element is to a screen reader, where its tag says nothing.
+# Rules by ARIA role, for elements without a rule by tag.
 _SPOKEN: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "tablist": _tab_list,
     "table": _alone(convert_aria_table),
     "heading": _alone(convert_aria_heading),
 }
-_BOXES: Final = ("div", "ul", "aside", "section", "article")  # what only a name makes something else
+_BOXES: Final = ("div", "ul", "aside", "section", "article")  # elements with rules by class only
 _TAGS: Final = (*_RULES, *_BOXES)
 ROLES: Final[dict[str, Callable[[Element, _Context], bool]]] = {
     "admonition": _admonition,
