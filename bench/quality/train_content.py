@@ -81,7 +81,7 @@ def read(sample: Sample) -> tuple[PageBlocks, Hints, bool] | None:
         return None
     generators = recognise_generators(read_metadata(document).signature, body)
     drop_unrendered(document)
-    drop_chrome(body, document.beside, ())
+    drop_chrome(body, document.chrome, ())
     page_blocks = PageBlocks(body)
     return (
         (page_blocks, read_hints(document.head, sample.url), bool(generator_content(body, generators)))

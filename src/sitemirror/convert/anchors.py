@@ -58,10 +58,10 @@ def fragment_map(
     generators = recognise_generators(read_metadata(document).signature, body)
     rules = hiding_rules(document)
     drop_unrendered(document)
-    cut, unseen = drop_chrome(body, document.beside, rules)
+    cut, css_hidden = drop_chrome(body, document.chrome, rules)
     names = vocabulary(generators)
     elements = choose_content(body, Content(content), generators, document)
-    drop_css_hidden(unseen, cut)
+    drop_css_hidden(css_hidden, cut)
     slugs = _find_slugs(elements, urls, names)
     if slugs is None:
         # The conversion does the same with a page that is all navigation.

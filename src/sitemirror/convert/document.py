@@ -14,9 +14,9 @@ from sitemirror.urls import InvalidUrl, normalize, with_encoded_query
 _UTF8: Final = ("utf-8", "utf8")
 _HEAD: Final = ("base", "title", "meta", "link", "script")
 _LISTS: Final = ("nav", "ol", "ul")
-_UNREAD: Final = ("script", "style", "template", "textarea")
-_BESIDE: Final = ("nav", "footer", "aside", "noscript")
-_LOOKED_FOR: Final = (*_HEAD, *_UNREAD, *_LISTS, *_BESIDE, "pre", "br")
+_UNRENDERED: Final = ("script", "style", "template", "textarea")
+_CHROME: Final = ("nav", "footer", "aside", "noscript")
+_COLLECTED: Final = (*_HEAD, *_UNRENDERED, *_LISTS, *_CHROME, "pre", "br")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Document:
     head: tuple[turbohtml.Element, ...]  # elements of the head, also where a broken page has them in its body
     # The following are as parsed, and still contain elements that a later step removed.
     styles: tuple[turbohtml.Element, ...]  # inline style sheets
-    unread: tuple[turbohtml.Element, ...]  # elements whose text is hardly ever rendered
+    unrendered: tuple[turbohtml.Element, ...]  # elements whose text is hardly ever rendered
     lists: tuple[turbohtml.Element, ...]  # lists and navigation
-    beside: tuple[turbohtml.Element, ...]  # by tag not content: navigation, footers, asides
+    chrome: tuple[turbohtml.Element, ...]  # by tag not content: navigation, footers, asides
     listings: tuple[turbohtml.Element, ...]
     breaks: int  # number of `br`
 
@@ -58,34 +58,34 @@ def parse_html(html: bytes | str, *, url: str, charset: str | None = None) -> Do
     tree = _tree(html, charset)
     head: list[turbohtml.Element] = []
     styles: list[turbohtml.Element] = []
-    unread: list[turbohtml.Element] = []
+    unrendered: list[turbohtml.Element] = []
     lists: list[turbohtml.Element] = []
-    beside: list[turbohtml.Element] = []
+    chrome: list[turbohtml.Element] = []
     listings: list[turbohtml.Element] = []
     breaks = 0
     href: str | None = None
-    for element in tree.iter_elements(_LOOKED_FOR):  # one walk for everything: walking costs more than the loop
+    for element in tree.iter_elements(_COLLECTED):  # one walk for everything: walking costs more than the loop
         tag = element.tag
         if tag in _LISTS:
             lists.append(element)
             if tag == "nav":
-                beside.append(element)
+                chrome.append(element)
         elif tag == "br":
             breaks += 1
         elif tag == "pre":
             listings.append(element)
-        elif tag in _BESIDE:
-            beside.append(element)
+        elif tag in _CHROME:
+            chrome.append(element)
         else:
-            if tag in _UNREAD:
-                unread.append(element)
+            if tag in _UNRENDERED:
+                unrendered.append(element)
             if tag == "style":
                 styles.append(element)
             elif tag in _HEAD:
                 head.append(element)
                 if tag == "base" and not href:
                     href = element.attr("href")
-    found = (tuple(head), tuple(styles), tuple(unread), tuple(lists), tuple(beside), tuple(listings))
+    found = (tuple(head), tuple(styles), tuple(unrendered), tuple(lists), tuple(chrome), tuple(listings))
     return Document(tree, url, _base(href, url), *found, breaks)
 
 

@@ -45,10 +45,10 @@ def explain(
     blocks = [
         (text, page_blocks.tags[owner]) for text, owner in zip(page_blocks.texts, page_blocks.owners, strict=True)
     ]
-    taken, unseen = drop_chrome(body, document.beside, rules)
+    cut_elements, css_hidden = drop_chrome(body, document.chrome, rules)
     kept = choose_content(body, Content(content), generators, document)
-    drop_css_hidden(unseen, taken)
-    cut = dict(taken)
+    drop_css_hidden(css_hidden, cut_elements)
+    cut = dict(cut_elements)
     if noise := vocabulary(generators).noise:
         cut.update((found, CutReason.GENERATED) for element in kept for found in element.select(noise))
     if not any(element.text.strip() for element in kept):

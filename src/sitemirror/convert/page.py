@@ -107,22 +107,22 @@ def _convert(
     metadata = add_neighbours(metadata, document, generators)
     refresh = refresh_target(document)
     title = metadata.title or _heading(body, urls)
-    cut, unseen = drop_chrome(body, document.beside, rules)
+    cut, css_hidden = drop_chrome(body, document.chrome, rules)
     names = vocabulary(generators)
     chosen = choose_content(body, content, generators, document)
-    drop_css_hidden(unseen, cut)
+    drop_css_hidden(css_hidden, cut)
     hidden_texts = count_hidden_texts(cut)
-    markdown, smuggled = _markdown(chosen, urls, names)
+    markdown, invisible = _markdown(chosen, urls, names)
     if not markdown:
         # A page of navigation alone, or a nav that was never closed: keep it all rather than nothing.
         if hidden_texts:
             again = parse_html(html, url=document.url, charset=charset)
-            markdown, smuggled = _whole_body(again, urls, names, without_hidden=True)
+            markdown, invisible = _whole_body(again, urls, names, without_hidden=True)
         if not markdown:
             again = parse_html(html, url=document.url, charset=charset)
-            markdown, smuggled = _whole_body(again, urls, names, without_hidden=False)
+            markdown, invisible = _whole_body(again, urls, names, without_hidden=False)
     markdown = _mark_leading_rule(_drop_repeated_title(markdown))
-    return _page(document, metadata, title, markdown, links, refresh, hidden_texts + smuggled)
+    return _page(document, metadata, title, markdown, links, refresh, hidden_texts + invisible)
 
 
 def _mark_leading_rule(markdown: str) -> str:
@@ -162,9 +162,9 @@ def _heading(body: Element, urls: Resolver) -> str | None:
 
 def convert_text(body: bytes, *, url: str, charset: str | None = None) -> Page:
     """Keep a plain text or Markdown page as it is, in UTF-8 with LF line ends."""
-    text, unseen = strip_invisible(decode_text(body, charset))
+    text, invisible = strip_invisible(decode_text(body, charset))
     text = text.rstrip("\n")
-    return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text), hidden_texts=unseen)
+    return Page(url=url, markdown=text + "\n" if text else "", title=_first_heading(text), hidden_texts=invisible)
 
 
 def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) -> tuple[str, int]:
@@ -173,15 +173,15 @@ def _markdown(elements: Sequence[Element], urls: Resolver, names: Vocabulary) ->
         clean_links(element, urls)
         make_links_absolute(element, urls)
         convert_elements(element, urls, names)
-    text, unseen = render(elements)
+    text, invisible = render(elements)
     if "<table" in text:
         # A table with rows of unequal length became HTML; checking every row beforehand is slower.
         for element in elements:
             for table in element.iter_elements("table", include_self=True):
                 make_rectangular(table)
         text, more = render(elements)
-        unseen += more
-    return text, unseen
+        invisible += more
+    return text, invisible
 
 
 def _whole_body(document: Document, urls: Resolver, names: Vocabulary, *, without_hidden: bool) -> tuple[str, int]:

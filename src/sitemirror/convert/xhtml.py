@@ -17,7 +17,7 @@ _VOID: Final = frozenset(
 _CLOSED: Final = re.compile(
     rb"<!--(?:.*?-->|.*)|<\?(?:.*?\?>|.*)"
     rb"|(?P<tag><(?:script|style)\b(?:[^>]*[^>/])?>)(?P<raw>.*?)(?P<end></(?:script|style)|\Z)"
-    rb"|<!\[CDATA\[(?P<said>.*?)(?:\]\]>|\Z)"
+    rb"|<!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)"
     rb"|<(?P<name>[A-Za-z][\w.-]*+)(?P<attributes>(?:\s++[^\s=/><\"']++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/>",
     re.DOTALL,
 )
@@ -48,8 +48,8 @@ def charset_of(page: bytes) -> str | None:
 
 
 def _opened(found: re.Match[bytes]) -> bytes:
-    if (said := found["said"]) is not None:
-        return said.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+    if (cdata := found["cdata"]) is not None:
+        return cdata.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
     if (raw := found["raw"]) is not None:
         return found["tag"] + _as_raw(raw) + found["end"]
     name = found["name"]
@@ -64,7 +64,7 @@ def _as_raw(text: bytes) -> bytes:
         return b"".join(section.groups())
     if b"&" not in text or b"<![CDATA[" in text:
         return text
-    said = text
+    unescaped = text
     for escape, char in _ESCAPES:
-        said = said.replace(escape, char)
-    return text if b"</" in said or b"<!--" in said else said
+        unescaped = unescaped.replace(escape, char)
+    return text if b"</" in unescaped or b"<!--" in unescaped else unescaped

@@ -91,7 +91,7 @@ _HEADINGS: Final = ("h2", "h3", "h4", "h5", "h6")
 
 def drop_unrendered(document: Document) -> None:
     """Remove scripts, styles and the like from the body, and merge highlighted code."""
-    for element in document.unread:
+    for element in document.unrendered:
         if element.closest("body") is None:
             continue  # in the head, or removed with an ancestor
         if element.tag == "textarea":
@@ -192,8 +192,8 @@ def choose_content(
     if not any(generator.name not in _ANYTHING for generator in generators):
         page_blocks = PageBlocks(body)
         if page_blocks.is_whole and len(page_blocks.texts) >= _ENOUGH:
-            said = read_hints(document.head, document.url)
-            kept = choose_blocks(page_blocks, _block_odds(page_blocks, said), content, said)
+            hints = read_hints(document.head, document.url)
+            kept = choose_blocks(page_blocks, _block_odds(page_blocks, hints), content, hints)
             prune(page_blocks, kept)
             for nodes in compress(page_blocks.nodes, kept):
                 separate_words(nodes)
@@ -206,11 +206,11 @@ def choose_content(
     return _with_title(found, body) if found and _is_rest_dispensable(found, body) else [body]
 
 
-def _block_odds(page_blocks: PageBlocks, said: Hints) -> list[float]:
+def _block_odds(page_blocks: PageBlocks, hints: Hints) -> list[float]:
     """The log odds that each block is content."""
-    learnt = load_model()
-    features = Features(page_blocks, PageParts(page_blocks), learnt.lexicon, said)
-    return learnt.odds(features.columns, features.page, len(page_blocks.texts))
+    model = load_model()
+    features = Features(page_blocks, PageParts(page_blocks), model.lexicon, hints)
+    return model.odds(features.columns, features.page, len(page_blocks.texts))
 
 
 def _contains_content(element: Element) -> bool:

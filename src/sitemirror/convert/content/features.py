@@ -169,13 +169,13 @@ class Features:
     def _headings(self) -> None:
         """Features of the heading above each block."""
         columns, count = self.columns, self._count
-        said, kinds = columns["says"], columns["kind"]
+        text_scores, kinds = columns["says"], columns["kind"]
         places = [found.start() for found in _HEADING.finditer(kinds)]
         before = places[0] if places else count
         says, far, rank = [bytes((NOTHING,)) * before], [b"\xff" * before], [bytes(before)]
         for place, end in zip(places, [*places[1:], count], strict=False):
             length = end - place
-            says.append(said[place : place + 1] * length)
+            says.append(text_scores[place : place + 1] * length)
             far.append(_UP[:length].ljust(length, b"\xff"))
             rank.append(bytes((kinds[place] - 2,)) * length)
         columns["head_says"] = b"".join(says)

@@ -130,8 +130,8 @@ _STRICT: Final = 1.1  # factor on the threshold of `main`, since odds are a litt
 _SURE_SHARE: Final = 0.5
 _BELOW: Final = 1.0
 _HEADINGS: Final = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-_SAID: Final = 50  # characters; longer texts are not repeated on purpose
-_SAID_AGAIN: Final = frozenset(("pre", "td", "th"))  # where repetition is normal
+_LONG_TEXT: Final = 50  # characters; longer texts are not repeated on purpose
+_REPEATING_TAGS: Final = frozenset(("pre", "td", "th"))  # where repetition is normal
 
 
 def threshold(likely: Sequence[float], lengths: Sequence[int]) -> float:
@@ -351,7 +351,7 @@ def _drop_repeats(page_blocks: PageBlocks, kept: list[bool]) -> None:
     seen: dict[str, int] = {}
     for block, text in enumerate(page_blocks.texts):
         owner = page_blocks.owners[block]
-        if kept[block] and len(text) >= _SAID and page_blocks.tags[owner] not in _SAID_AGAIN:
+        if kept[block] and len(text) >= _LONG_TEXT and page_blocks.tags[owner] not in _REPEATING_TAGS:
             place = page_blocks.parents[owner]
             kept[block] = seen.setdefault(text, place) == place
 

@@ -40,19 +40,19 @@ def convert_admonition(box: Element, names: Vocabulary) -> bool:
         title = _title(box, names)
     if any(found is not title for found in box.iter_elements(_TOO_MUCH)):
         return False
-    drawn = _remove_icon(box, names)
+    icon_kind = _remove_icon(box, names)
     if title is not None:
         _remove_sign(title)
-    said = " ".join(title.text.split()) if title is not None else ""
-    kind = _kind(box, names) or drawn or names.alerts.get(said.rstrip(_END_OF_TITLE).casefold())
-    if (spoken := said.rstrip(_END_OF_TITLE).upper()) in _KINDS:
-        kind = spoken  # The visible title wins over the class of the box.
-    if kind is None and (not said or box.tag == "details"):
+    title_text = " ".join(title.text.split()) if title is not None else ""
+    kind = _kind(box, names) or icon_kind or names.alerts.get(title_text.rstrip(_END_OF_TITLE).casefold())
+    if (title_kind := title_text.rstrip(_END_OF_TITLE).upper()) in _KINDS:
+        kind = title_kind  # The visible title wins over the class of the box.
+    if kind is None and (not title_text or box.tag == "details"):
         return False  # a box without kind or title, or a folded section
     kind = kind or "NOTE"
     head: list[Element] = []
     if title is not None:
-        if said and said.rstrip(_END_OF_TITLE).casefold() not in (kind.casefold(), f"{kind.casefold()}s"):
+        if title_text and title_text.rstrip(_END_OF_TITLE).casefold() not in (kind.casefold(), f"{kind.casefold()}s"):
             head.append(Element("p", None, [Element("strong", None, title_words_with_links(title))]))
         _remove_title(title, box)
     _unwrap_layout(box, names)
@@ -187,8 +187,8 @@ def _kind_as_title(box: Element, names: Vocabulary) -> Element | None:
         return None
     if len(first.text) > _MAX_KIND:
         return None
-    said = first.text.strip().rstrip(_END_OF_TITLE).casefold()
-    return first if said in names.alerts and box.text.strip() != first.text.strip() else None
+    title_text = first.text.strip().rstrip(_END_OF_TITLE).casefold()
+    return first if title_text in names.alerts and box.text.strip() != first.text.strip() else None
 
 
 def _remove_run_in_title(box: Element) -> str | None:
@@ -197,16 +197,16 @@ def _remove_run_in_title(box: Element) -> str | None:
     word = next(filter(_is_visible, first), None) if isinstance(first, Element) and first.tag == "p" else first
     if not isinstance(word, Element) or word.tag not in _BOLD or len(word.text) > _MAX_KIND:
         return None
-    said = word.text.strip()
+    title_text = word.text.strip()
     after = word.next_sibling
     goes_on = after.data.lstrip() if isinstance(after, Text) else ""
-    kind = said.rstrip(_END_OF_TITLE).upper()
-    has_colon = said.endswith(_COLONS) or goes_on.startswith(_COLONS)
-    if kind not in _KINDS or not has_colon or box.text.strip() in (said, f"{said}:"):
+    kind = title_text.rstrip(_END_OF_TITLE).upper()
+    has_colon = title_text.endswith(_COLONS) or goes_on.startswith(_COLONS)
+    if kind not in _KINDS or not has_colon or box.text.strip() in (title_text, f"{title_text}:"):
         return None
     if isinstance(after, Text):
         # Only one colon goes with the word: `::before` may follow.
-        after.data = goes_on if said.endswith(_COLONS) else goes_on[1:].lstrip()
+        after.data = goes_on if title_text.endswith(_COLONS) else goes_on[1:].lstrip()
     elif isinstance(after, Element) and after.tag == "br":
         after.decompose()
     _remove_title(word, box)
@@ -234,8 +234,8 @@ def _unwrap_layout(box: Element, names: Vocabulary) -> None:
     if table is None:
         return
     *others, last = table.select(_CELLS) or [table]
-    said = {other.text.strip().rstrip(_END_OF_TITLE).casefold() for other in others}
-    if last is not table and all(not text or text in names.alerts for text in said):  # else it is a data table
+    texts = {other.text.strip().rstrip(_END_OF_TITLE).casefold() for other in others}
+    if last is not table and all(not text or text in names.alerts for text in texts):  # else it is a data table
         table.insert_after(*last.children)
         table.decompose()
 

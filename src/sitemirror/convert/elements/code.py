@@ -73,9 +73,9 @@ def language_of(element: Element, names: Mapping[str, str]) -> str | None:
         named = next((value for name in _LANGUAGE_ATTRIBUTES if (value := element.attr(name))), None)
         if named is None and (settings := element.attr(_SETTINGS)):
             named = _prefixed_name(settings)
-        if named is None and element.tag == "pre" and (spoken := element.attr("lang")):
+        if named is None and element.tag == "pre" and (natural := element.attr("lang")):
             # `lang` is for natural languages; some highlighters misuse it.
-            named = spoken if ("-" not in spoken and len(spoken) > 2) or spoken in _SHORT_NAMES else None
+            named = natural if ("-" not in natural and len(natural) > 2) or natural in _SHORT_NAMES else None
     if not named:
         if not classes:
             return None
@@ -326,14 +326,14 @@ def _drop_label(pre: Element, language: str) -> None:
             before = before.previous_sibling
         if before is not None:
             if isinstance(before, Element) and before.tag in _LABELS and _HEADS_CODE.search(before.attr("class") or ""):
-                said = "".join(before.text.lower().split())
-                if language in (said, *_ALSO_CALLED.get(said, ())) and _stands_alone(before):
+                label_text = "".join(before.text.lower().split())
+                if language in (label_text, *_ALSO_CALLED.get(label_text, ())) and _is_standalone(before):
                     before.decompose()
             return
         here = here.parent
 
 
-def _stands_alone(label: Element) -> bool:
+def _is_standalone(label: Element) -> bool:
     """True if it is neither part of a sentence nor a link target."""
     if label.attr("id") is not None or label.select_one("[id]") is not None:
         return False

@@ -132,17 +132,17 @@ def convert_delimited_tex(element: Element) -> None:
 
 def convert_formula_pictures(element: Element) -> bool:
     """Replace pictures of formulas by the TeX in their alternative text."""
-    drawn = False
+    is_replaced = False
     for image in [element] if element.tag == "img" else element.find_all("img"):
         tex = (image.attr("alt") or "").strip()
         if not tex:
             continue
-        drawn = True
+        is_replaced = True
         is_display = element.tag == "div" or _DISPLAYED.search(image.attr("class") or "") is not None
         if (found := _DELIMITED.fullmatch(tex)) is not None:
             tex = next(part for part in found.groups() if part is not None).strip()
         _replace(image, tex, display_formula if is_display else inline_formula)
-    return drawn
+    return is_replaced
 
 
 def convert_tex_in_text(page: Element) -> None:

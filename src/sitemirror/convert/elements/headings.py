@@ -105,14 +105,14 @@ def title_words_with_links(title: Element) -> list[Node]:
     """The text of a title with code and links, except a link that is the whole title and opens the box."""
     _convert_title_markup(title)
     kept: list[Node] = []
-    said = title.text.strip()
+    title_text = title.text.strip()
     for text, holder in _pieces(title, ("code", "a")):
         address = "" if holder is None or holder.tag == "code" else holder.attr("href") or ""
         if holder is None:
             kept.append(Text(text))
         elif holder.tag == "code":
             kept.append(Element("code", None, [Text(text)]))
-        elif address and not (address.startswith("#") and holder.text.strip() == said):
+        elif address and not (address.startswith("#") and holder.text.strip() == title_text):
             kept.append(Element("a", {"href": address}, title_words(holder)))
         else:
             kept += title_words(holder)
@@ -122,8 +122,10 @@ def title_words_with_links(title: Element) -> list[Node]:
 def title_line(title: Element) -> str:
     """The text of a title with markers for code, and for emphasis of a part of it."""
     _convert_title_markup(title)
-    said = " ".join(title.text.split())
-    emphasis = [one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", said)]
+    title_text = " ".join(title.text.split())
+    emphasis = [
+        one for one in title.iter_elements(tuple(_EMPHASIS)) if " ".join(one.text.split()) not in ("", title_text)
+    ]
     for one in emphasis:
         opening, closing = TAG_MARKERS[_EMPHASIS[one.tag]]
         one.insert(0, Text(opening))

@@ -132,12 +132,12 @@ def drop_element(element: Element) -> bool:
 def convert_item_label(label: Element) -> bool:
     """Drop the bullet or number of an item; move any other label to the front of its text."""
     item = label.parent
-    said = label.text.strip()
-    if not isinstance(item, Element) or item.tag != "li" or len(said) > _MAX_KEY:
+    label_text = label.text.strip()
+    if not isinstance(item, Element) or item.tag != "li" or len(label_text) > _MAX_KEY:
         return False
     text = item.find("p")
-    is_counted = isinstance(item.parent, Element) and item.parent.tag == "ol" and said.rstrip(".").isdecimal()
-    if is_counted or not any(map(str.isalnum, said)):
+    is_counted = isinstance(item.parent, Element) and item.parent.tag == "ol" and label_text.rstrip(".").isdecimal()
+    if is_counted or not any(map(str.isalnum, label_text)):
         label.decompose()
     elif text is not None:
         text.insert(0, Text(" "))
@@ -186,8 +186,8 @@ def has_text_style(style: str) -> bool:
 
 def convert_styled_span(span: Element, style: str) -> None:
     """Convert a `span` that is bold or slanted by style to emphasis."""
-    is_bold = _BOLD.search(style) is not None and _stands_out(span, _NEAR_BOLD, _BOLD, "font-weight")
-    is_slanted = _SLANTED.search(style) is not None and _stands_out(span, _NEAR_SLANTED, _SLANTED, "font-style")
+    is_bold = _BOLD.search(style) is not None and _is_contrasting(span, _NEAR_BOLD, _BOLD, "font-weight")
+    is_slanted = _SLANTED.search(style) is not None and _is_contrasting(span, _NEAR_SLANTED, _SLANTED, "font-style")
     if not (is_bold or is_slanted) or next(span.iter_elements(_LINES), None) is not None:
         return
     if is_bold and is_slanted:
@@ -195,7 +195,7 @@ def convert_styled_span(span: Element, style: str) -> None:
     span.tag = "strong" if is_bold else "em"
 
 
-def _stands_out(span: Element, near: str, pattern: re.Pattern[str], name: str) -> bool:
+def _is_contrasting(span: Element, near: str, pattern: re.Pattern[str], name: str) -> bool:
     """True if the text around it has another style; false in code."""
     around = span.parent
     found = around.closest(near) if isinstance(around, Element) else None

@@ -277,12 +277,12 @@ def _convert_term(term: Element, names: Vocabulary) -> None:
 
 def _remove_classifiers(term: Element) -> list[Element]:
     """Remove and return the classifiers of a docutils term; their colons often come from the style sheet."""
-    taken: list[Element] = []
+    removed: list[Element] = []
     for part in term.select(_CLASSIFIERS):
         part.extract()
         if part.attr("class") == "classifier":
-            taken.append(part)
-    return taken
+            removed.append(part)
+    return removed
 
 
 def _unlist(dl: Element, parts: Sequence[Element | Text]) -> None:
@@ -308,17 +308,17 @@ def convert_task_list(rows: Element) -> None:
 
 
 def _convert_task(item: Element) -> None:
-    drawn = next((child for child in item if isinstance(child, Element)), None)
-    names = [] if drawn is None else (drawn.attr("class") or "").split()
-    if drawn is not None and "checkbox" in names and not drawn.text.strip():
-        drawn.replace_with(_checkbox("checkbox-on" in names))  # Notion
+    first_element = next((child for child in item if isinstance(child, Element)), None)
+    names = [] if first_element is None else (first_element.attr("class") or "").split()
+    if first_element is not None and "checkbox" in names and not first_element.text.strip():
+        first_element.replace_with(_checkbox("checkbox-on" in names))  # Notion
         return
     if item.attr("data-inline-task-id") is not None:
         item.insert(0, _checkbox("checked" in (item.attr("class") or "").split()))  # Confluence
         return
     if (state := next((name for name in (item.attr("class") or "").split() if name in _STATES), None)) is not None:
-        if drawn is not None and drawn.tag == "code" and _WRITTEN.fullmatch(drawn.text):
-            drawn.decompose()  # Org writes the box as text, too
+        if first_element is not None and first_element.tag == "code" and _WRITTEN.fullmatch(first_element.text):
+            first_element.decompose()  # Org writes the box as text, too
         elif isinstance(first := _first(item), Text) and (found := _SIGN.match(first.data)):
             first.data = f" {first.data[found.end() :]}"
         item.insert(0, _checkbox(state in _DONE))

@@ -107,23 +107,23 @@ class _Context:
     urls: Resolver
     names: Vocabulary
     notes: list[Element] = field(default_factory=list)  # footnotes, converted when all are known
-    boxes: dict[Node, int] = field(default_factory=dict)  # notes and warnings → nesting depth
-    places: dict[str, Element] = field(default_factory=dict)  # by id, filled on first use
-    crowds: PanelCounts = field(default_factory=dict)
+    note_depths: dict[Node, int] = field(default_factory=dict)  # notes and warnings → nesting depth
+    by_id: dict[str, Element] = field(default_factory=dict)  # by id, filled on first use
+    panel_counts: PanelCounts = field(default_factory=dict)
 
-    def boxes_around(self, box: Element) -> int:
-        """The nesting depth of a note; a limit, since reading each takes as long as it is."""
-        boxes = self.boxes
-        near = islice(box.ancestors, _NEAR) if boxes else ()
-        around = next((boxes[found] + 1 for found in near if found in boxes), 0)
-        boxes[box] = around
+    def enter_note(self, box: Element) -> int:
+        """Record a note and return its nesting depth, which is limited: reading a note takes as long as it is."""
+        note_depths = self.note_depths
+        near = islice(box.ancestors, _NEAR) if note_depths else ()
+        around = next((note_depths[found] + 1 for found in near if found in note_depths), 0)
+        note_depths[box] = around
         return around
 
-    def named(self, name: str) -> Element | None:
+    def find_by_id(self, name: str) -> Element | None:
         """The element with the id `name`."""
-        if not self.places:
-            self.places.update((place.attr("id") or "", place) for place in (self.root, *self.root.select("[id]")))
-        return self.places.get(name)
+        if not self.by_id:
+            self.by_id.update((place.attr("id") or "", place) for place in (self.root, *self.root.select("[id]")))
+        return self.by_id.get(name)
 
 
 def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> None:
@@ -144,7 +144,7 @@ def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> Non
     # A list, since rules remove elements; removed ones are skipped.
     for found in list(element.iter_elements((*_TAGS, *names.tags), include_self=True)):
         role = roles[classes] if (classes := found.attr("class")) else None
-        rule = _RULES.get(found.tag) or ((aria := found.attr("role")) and _SPOKEN.get(aria)) or None
+        rule = _RULES.get(found.tag) or ((aria := found.attr("role")) and _RULES_BY_ROLE.get(aria)) or None
         if (role is None and rule is None) or (found.parent is None and found is not element):
             continue
         try:
@@ -162,17 +162,17 @@ def convert_elements(element: Element, urls: Resolver, names: Vocabulary) -> Non
 # Rules by class. `False` means that the class was misleading; then the tag decides.
 
 
-def _alone(rule: Callable[[Element], T]) -> Callable[[Element, _Context], T]:
+def _by_element(rule: Callable[[Element], T]) -> Callable[[Element, _Context], T]:
     """Adapt a function of the element alone as a rule."""
     return lambda element, _: rule(element)
 
 
 def _admonition(box: Element, page: _Context) -> bool:
-    return page.boxes_around(box) < _MOST_BOXES and convert_admonition(box, page.names)
+    return page.enter_note(box) < _MOST_BOXES and convert_admonition(box, page.names)
 
 
 def _tab_list(row: Element, page: _Context) -> bool:
-    return convert_tab_list(row, page.names, page.crowds)
+    return convert_tab_list(row, page.names, page.panel_counts)
 
 
 def _footnote(element: Element, page: _Context) -> bool:
@@ -187,7 +187,7 @@ def _footnotes(element: Element, page: _Context) -> bool:
     return True
 
 
-def _inset(mark: Element, page: _Context) -> bool:
+def _inline_note(mark: Element, page: _Context) -> bool:
     if (text := note_in_popover(mark)) is not None:
         clean_links(text, page.urls)
         make_links_absolute(text, page.urls)
@@ -202,12 +202,12 @@ def _checklist(element: Element, _: _Context) -> bool:
     return False
 
 
-def _struck(element: Element, _: _Context) -> bool:
+def _strikethrough(element: Element, _: _Context) -> bool:
     element.tag = "del"
     return True
 
 
-def _lines(element: Element, page: _Context) -> bool:
+def _listing(element: Element, page: _Context) -> bool:
     if element.tag == "pre":
         return False
     convert_drawn_code(element)
@@ -225,7 +225,7 @@ def _source(box: Element, page: _Context) -> bool:
     return True
 
 
-def _numbered(table: Element, _: _Context) -> bool:
+def _numbered_code(table: Element, _: _Context) -> bool:
     """Unwrap code in a table beside its line numbers."""
     if table.tag != "table":
         return False
@@ -233,7 +233,7 @@ def _numbered(table: Element, _: _Context) -> bool:
     return True
 
 
-def _typed(element: Element, _: _Context) -> bool:
+def _code_span(element: Element, _: _Context) -> bool:
     if element.tag in _BOXES:
         return False
     convert_teletype(element)
@@ -245,16 +245,16 @@ def _terminal(box: Element, _: _Context) -> bool:
     return False
 
 
-def _members(table: Element, _: _Context) -> bool:
+def _member_table(table: Element, _: _Context) -> bool:
     return table.tag == "table" and convert_member_table(table)
 
 
-def _headline(element: Element, _: _Context) -> bool:
+def _title(element: Element, _: _Context) -> bool:
     element.tag = "h1"
     return True
 
 
-def _pairs(box: Element, page: _Context) -> bool:
+def _definition_table(box: Element, page: _Context) -> bool:
     return convert_definition_table(box, page.names)
 
 
@@ -289,7 +289,7 @@ def _definitions(dl: Element, page: _Context) -> None:
 
 
 def _table(table: Element, page: _Context) -> None:
-    convert_table(table, lambda kept: convert_tabs_in(kept, page.names, page.crowds))
+    convert_table(table, lambda kept: convert_tabs_in(kept, page.names, page.panel_counts))
 
 
 def _tab_group(box: Element, page: _Context) -> None:
@@ -317,7 +317,7 @@ def _preformatted(element: Element, page: _Context) -> None:
 
 
 def _button(button: Element, page: _Context) -> None:
-    convert_button(button, page.named)
+    convert_button(button, page.find_by_id)
 
 
 def _quote_or_note(quote: Element, page: _Context) -> None:
@@ -333,44 +333,44 @@ def _block(element: Element, _: _Context) -> None:
 
 _RULES: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "pre": _code_block,
-    "samp": _alone(convert_sample_output),
-    "tt": _alone(convert_teletype),
+    "samp": _by_element(convert_sample_output),
+    "tt": _by_element(convert_teletype),
     "img": _image,
-    "noscript": _alone(convert_noscript),
+    "noscript": _by_element(convert_noscript),
     "video": _media,
     "audio": _media,
-    "iframe": _alone(convert_embedded),
-    "embed": _alone(convert_embedded),
-    "object": _alone(convert_embedded),
+    "iframe": _by_element(convert_embedded),
+    "embed": _by_element(convert_embedded),
+    "object": _by_element(convert_embedded),
     "xmp": _preformatted,
     "listing": _preformatted,
     "plaintext": _preformatted,
-    "svg": _alone(convert_svg),
-    "math": _alone(convert_mathml),
-    "math-renderer": _alone(convert_delimited_tex),  # GitHub
+    "svg": _by_element(convert_svg),
+    "math": _by_element(convert_mathml),
+    "math-renderer": _by_element(convert_delimited_tex),  # GitHub
     "button": _button,
-    **dict.fromkeys(FIELDS, _alone(convert_form_field)),
-    "label": _alone(convert_label),
+    **dict.fromkeys(FIELDS, _by_element(convert_form_field)),
+    "label": _by_element(convert_label),
     "table": _table,
-    "sub": _alone(convert_sub_sup_kbd),
-    "sup": _alone(convert_sub_sup_kbd),
-    "kbd": _alone(convert_sub_sup_kbd),
-    "rt": _alone(convert_ruby_text),
-    "q": _alone(convert_quotation),
+    "sub": _by_element(convert_sub_sup_kbd),
+    "sup": _by_element(convert_sub_sup_kbd),
+    "kbd": _by_element(convert_sub_sup_kbd),
+    "rt": _by_element(convert_ruby_text),
+    "q": _by_element(convert_quotation),
     "dl": _definitions,
     "details": _details,
-    "script": _alone(convert_tex_script),
+    "script": _by_element(convert_tex_script),
     "sl-tab-group": _tab_group,
     "blockquote": _quote_or_note,
     "center": _block,
     "legend": _block,
-    **dict.fromkeys(HEADINGS, _alone(convert_heading)),
+    **dict.fromkeys(HEADINGS, _by_element(convert_heading)),
 }
 # Rules by ARIA role, for elements without a rule by tag.
-_SPOKEN: Final[dict[str, Callable[[Element, _Context], object]]] = {
+_RULES_BY_ROLE: Final[dict[str, Callable[[Element, _Context], object]]] = {
     "tablist": _tab_list,
-    "table": _alone(convert_aria_table),
-    "heading": _alone(convert_aria_heading),
+    "table": _by_element(convert_aria_table),
+    "heading": _by_element(convert_aria_heading),
 }
 _BOXES: Final = ("div", "ul", "aside", "section", "article")  # elements with rules by class only
 _TAGS: Final = (*_RULES, *_BOXES)
@@ -380,36 +380,36 @@ ROLES: Final[dict[str, Callable[[Element, _Context], bool]]] = {
     "tablist": _tab_list,
     "footnote": _footnote,
     "footnotes": _footnotes,
-    "inset": _inset,
-    "diagram": _alone(convert_diagram),
+    "inline_note": _inline_note,
+    "diagram": _by_element(convert_diagram),
     "checklist": _checklist,
-    "struck": _struck,
-    "callouts": _alone(convert_callouts),
+    "strikethrough": _strikethrough,
+    "callouts": _by_element(convert_callouts),
     "terminal": _terminal,
-    "typed": _typed,
-    "grid": _alone(convert_grid),
-    "members": _members,
-    "menu": _alone(convert_link_table),
-    "card": _alone(convert_card),
-    "raised": _alone(convert_superscript),
-    "unsaid": _alone(drop_element),
-    "apart": _alone(add_blanks_around),
-    "within": _alone(convert_inline_box),
-    "headline": _headline,
-    "listing": _lines,
+    "code_span": _code_span,
+    "grid": _by_element(convert_grid),
+    "member_table": _member_table,
+    "link_table": _by_element(convert_link_table),
+    "card": _by_element(convert_card),
+    "superscript": _by_element(convert_superscript),
+    "dropped": _by_element(drop_element),
+    "spaced": _by_element(add_blanks_around),
+    "inline_box": _by_element(convert_inline_box),
+    "title": _title,
+    "listing": _listing,
     "source": _source,
-    "numbered": _numbered,
-    "roff": _alone(drop_doubled_line_ends),
+    "numbered_code": _numbered_code,
+    "roff": _by_element(drop_doubled_line_ends),
     "signature": _signature,
     "declaration": _declaration,
-    "verse": _alone(convert_line_block),
-    "formula": _alone(convert_formula_pictures),
-    "equations": _alone(convert_equation_table),
-    "pairs": _pairs,
-    "quote": _alone(convert_quote_table),
-    "synopsis": _alone(convert_function_synopsis),
-    "bold": _alone(convert_bold_title),
-    "key": _alone(convert_key),
-    "step": _alone(convert_menu_arrow),
-    "label": _alone(convert_item_label),
+    "line_block": _by_element(convert_line_block),
+    "formula": _by_element(convert_formula_pictures),
+    "equations": _by_element(convert_equation_table),
+    "definition_table": _definition_table,
+    "quote": _by_element(convert_quote_table),
+    "synopsis": _by_element(convert_function_synopsis),
+    "bold": _by_element(convert_bold_title),
+    "key": _by_element(convert_key),
+    "menu_arrow": _by_element(convert_menu_arrow),
+    "item_label": _by_element(convert_item_label),
 }

@@ -38,29 +38,29 @@ def convert_named_tabs(box: Element, names: Vocabulary) -> bool:
     return any(convert_tab_set(box, tabs, names) for tabs in every)
 
 
-def convert_tabs_in(table: Element, names: Vocabulary, crowds: PanelCounts) -> None:
+def convert_tabs_in(table: Element, names: Vocabulary, counts: PanelCounts) -> None:
     """Group all tabs in the cells of a table."""
     for box in list(table.iter_elements(("div", "ul", "sl-tab-group"))):
         role = names.role_by_classes[classes] if (classes := box.attr("class")) else None
         if role == "tabs":
             convert_named_tabs(box, names)
         elif role == "tablist" or box.attr("role") == "tablist":
-            convert_tab_list(box, names, crowds)
+            convert_tab_list(box, names, counts)
         elif box.tag == "sl-tab-group":
             convert_tab_set(box, SHOELACE, names)
             box.tag = "div"
 
 
-def convert_tab_list(row: Element, names: Vocabulary, crowds: PanelCounts) -> bool:
+def convert_tab_list(row: Element, names: Vocabulary, counts: PanelCounts) -> bool:
     """Group the tabs of a set with ARIA roles or Bootstrap's attributes; `row` is its tab list."""
     labels = row.select("[role=tab]")
     if labels:
-        return _group_row(row, labels, _PANELS, names, crowds)
+        return _group_row(row, labels, _PANELS, names, counts)
     labels = row.select(_TOGGLES) or row.select(_LEADING)
-    return 0 < len(labels) <= _MANY and _group_row(row, labels, _PANES, names, crowds)
+    return 0 < len(labels) <= _MANY and _group_row(row, labels, _PANES, names, counts)
 
 
-def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, crowds: PanelCounts) -> bool:
+def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocabulary, counts: PanelCounts) -> bool:
     holder = row
     panels: list[Element] = []
     most = _MANY + _MANY * len(labels)
@@ -68,14 +68,14 @@ def _group_row(row: Element, labels: Sequence[Element], panes: str, names: Vocab
         if not isinstance(holder.parent, Element):
             break
         holder = holder.parent
-        known = crowds.get((holder, panes), most)
+        known = counts.get((holder, panes), most)
         if known > most:
             return False
         if panels := holder.select(panes) if known else []:
             break
-        crowds[holder, panes] = 0
+        counts[holder, panes] = 0
     if len(panels) > most:
-        crowds[holder, panes] = len(panels)
+        counts[holder, panes] = len(panels)
         return False
     around = holder.closest(panes)
     panels = [panel for panel in panels if _is_of(panel, around, panes)]

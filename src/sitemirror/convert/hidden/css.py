@@ -102,7 +102,11 @@ def _may_hide(declared: Mapping[str, str]) -> bool:
         return True
     if any(_CHANGED[name](declared[name]) for name in _CHANGED.keys() & declared.keys()):
         return True
-    if any(_is_cut_off(declared, _CUT_OFF[way]) for way in _CUT_OFF.keys() & declared.keys() if _cuts(declared[way])):
+    if any(
+        _is_cut_off(declared, _CUT_OFF[overflow])
+        for overflow in _CUT_OFF.keys() & declared.keys()
+        if _cuts(declared[overflow])
+    ):
         return True
     if "color" not in declared:
         return False
@@ -235,8 +239,8 @@ def hiding_rules(document: Document) -> list[HidingRule]:
     found = (_cached_rules if len(css) <= _LONGEST_REMEMBERED else _find_rules)(css, is_still)
     if not found:
         return []
-    said = "\n".join([script.text for script in scripts])
-    return [rule for name, rule in found if not _mentions(said, name)]
+    script_text = "\n".join([script.text for script in scripts])
+    return [rule for name, rule in found if not _mentions(script_text, name)]
 
 
 def _find_rules(css: str, is_still: bool) -> tuple[tuple[str, HidingRule], ...]:

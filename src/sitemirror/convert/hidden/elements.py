@@ -117,8 +117,8 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
     found: list[Element] = []
     styled: list[Element] = []
     styles: list[str] = []
-    unspoken: list[Element] = []
-    silent: list[Element] = []
+    aria_hidden: list[Element] = []
+    screen_reader_only: list[Element] = []
     for one in marked:
         if one.attr("hidden") is not None:
             found.append(one)
@@ -126,14 +126,14 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
             styled.append(one)
             styles.append(style)
         if one.attr("aria-hidden") == "true":
-            unspoken.append(one)
+            aria_hidden.append(one)
         # Substring tests first: hardly any class matches, and they take a fifth of the time.
         if (
             (classes := one.attr("class"))
             and ("ly" in classes or "screen-reader-text" in classes)
             and not _UNSEEN.isdisjoint(classes.split())
         ):
-            silent.append(one)
+            screen_reader_only.append(one)
     shown = _ShownInside(styled)
     # A site has few distinct styles.
     hiding = {
@@ -146,8 +146,8 @@ def _hidden(marked: Iterable[Element]) -> list[Element]:
         if hiding[style]
         for hidden in _hidden_parts(one, shown)
     ]
-    found += [one for one in unspoken if _is_unspoken_prose(one)]
-    return found + [one for one in silent if not _is_all_of_cell(one)]
+    found += [one for one in aria_hidden if _is_aria_hidden_prose(one)]
+    return found + [one for one in screen_reader_only if not _is_all_of_cell(one)]
 
 
 @lru_cache(maxsize=500)
@@ -246,7 +246,7 @@ class _ShownInside:
         return seen, around
 
 
-def _is_unspoken_prose(element: Element) -> bool:
+def _is_aria_hidden_prose(element: Element) -> bool:
     # Signs, prices and formulas often come twice, once for screen readers.
     if len(element.text.split(None, _PROSE)) <= _PROSE or _FORMULA.search(element.attr("class") or ""):
         return False

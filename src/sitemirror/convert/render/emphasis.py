@@ -54,8 +54,8 @@ def write_code_as_tag(element: Element) -> int:
 
 def fix_emphasis(element: Element) -> int:
     """Simplify emphasis so that its delimiters are recognised; returns the number of changes."""
-    bared = _unwrap_neutral(element)
-    return bared + _join(element, _SLANTED) + _join(element, _STRONG) + _free_spaces(element)
+    unwrapped = _unwrap_neutral(element)
+    return unwrapped + _join(element, _SLANTED) + _join(element, _STRONG) + _free_spaces(element)
 
 
 def end_emphasis_at_breaks(element: Element) -> int:
@@ -109,7 +109,7 @@ def _unwrap(parts: list[Element]) -> int:
 
 def _unwrap_neutral(element: Element) -> int:
     """Unwrap elements without Markdown syntax next to or in emphasis; returns their number."""
-    taken = 0
+    count = 0
     holders: set[Node] = set()  # elements that contain blocks; a cache, since searching each takes as long as it is
     for part in list(element.iter_elements(_SPLIT)):
         for _time in range(_MOST):
@@ -120,8 +120,8 @@ def _unwrap_neutral(element: Element) -> int:
                 break
             for node in dict.fromkeys(neutral):
                 node.unwrap()
-            taken += len(neutral)
-    return taken
+            count += len(neutral)
+    return count
 
 
 def _is_neutral(node: Node | None, holders: set[Node]) -> TypeGuard[Element]:
@@ -154,7 +154,7 @@ def _has_break(part: Element) -> bool:
 
 def _free_spaces(element: Element) -> int:
     """Move blanks at the ends of emphasis out of it; returns the number of ends."""
-    freed = 0
+    moved = 0
     for part in list(element.iter_elements(_EMPHASIS)):
         if not len(part):
             continue
@@ -162,12 +162,12 @@ def _free_spaces(element: Element) -> int:
         if isinstance(first, Text) and (size := len(first.data) - len(first.data.lstrip())):
             part.insert_before(Text(first.data[:size]))
             first.data = first.data[size:]
-            freed += 1
+            moved += 1
         if isinstance(last, Text) and (size := len(last.data.rstrip())) < len(last.data):
             part.insert_after(Text(last.data[size:]))
             last.data = last.data[:size]
-            freed += 1
-    return freed
+            moved += 1
+    return moved
 
 
 def _is_nested(part: Element) -> bool:

@@ -77,7 +77,7 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
     has_blocks = _IN_ITEM(raw) is not None
     has_bare = _BARE_END(raw, max(0, len(raw) - _TAIL)) is not None or _BARE(raw) is not None
     has_spacing = "&#160;" in raw and _SPACING(raw) is not None
-    text, has_marks, unseen = _finish(raw, elements)
+    text, has_marks, invisible = _finish(raw, elements)
     # Each of these means that a fix in the tree and a second rendering give better Markdown.
     fixes: list[Callable[[Element], int]] = []
     if "<br>" in raw:
@@ -104,7 +104,9 @@ def render(elements: Sequence[Element]) -> tuple[str, int]:
         fixes.append(drop_empty_links)
     if has_bare:
         fixes.append(drop_empty_items)  # last, after items were removed with their links
-    return _finish(_render_raw(elements), elements)[::2] if fixes and _apply_fixes(elements, fixes) else (text, unseen)
+    return (
+        _finish(_render_raw(elements), elements)[::2] if fixes and _apply_fixes(elements, fixes) else (text, invisible)
+    )
 
 
 def _has_unread(raw: str) -> bool:
@@ -137,19 +139,19 @@ def _render_raw(elements: Sequence[Element]) -> str:
 
 def _strip_invisible(elements: Sequence[Element]) -> int:
     """Clean all text before it is escaped; returns the number of invisible texts removed."""
-    taken = 0
+    removed = 0
     for node in [node for element in elements for node in element.descendants if isinstance(node, Text)]:
         clean, number = strip_invisible(node.data)
         if clean != node.data:
             node.data = clean
-        taken += number
-    return taken
+        removed += number
+    return removed
 
 
-def _finish(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str, bool, int]:
+def _finish(raw: str, elements: Sequence[Element], invisible: int = 0) -> tuple[str, bool, int]:
     """Finish rendered Markdown: text, true if it had markers, and the number of invisible texts removed.
 
-    `unseen` is the number removed before.
+    `invisible` is the number removed before.
     """
     text = raw.strip("\n")
     has_entity = "&#160;" in text
@@ -164,7 +166,7 @@ def _finish(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str
     if "\\" in text:
         text = drop_needless_escapes(text)
     if not text:
-        return "", False, unseen
+        return "", False, invisible
     whole = text + "\n"
     data = whole.encode("utf-8", "replace")
     # None of the steps above adds or removes such characters.
@@ -172,8 +174,8 @@ def _finish(raw: str, elements: Sequence[Element], unseen: int = 0) -> tuple[str
         number = _strip_invisible(elements)
         clean, others = strip_invisible(_render_raw(elements))
         if clean != raw:
-            return _finish(clean, elements, unseen + number + others)
+            return _finish(clean, elements, invisible + number + others)
     if marks := find_markers(data):
         text = replace_markers(text, marks)
-        return text + "\n" if text else "", True, unseen
-    return whole, False, unseen
+        return text + "\n" if text else "", True, invisible
+    return whole, False, invisible

@@ -111,17 +111,17 @@ def _is_first(one: Element, known: dict[Element, bool] | None = None) -> bool:
 
 
 def _is_at_end(one: Element, known: dict[Element, bool] | None, step: _Step) -> bool:
-    way: list[Element] = []
-    is_end = _find_end(one, way, known if known is not None else {}, step)
+    visited: list[Element] = []
+    is_end = _find_end(one, visited, known if known is not None else {}, step)
     if known is not None:
-        known.update(dict.fromkeys(way, is_end))
+        known.update(dict.fromkeys(visited, is_end))
     return is_end
 
 
-def _find_end(one: Element, way: list[Element], known: dict[Element, bool], step: _Step) -> bool:
+def _find_end(one: Element, visited: list[Element], known: dict[Element, bool], step: _Step) -> bool:
     here = one
     for _level in range(_DEEPEST):
-        way.append(here)
+        visited.append(here)
         beside = step(here)  # one by one, since a parent may have very many
         while beside is not None and not _is_visible(beside):
             if isinstance(beside, Element) and beside in known:
