@@ -34,11 +34,13 @@ from tests.convert.pages import markdown
         ),
         ("<h2><code>first line<br>second line</code></h2>", "## `first line second line`\n"),
         ("<p><code>a\n <span>b</span></code></p>", "`a b`\n"),
-        ("<p><code><br></code>x</p>", "` `x\n"),
+        ("<p><code><br></code>x</p>", "x\n"),
         (
             "<code>first line<br><code>second line<br><code>c<br>d</code></code></code>",
             "```\nfirst line\nsecond line\nc\nd\n```\n",
         ),
+        ("<p>the <code>IO\n</code>monad</p>", "the `IO` monad\n"),
+        ("<p>a<code><br></code>x</p>", "a\\\nx\n"),
     ],
 )
 def test_code_keeps_its_lines(html: str, expected: str) -> None:
@@ -112,3 +114,29 @@ def test_linked_code_is_a_link_with_code() -> None:
 def test_code_like_elements_have_no_markup(html: str, text: str) -> None:
     """Keys and what is raised in a program's output, or in what is typed, are no tags in code."""
     assert markdown(f"<p>{html}</p>") == f"{text}\n"
+
+
+@pytest.mark.parametrize("tag", ["code", "tt", "samp", "kbd"])
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p><C>x<br></C>then</p>", "`x`\\\nthen\n"),
+        ("<p>more<C><br>x</C></p>", "more\\\n`x`\n"),
+        ("<p>say <C>a=1<br>b=2</C> now</p>", "say `a=1`\\\n`b=2` now\n"),
+        ("<p>say <C>f<br>&nbsp;&nbsp;g</C> now</p>", "say `f`\\\n`\xa0\xa0g` now\n"),
+        (  # the Haskell report
+            "<p>read: <C><br>\n&nbsp;&nbsp;f&nbsp;a<br>\n&nbsp;&nbsp;&nbsp;&nbsp;g<br>\n</C>Then more.</p>",
+            "read:\n\n```\n  f a\n    g\n```\n\nThen more.\n",
+        ),
+        ("<h2><C>a<br>b</C> c</h2>", "## `a b` c\n"),
+        (  # Graphviz
+            "<table><tr><th><C>A<br>B</C><th>h<tr><td><C>s=filled<br>c=red</C><td><C>x<br></C></table>",
+            "| `A`<br>`B` | h |\n| --- | --- |\n| `s=filled`<br>`c=red` | `x` |\n",
+        ),
+        ("<table><tr><th>A<tr><td><C>f<br>&nbsp; g</C></table>", "| A |\n| --- |\n| `f`<br>`\xa0\xa0g` |\n"),
+        ("<table><tr><td><C><br>f<br>&nbsp; g<br></C></td></tr></table>", "```\nf\n  g\n```\n"),  # a box, no cell
+    ],
+)
+def test_line_breaks_mean_the_same_in_every_kind_of_code(tag: str, html: str, expected: str) -> None:
+    """Breaks and indentation stay, in and out of cells, and no word touches the next one."""
+    assert markdown(html.replace("C>", f"{tag}>")) == expected

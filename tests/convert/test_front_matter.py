@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sitemirror.convert import front_matter, read_front_matter_url, with_front_matter
 from sitemirror.model import Page
+from tests.convert.pages import markdown
 
 URL = "https://example.com/a?b=c%20d"
 
@@ -98,3 +99,8 @@ def test_reading_never_raises(head: bytes) -> None:
     assert read_front_matter_url(b"---\nurl: " + head) is None or isinstance(
         read_front_matter_url(b"---\nurl: " + head), str
     )
+
+
+def test_a_rule_at_the_beginning_is_no_front_matter() -> None:
+    """Boost's pages begin with a rule; without front matter a reader would take what follows for it."""
+    assert markdown("<hr><p>one</p><hr><p>two</p>") == "***\n\none\n\n---\n\ntwo\n"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from sitemirror.convert.content.model import Lexicon, Model, Tree, load_model, probability, read_model
+from sitemirror.convert.content.model import DecisionTree, Lexicon, Model, load_model, probability, read_model
 
 COLUMNS = ("one", "two", "three")
 OF_PAGE = ("page_one", "hint_two")
@@ -19,7 +19,7 @@ def made(random: Random, trees: int, depth: int, most: int) -> Model:
         lexicon=Lexicon(),
         questions=questions,
         trees=tuple(
-            Tree(
+            DecisionTree(
                 tuple(random.sample(range(len(questions)), depth)),
                 bytes(random.randrange(1, most + 1) for _ in range(1 << depth)).ljust(256, b"\0"),
             )

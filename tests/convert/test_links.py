@@ -172,6 +172,21 @@ def test_heading_named_top_is_kept() -> None:
     assert markdown('<h2><a href="#top">Top</a></h2><p>x</p>') == "## Top\n\nx\n"
 
 
+@pytest.mark.parametrize("href", ["#hash", "pattern.html#hash", "https://example.com/docs/page.html#hash"])
+@pytest.mark.parametrize("sign", ["#", "§"])
+def test_sign_in_code_or_between_words_is_no_permalink(href: str, sign: str) -> None:
+    """Vim's manual links the key `#`, as a word of a sentence and in code."""
+    html = f"<p>The key <a href='{href}'>{sign}</a> searches back.</p><pre>a '<a href='{href}'>{sign}</a>'</pre>"
+    target = href if href.startswith("#") else f"https://example.com/docs/{href.rpartition('/')[2]}"
+    assert markdown(html) == f"The key [{sign}]({target}) searches back.\n\n```\na '{sign}'\n```\n"
+
+
+@pytest.mark.parametrize("html", ["<h2>One <a href='#x'>#</a> two</h2>", "<p>One two. <a href='#x'>#</a></p>"])
+def test_sign_next_to_heading_or_text_is_a_permalink(html: str) -> None:
+    """It stands there to be copied, not to be read."""
+    assert "#x" not in markdown(html)
+
+
 def test_permalink_on_its_own_line_is_removed() -> None:
     """pydoctor writes the sign with blanks and lines around it."""
     assert markdown('<div>f() <a href="#f">\n\n          ¶\n        </a></div><p>B</p>') == "f()\n\nB\n"

@@ -192,3 +192,17 @@ def test_code_in_a_title_is_kept(title: str, said: str, told: str) -> None:
     assert markdown(tabs) == f"- **{said}**\n\n  x\n"
     section = f"<details><summary>{title}</summary><p>x</p></details>"
     assert markdown(section) == f"<details><summary>{told}</summary>\n\nx\n\n</details>\n"
+
+
+def test_links_that_run_an_example_are_not_kept() -> None:
+    """Rust's lead to a playground with all of the code in their address: a third of the longest pages."""
+    arrow = '<a class="test-arrow" target="_blank" href="https://play.rust-lang.org/?code=fn%20main()">Run</a>'
+    html = f'<div class="example-wrap"><pre class="rust rust-example-rendered"><code>a();</code></pre>{arrow}</div>'
+    assert markdown(RUSTDOC + html) == "```rust\na();\n```\n"
+
+
+def test_a_button_that_runs_an_example_is_not_kept() -> None:
+    """cppreference's is made of boxes; what it would run stands below it."""
+    button = '<div class="t-example-live-link"><div class="coliru-btn coliru-btn-run-init">Run this code</div></div>'
+    head = '<meta name="generator" content="MediaWiki 1.21.2">'
+    assert markdown(f"{head}<div class='t-example'>{button}<pre>a();</pre></div>") == "```\na();\n```\n"

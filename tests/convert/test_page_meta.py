@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import parse_html
 from sitemirror.convert.metadata.summary import MAX_HEADING, MAX_HEADINGS, MAX_LANGUAGES, page_meta, read_page_meta
 from sitemirror.model import PageMeta
 from tests.convert.pages import URL
@@ -131,7 +131,7 @@ def test_hidden_words_are_not_counted(html: str) -> None:
 
 def test_reading_does_not_change_the_page() -> None:
     """The tree can go on to conversion or link rewriting."""
-    document = parse("<title>t</title><h1>a<a href='#a'>#</a></h1><script>x</script><p hidden>y", url=URL)
+    document = parse_html("<title>t</title><h1>a<a href='#a'>#</a></h1><script>x</script><p hidden>y", url=URL)
     before = document.tree.html
     assert read_page_meta(document, 100).h1 == ("a",)
     assert document.tree.html == before

@@ -212,8 +212,8 @@ def test_empty_blocks_in_a_cell_leave_no_line() -> None:
 
 
 def test_code_in_a_cell_is_trimmed() -> None:
-    """A cell has no blanks of its own, and a renderer takes those of code away."""
-    assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a`b c` |\n| --- |\n"
+    """A cell has no blanks of its own, and a renderer takes those of code away: they stand around it."""
+    assert markdown("<table><tr><th>a<code> b  c </code></th></tr></table>") == "| a `b c` |\n| --- |\n"
 
 
 def test_single_column_without_header_is_no_table() -> None:
@@ -349,3 +349,22 @@ def test_emphasis_in_a_cell_is_complete(width: int) -> None:
         "<strong>\\"
     )
     assert "w110" in markdown(html)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        '<td></td><td align="right"><div class="copyright-footer">Copyright M<p>Under a license.</div></td>',
+        "<td><input></td><td>&nbsp;<select><option>one</select></td>",
+    ],
+)
+def test_a_table_with_nothing_left_in_it_is_none(cells: str) -> None:
+    """What was in it may have been a footer, or fields of a form."""
+    html = '<meta name="generator" content="DocBook XSL Stylesheets V1"><h2>Ack</h2><p>Words.</p><table><tr>%s</table>'
+    assert markdown(html % cells, content="auto") == "## Ack\n\nWords.\n"
+
+
+def test_a_table_of_pictures_stays() -> None:
+    """A picture is something to see."""
+    html = "<table><tr><th><img src=a.png><th><img src=b.png><tr><td><img src=c.png><td><img src=d.png></table>"
+    assert markdown(html).count("![]") == 4

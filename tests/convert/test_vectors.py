@@ -13,7 +13,7 @@ import pytest
 
 from bench.quality.commonmark import absolute, examples
 from bench.quality.robust import lost_letters, tree_documents
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import parse_html
 from tests.convert.pages import URL, markdown
 from tests.convert.trees import to_html
 
@@ -107,7 +107,7 @@ def test_detected_charsets() -> None:
         expected = re.search(rb'characterSet, "([^"*]+)"', body)
         # Browsers do not guess ISO-2022-JP because scripts could hide in it; here no script runs.
         if expected is not None and not path.name.startswith("ja-ISO-2022-JP"):
-            assert parse(body, url=URL).tree.encoding == expected[1].decode(), path.name
+            assert parse_html(body, url=URL).tree.encoding == expected[1].decode(), path.name
 
 
 def test_declared_charsets() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import orjson
 
-from sitemirror.convert.document import parse
+from sitemirror.convert.document import parse_html
 from sitemirror.convert.metadata.summary import describe, read_page_meta
 from sitemirror.links.html import page_links, tree_links
 from sitemirror.workers.jobs import ConvertOptions, PageSource, ParsedPage
@@ -17,7 +17,7 @@ from sitemirror.workers.jobs import ConvertOptions, PageSource, ParsedPage
 def read_html(source: PageSource, options: ConvertOptions) -> ParsedPage:
     """Parse an HTML page once for all that the run needs."""
     body, url, charset = source.body, source.url, source.charset
-    document = parse(body, url=url, charset=charset)
+    document = parse_html(body, url=url, charset=charset)
     meta = orjson.dumps(read_page_meta(document, len(body))).decode() if options.meta else None
     links = None
     if options.links:
