@@ -76,6 +76,7 @@ class ParsedPage:
     meta: str | None = None  # JSON
     anchors: str | None = None  # which heading of the Markdown each id of the page leads to, packed
     hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
+    is_unreadable: bool = False  # binary data under a page's media type
 
     @property
     def is_blank(self) -> bool:
@@ -209,6 +210,7 @@ def _pack(reading: ParsedPage) -> Message:
         reading.meta,
         reading.anchors,
         reading.hidden_texts,
+        reading.is_unreadable,
     )
     return _dump(told), reading.markdown or b""
 
@@ -237,7 +239,7 @@ def decode_page(answer: Message) -> ParsedPage:
         fields = orjson.loads(told)
     except ValueError:
         fields = json.loads(told)
-    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts = fields
+    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts, is_unreadable = fields
     if links is not None:
         found, roles, refused, nofollow = links
         links = PageLinks(
@@ -246,4 +248,5 @@ def decode_page(answer: Message) -> ParsedPage:
             nofollow,
         )
     markdown = body if has_markdown else None
-    return ParsedPage(bytes.fromhex(digest), title, canonical, refresh, markdown, links, meta, anchors, hidden_texts)
+    digest = bytes.fromhex(digest)
+    return ParsedPage(digest, title, canonical, refresh, markdown, links, meta, anchors, hidden_texts, is_unreadable)
