@@ -344,7 +344,8 @@ class Settings:
     """Only the start host's registrable domain and its subdomains."""
 
     respect_robots: bool | None = None
-    """Obey robots.txt for pages. Left out: found links do, mirror's sitemaps do not (they are an invitation)."""
+    """Obey robots.txt for pages. Left out: found links do; URLs that a sitemap lists are fetched all the same, and
+    counted. Crawl-delay holds unless robots.txt is ignored."""
 
     discover: UrlSource | None = None
     """Where URLs come from: the site's sitemaps (mirror's way) or the links on its pages (crawl's way)."""

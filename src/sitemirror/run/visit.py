@@ -189,6 +189,9 @@ class Visitor:
             if refused is not None:
                 return refused
             await slot.acquire()
+        elif self._session.settings.respect_robots is None:
+            await self._robots.note(known.url, slot)
+            await slot.acquire()
         return await self._taker.take(known, known.validators if ask and known.path else Validators(), slot)
 
     def _settle(self, chain: list[Known], answer: Answer) -> Result | Known:
