@@ -69,13 +69,29 @@ def is_known_version() -> bool:
 
 
 class Connections:
-    """The connections of one session, and which of them were used before."""
+    """The connections of one session: which of them were used before, and which are idle.
 
-    def __init__(self) -> None:
+    A site of thousands of hosts would leave one idle connection for each, and a process may have only so many open
+    files. So of more than `max_idle` the one that has been idle for longest is closed.
+    """
+
+    def __init__(self, *, max_idle: int = 64) -> None:
         self._known: WeakSet[Any] = WeakSet()
+        self._idle: dict[ResponseHandler, None] = {}
+        self._max_idle = max_idle
+
+    def mark_idle(self, protocol: ResponseHandler) -> None:
+        """Notes that a response was received; may close another connection."""
+        if protocol.is_connected():
+            self._idle[protocol] = None
+            if len(self._idle) > self._max_idle:
+                oldest = next(iter(self._idle))
+                del self._idle[oldest]
+                oldest.close()
 
     def is_reused(self, protocol: ResponseHandler) -> bool:
         """True if the connection carried a request before. To be asked once for each request."""
+        self._idle.pop(protocol, None)
         if protocol in self._known:
             return True
         self._known.add(protocol)
@@ -191,16 +207,19 @@ class RequestTemplate(NamedTuple):
 class RawResponse:
     """A response whose body has yet to be received."""
 
-    __slots__ = ("_connection", "_protocol", "content", "raw_headers", "status")
+    __slots__ = ("_connection", "_connections", "_is_released", "_protocol", "content", "raw_headers", "status")
 
     def __init__(
         self,
+        connections: Connections,
         connection: Connection,
         protocol: ResponseHandler,
         status: int,
         raw_headers: tuple[tuple[bytes, bytes], ...],
         content: aiohttp.StreamReader,
     ) -> None:
+        self._connections = connections
+        self._is_released = False
         self._connection = connection
         self._protocol = protocol
         self.status = status
@@ -212,7 +231,10 @@ class RawResponse:
         return connection_error(self._protocol)
 
     def release(self) -> None:
-        self._connection.release()
+        if not self._is_released:
+            self._is_released = True
+            self._connection.release()
+            self._connections.mark_idle(self._protocol)
 
 
 class Sender:
@@ -287,7 +309,7 @@ class Sender:
             repair_framing(protocol, has_body=method != "HEAD")
             transport.write(b"%b %b%b" % (method.encode(), _target(url, start), template.head))
             protocol.start_timeout()
-            return await _read_response(connection, protocol, reused=reused)
+            return await _read_response(self._connections, connection, protocol, reused=reused)
         except BaseException:
             if connection.transport is not None:
                 connection.transport.abort()  # Closing TLS waits for the server, perhaps until after the run.
@@ -314,7 +336,9 @@ class Sender:
         return template
 
 
-async def _read_response(connection: Connection, protocol: ResponseHandler, *, reused: bool) -> RawResponse:
+async def _read_response(
+    connections: Connections, connection: Connection, protocol: ResponseHandler, *, reused: bool
+) -> RawResponse:
     try:
         message, content = await protocol.read()
         while 100 <= message.code < 200 and message.code != 101:  # informational responses before the final one
@@ -326,7 +350,7 @@ async def _read_response(connection: Connection, protocol: ResponseHandler, *, r
             raise ConnectionDropped(reused=reused) from error
         raise
     fail_on_disconnect(protocol, content)
-    return RawResponse(connection, protocol, message.code, message.raw_headers, content)
+    return RawResponse(connections, connection, protocol, message.code, message.raw_headers, content)
 
 
 def _is_plain(url: str) -> bool:
