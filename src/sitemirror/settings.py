@@ -375,6 +375,14 @@ class Settings:
     exclude_path: Annotated[tuple[str, ...], _not_empty] = ()
     """No URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
 
+    strip_params: Annotated[tuple[str, ...], _not_empty] = ()
+    """Remove query parameters whose name matches this glob from found links, besides session ids and tracking
+    parameters such as utm_*. Repeatable."""
+
+    keep_params: Annotated[tuple[str, ...], _not_empty] = ()
+    """Keep query parameters whose name matches this glob in found links: no tracking parameter, no session id.
+    Repeatable."""
+
     content: Content = Content.AUTO
     """auto = the main content where the page marks it, never at the price of real content; main = the main content
     alone; full = the body less script, style, nav, footer and aside."""

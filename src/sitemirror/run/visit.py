@@ -10,7 +10,7 @@ from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.pace import Slot
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import ParamRules, without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
 from sitemirror.run.follow_links import LinkPolicy
@@ -250,7 +250,8 @@ class Visitor:
         known = chain[-1]
         if _has_copy(known):  # In case it stays: what it leads to may not be to be had.
             self._ledger.answered(known.id, redirect.status)
-        location = without_session(redirect.location) if self._plan.follows_links else redirect.location
+        params = ParamRules(self._session.settings.strip_params, self._session.settings.keep_params)
+        location = without_session(redirect.location, params) if self._plan.follows_links else redirect.location
         refused = self._scope.reason(location, is_needed=known.depth == 0)
         if refused:
             if refused is Reason.DOMAIN_LOCK:

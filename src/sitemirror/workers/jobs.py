@@ -19,7 +19,7 @@ import orjson
 
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import ParamRules, without_session
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks, Refused
 from sitemirror.links.resolve import relative_link
@@ -95,6 +95,8 @@ class Received:
     charset: str | None
     content_type: str | None
     targets: Mapping[str, str]  # where the files of what it links to are, by URL
+    strip_params: Sequence[str] = ()  # the run's `ParamRules`
+    keep_params: Sequence[str] = ()
 
 
 @lru_cache(maxsize=8)
@@ -116,9 +118,10 @@ def _localize(file: Received) -> Rewritten:
     data = tree.read(file.path)
     digest = sha256(data).hexdigest()
     if digest == file.sha256:  # else a run that was killed has done it already
+        rules = ParamRules(tuple(file.strip_params), tuple(file.keep_params))
 
         def target(url: str) -> str:
-            there = file.targets.get(without_session(url))
+            there = file.targets.get(without_session(url, rules))
             return relative_link(file.path, there) if there else url
 
         from sitemirror.links.css import localize_css
