@@ -45,6 +45,7 @@ WORDS = [
     ("content type image/png, sent as text/html", Reason.WRONG_TYPE, "image/png, sent as text/html"),
     ("HTTP 204: no content", Reason.NO_CONTENT, "204"),
     ("not HTML", Reason.NOT_HTML, None),
+    ("unreadable: binary data, sent as text/html", Reason.UNREADABLE, "binary data, sent as text/html"),
     ("redirects out of scope: https://o.example/ (domain lock)", Reason.REDIRECT_OFF_DOMAIN, "https://o.example/"),
     (
         "redirects out of scope: https://e.example/a_(b) (outside the start path)",

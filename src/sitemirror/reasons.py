@@ -49,6 +49,7 @@ class Reason(IntEnum):
     WRONG_TYPE = 41
     NO_CONTENT = 42
     NOT_HTML = 43
+    UNREADABLE = 44
 
     # Redirects. The detail of the first five is the location.
     REDIRECT_OFF_DOMAIN = 50
@@ -137,6 +138,7 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.WRONG_TYPE: "content type {text}",
         Reason.NO_CONTENT: "HTTP {number}: no content",
         Reason.NOT_HTML: "not HTML",
+        Reason.UNREADABLE: "unreadable: {text}",
         Reason.REDIRECT_OFF_DOMAIN: "redirects out of scope: {url} (domain lock)",
         Reason.REDIRECT_OUTSIDE_START: "redirects out of scope: {url} (outside the start path)",
         Reason.REDIRECT_NOT_INCLUDED: "redirects out of scope: {url} (not matched by --include-path)",

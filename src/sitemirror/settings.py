@@ -344,7 +344,8 @@ class Settings:
     """Only the start host's registrable domain and its subdomains."""
 
     respect_robots: bool | None = None
-    """Obey robots.txt for pages. Left out: found links do, mirror's sitemaps do not (they are an invitation)."""
+    """Obey robots.txt for pages. Left out: found links do; URLs that a sitemap lists are fetched all the same, and
+    counted. Crawl-delay holds unless robots.txt is ignored."""
 
     discover: UrlSource | None = None
     """Where URLs come from: the site's sitemaps (mirror's way) or the links on its pages (crawl's way)."""
@@ -373,6 +374,14 @@ class Settings:
 
     exclude_path: Annotated[tuple[str, ...], _not_empty] = ()
     """No URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
+
+    strip_params: Annotated[tuple[str, ...], _not_empty] = ()
+    """Remove query parameters whose name matches this glob from found links, besides session ids and tracking
+    parameters such as utm_*. Repeatable."""
+
+    keep_params: Annotated[tuple[str, ...], _not_empty] = ()
+    """Keep query parameters whose name matches this glob in found links: no tracking parameter, no session id.
+    Repeatable."""
 
     content: Content = Content.AUTO
     """auto = the main content where the page marks it, never at the price of real content; main = the main content

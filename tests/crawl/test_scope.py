@@ -48,13 +48,13 @@ async def test_same_domain_is_the_start_host_with_and_without_www(
 
 async def test_any_domain_saves_to_external(site: Site, run: Crawl, copy: Copy) -> None:
     """Pages and assets of other hosts are in `_external/<host>/` inside the run's folder, linked from the pages."""
-    with Site() as other:
-        other.html_page("/page", "Page", '<img src="pic.png">')
-        other.page("/pic.png", b"\x89PNG", type="image/png")
-        site.html_page("/", "Home", link(f"{other.url}/page"))
-        report = await run(same_domain=False)
+    other = "other.localhost"
+    site.html_page("/page", "Page", '<img src="pic.png">', host=other)
+    site.page("/pic.png", b"\x89PNG", type="image/png", host=other)
+    site.html_page("/", "Home", link(f"{site.url_of(other)}/page"))
+    report = await run(same_domain=False)
     assert report.status == "ok"
-    folder = f"_external/127.0.0.1_{other.port}"
+    folder = f"_external/{other}_{site.port}"
     assert sorted(copy.files) == [f"{folder}/page/index.html", f"{folder}/pic.png", "index.html"]
     assert f'href="{folder}/page/index.html"' in copy.text("index.html")
     assert 'src="../pic.png"' in copy.text(f"{folder}/page/index.html")
@@ -136,15 +136,15 @@ async def test_redirect_out_of_scope_is_followed_with_a_wider_scope(
 
 async def test_redirect_to_another_host_is_followed_with_any_domain(site: Site, run: Crawl, copy: Copy) -> None:
     """Its target is fetched from the other host."""
-    with Site() as other:
-        site.html_page("/", "Home", link("/away"))
-        site.redirect("/away", f"{other.url}/there")
-        other.html_page("/there", "There", "<p>there</p>")
-        await run()
-        assert list(copy.skipped) == ["/away"]
-        await run(same_domain=False)
+    other = "other.localhost"
+    site.html_page("/", "Home", link("/away"))
+    site.redirect("/away", f"{site.url_of(other)}/there")
+    site.html_page("/there", "There", "<p>there</p>", host=other)
+    await run()
+    assert list(copy.skipped) == ["/away"]
+    await run(same_domain=False)
     assert copy.skipped == {}
-    assert f"_external/127.0.0.1_{other.port}/there/index.html" in copy.files
+    assert f"_external/{other}_{site.port}/there/index.html" in copy.files
 
 
 async def test_redirect_out_of_the_start_path_is_followed_with_whole_site(site: Site, out: Path) -> None:

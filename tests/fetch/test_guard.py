@@ -90,6 +90,18 @@ async def test_private_start_host_exempts_itself_only(client: MakeClient, server
         assert other.connections == 0
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "intranet.example", "localhost"])
+async def test_another_port_of_the_start_address_is_refused(client: MakeClient, server: RawServer, host: str) -> None:
+    """An exempt address is exempt at the start URL's port: another port is another service, such as a database."""
+    async with RawServer() as other:
+        names = Names({"intranet.example": ["127.0.0.1"], "start.example": ["127.0.0.1"]})
+        found = await client(start_url=server.url(host="start.example"), resolver=names)
+        assert isinstance(await found.get(server.url(host=host)), Fetched)
+        url, detail = other.url(host=host), f"127.0.0.1:{other.port}"
+        assert await found.get(url) == Failed(url, Reason.ADDRESS_REFUSED, detail, transient=False)
+        assert other.connections == 0
+
+
 async def test_public_start_host_exempts_nothing(client: MakeClient, server: RawServer) -> None:
     """With a public start URL not even loopback is reachable."""
     found = await client(start_url="https://example.com/", resolver=Names({"example.com": ["93.184.215.14"]}))

@@ -57,6 +57,7 @@ def test_versions_are_pinned() -> None:
         (ResponseHandler.start_timeout, ["self"]),
         (ResponseHandler.read, ["self"]),
         (ResponseHandler.exception, ["self"]),
+        (ResponseHandler.force_close, ["self"]),
         (aiohttp.ClientResponse.start, ["self", "connection"]),
         (aiohttp.StreamReader.on_eof, ["self", "callback"]),
         (aiohttp.StreamReader.read_nowait, ["self", "n"]),
@@ -88,5 +89,8 @@ async def test_attributes() -> None:
     assert protocol.exception() is None
     assert isinstance(inspect.getattr_static(Connection, "protocol"), property)
     assert {"code", "raw_headers"} <= set(dir(RawResponseMessage))
+    protocol.set_response_params()
+    uses = {name for name in dir(transport.RepairingParser) if not name.startswith("_")}
+    assert uses | {"pause_reading", "message_consumed"} <= set(dir(protocol._parser))
     assert issubclass(transport.ParseError, Exception)
     assert transport.ParseError(message="odd").message == "odd"

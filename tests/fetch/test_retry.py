@@ -18,6 +18,10 @@ from tests.fetch.clocks import EPOCH
         ("120", 120),
         (" 7 ", 7),
         ("0", 0),
+        ("4.0", 4),
+        ("1.5", 1.5),
+        ("2, 4", 4),
+        ("30,5", 30),
         ("Sat, 03 Jan 2026 20:02:00 GMT", 120),
         ("Saturday, 03-Jan-26 20:00:10 GMT", 10),  # the obsolete form of RFC 850
         ("Sat Jan  3 20:00:10 2026", 10),  # C's asctime
@@ -26,11 +30,11 @@ from tests.fetch.clocks import EPOCH
     ],
 )
 def test_both_forms_of_retry_after(header: str, seconds: float) -> None:
-    """Seconds and the three date formats of HTTP."""
+    """Seconds, also with fractions and repeated, and the three date formats of HTTP."""
     assert parse_retry_after(header, EPOCH) == seconds
 
 
-@pytest.mark.parametrize("header", ["86400", "9" * 5000, "Sun, 03 Jan 2027 20:00:00 GMT"])
+@pytest.mark.parametrize("header", ["86400", "9" * 5000, "1" + "0" * 20 + ".5, 3", "Sun, 03 Jan 2027 20:00:00 GMT"])
 def test_retry_after_is_capped_at_an_hour(header: str) -> None:
     """Longer values wait an hour."""
     assert parse_retry_after(header, EPOCH) == 3600
@@ -38,7 +42,21 @@ def test_retry_after_is_capped_at_an_hour(header: str) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    [None, "", "-5", "soon", "1.5", "1e3", "٣", "5 minutes", "Sat, 03 Jan 2026 19:59:59 GMT", "Sat, 99 Jan 2026", "\0"],
+    [
+        None,
+        "",
+        "-5",
+        "soon",
+        "1e3",
+        ".",
+        "2, soon",
+        "2;4",
+        "٣",
+        "5 minutes",
+        "Sat, 03 Jan 2026 19:59:59 GMT",
+        "Sat, 99 Jan 2026",
+        "\0",
+    ],
 )
 def test_invalid_retry_after_is_ignored(header: str | None) -> None:
     """Negative, past and unreadable values leave the wait to the backoff."""

@@ -90,6 +90,8 @@ OPTIONS: Final = (
     Option("link_depth", Panel.TAKE, _PAGES, "N"),
     Option("include_path", Panel.TAKE, _RUNS, "GLOB"),
     Option("exclude_path", Panel.TAKE, _RUNS, "GLOB"),
+    Option("strip_params", Panel.TAKE, _PAGES, "GLOB"),
+    Option("keep_params", Panel.TAKE, _PAGES, "GLOB"),
     Option("domain_lock", Panel.TAKE, _SITEMAPS, spellings=("--domain-lock/--no-domain-lock",)),
     Option("same_domain", Panel.TAKE, _CRAWL, spellings=("--same-domain/--any-domain",)),
     Option("honor_nofollow", Panel.TAKE, _PAGES, spellings=("--honor-nofollow",)),

@@ -115,7 +115,24 @@ _MAGIC: Final = (
     (b"Rar!\x1a\x07", "application/vnd.rar"),
     (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
     (b"\x28\xb5\x2f\xfd", "application/zstd"),
+    (b"\xfd7zXZ\x00", "application/x-xz"),
+    (b"BZh", "application/x-bzip2"),
+    (b"\x7fELF", "application/x-executable"),
+    (b"MZ", "application/vnd.microsoft.portable-executable"),
+    (b"\xca\xfe\xba\xbe", "application/java-vm"),
+    (b"\x00asm", "application/wasm"),
+    (b"SQLite format 3\x00", "application/vnd.sqlite3"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+    (b"\x00\x01\x00\x00", "font/ttf"),
+    (b"OTTO", "font/otf"),
+    (b"ttcf", "font/collection"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+    (b"\xff\xf2", "audio/mpeg"),
 )
+_TAR_AT: Final = 257  # place of the letters "ustar"
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/avi"}
 
 
@@ -141,11 +158,13 @@ def binary_type(head: bytes) -> str:
 
 def _by_magic(head: bytes) -> str:
     for mark, name in _MAGIC:
-        # Two letters prove nothing: a text may begin with "BM".
-        if head.startswith(mark) and (len(mark) > 3 or _CONTROL.search(head)):
+        # Letters prove nothing: a text may begin with "BM". Nor do two bytes.
+        if head.startswith(mark) and (not (len(mark) < 3 or mark.isalnum()) or _CONTROL.search(head)):
             return name
     if head.startswith(b"RIFF") and head[8:12] in _RIFF:
         return _RIFF[head[8:12]]
+    if head.startswith(b"ustar", _TAR_AT):
+        return "application/x-tar"
     return "video/mp4" if head[4:8] == b"ftyp" else ""
 
 

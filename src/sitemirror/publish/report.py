@@ -311,6 +311,13 @@ class MirrorReport(Reported):
     """Of those failed: found by a run for another start URL, and out of this one's scope, so that it did not try them.
     Left out when there are none."""
 
+    disallowed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """URLs that this run fetched because a sitemap lists them, although robots.txt disallows them. Left out when there
+    are none."""
+
+    disallowed_urls: Annotated[tuple[str, ...] | None, _SHOWN, LEFT_OUT_WHEN_EMPTY] = None
+    """The first hundred of them."""
+
     elapsed_sec: Amount
     """Seconds the run took."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from sitemirror.convert import PageKind, convert_html, convert_text, page_kind
+from sitemirror.convert.document import decode_text, parse_html
 from sitemirror.convert.explain import Explained
 from sitemirror.convert.explain import explain as explain_html
 from sitemirror.convert.xhtml import XHTML, as_html
@@ -20,6 +21,7 @@ from sitemirror.model import NO_CONTENT, Failed, Fetched, Lane, NotModified, Pag
 from sitemirror.reasons import Reason
 from sitemirror.run.start import MAX_HOPS, advice, unreachable
 from sitemirror.settings import Content
+from sitemirror.text import is_readable
 
 _TEXT_ENDINGS: Final = (".md", ".markdown", ".txt")
 _HTML_ENDINGS: Final = (".html", ".htm", ".xhtml")
@@ -161,6 +163,11 @@ def _fetched(found: Fetched) -> PageInput:
     if binary := binary_type(found.body):
         raise NoPage(f"{found.url} cannot be converted: it is {binary}", hint="give a page's address")
     body = as_html(found.body) if found.content_type == XHTML else found.body
+    charset = found.charset
+    if kind is PageKind.HTML:
+        charset = parse_html(body, url=found.url, charset=charset).tree.encoding
+    if not is_readable(decode_text(body, charset)):
+        raise NoPage(f"{found.url} cannot be converted: it is binary data", hint="give a page's address")
     return PageInput(body, found.url, kind, found.charset)
 
 

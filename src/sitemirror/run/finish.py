@@ -15,6 +15,7 @@ import orjson
 
 from sitemirror import failpoint
 from sitemirror.errors import OutputError
+from sitemirror.frontier.traps import ParamRules
 from sitemirror.publish.contents import write_contents
 from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX
 from sitemirror.publish.manifest import FailureRow, GoneRow, ManifestHeader, PageRow, SkipRow, write_manifest
@@ -285,7 +286,11 @@ def _mark_gone(
 async def _localize(session: Session, state: State, tree: Tree) -> None:
     from sitemirror.run.relink_html import localize
 
-    await localize(tree, HtmlLinkTargets(state), session.pool, session.watch)
+    await localize(tree, HtmlLinkTargets(state), session.pool, session.watch, _params(session))
+
+
+def _params(session: Session) -> ParamRules:
+    return ParamRules(session.settings.strip_params, session.settings.keep_params)
 
 
 async def _link(session: Session, state: State, tree: Tree, plan: Plan) -> None:
@@ -297,7 +302,7 @@ async def _link(session: Session, state: State, tree: Tree, plan: Plan) -> None:
     if plan.markdown and session.settings.links is Links.LOCAL:
         from sitemirror.run.relink_markdown import link_locally
 
-        await link_locally(tree, pages, session.watch)
+        await link_locally(tree, pages, session.watch, _params(session))
     elif plan.markdown and pages.has_local_links():
         from sitemirror.run.relink_markdown import link_to_the_site
 
@@ -313,11 +318,11 @@ async def _lead_on(session: Session, state: State, tree: Tree, plan: Plan) -> No
         if plan.html and session.settings.post_process:
             from sitemirror.run import relink_html
 
-            relink_html.lead_on(tree, HtmlLinkTargets(state), session.watch)
+            relink_html.lead_on(tree, HtmlLinkTargets(state), session.watch, _params(session))
         if plan.markdown and state.get(MOVED) and (pages := MarkdownLinkTargets(state)).has_local_links():
             from sitemirror.run import relink_markdown
 
-            await relink_markdown.lead_on(tree, pages, session.settings.links, session.watch)
+            await relink_markdown.lead_on(tree, pages, session.settings.links, session.watch, _params(session))
             state.put(MOVED, False)
     except OutputError as error:  # The disk may be why the run ended.
         session.warn(f"some links may lead to files that are gone: {error.message}; the same command leads them on")

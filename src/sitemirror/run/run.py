@@ -345,6 +345,7 @@ class Mirror:
         self._session.watch.begin(Phase.PUBLISHING)
         self._ledger.commit()
         self._keeper.tell_blanks()
+        self._robots.warn()
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
         try:
@@ -375,6 +376,8 @@ class Mirror:
             assets=counts.assets or None,
             refresh_failed=counts.refresh_failed or None,
             failed_elsewhere=elsewhere or None,
+            disallowed=self._robots.disallowed or None,
+            disallowed_urls=tuple(self._robots.disallowed_urls) or None,
             elapsed_sec=round(self._session.elapsed, 3),
             manifest=outcome.manifest,
             index=outcome.index,

@@ -219,7 +219,7 @@ _HINTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.NOT_TLS: "it does not seem to speak https there: give the address with http://",
         Reason.TLS: "check the certificate; --ca-file names further certificates to trust",
         Reason.TOO_MANY_FILES: MORE_FILES,
-        Reason.ADDRESS_REFUSED: "start from the private address itself if you mean to mirror it",
+        Reason.ADDRESS_REFUSED: "give that private address, port included, as the start URL if you mean to mirror it",
         Reason.MALFORMED: "check the port: what answers there is no web server",
     }
 )

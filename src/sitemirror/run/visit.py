@@ -10,7 +10,7 @@ from sitemirror.events import PageFailed, PageRedirected, PageSaved, PageSkipped
 from sitemirror.fetch.pace import Slot
 from sitemirror.frontier.freshness import Copy, Freshness, judge
 from sitemirror.frontier.scope import Scope
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import ParamRules, without_session
 from sitemirror.model import Failed, NotModified, Redirect, Skipped, Validators
 from sitemirror.reasons import REDIRECTED_OUT, Cause, Reason
 from sitemirror.run.follow_links import LinkPolicy
@@ -189,6 +189,9 @@ class Visitor:
             if refused is not None:
                 return refused
             await slot.acquire()
+        elif self._session.settings.respect_robots is None:
+            await self._robots.note(known.url, slot)
+            await slot.acquire()
         return await self._taker.take(known, known.validators if ask and known.path else Validators(), slot)
 
     def _settle(self, chain: list[Known], answer: Answer) -> Result | Known:
@@ -247,7 +250,8 @@ class Visitor:
         known = chain[-1]
         if _has_copy(known):  # In case it stays: what it leads to may not be to be had.
             self._ledger.answered(known.id, redirect.status)
-        location = without_session(redirect.location) if self._plan.follows_links else redirect.location
+        params = ParamRules(self._session.settings.strip_params, self._session.settings.keep_params)
+        location = without_session(redirect.location, params) if self._plan.follows_links else redirect.location
         refused = self._scope.reason(location, is_needed=known.depth == 0)
         if refused:
             if refused is Reason.DOMAIN_LOCK:

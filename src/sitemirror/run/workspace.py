@@ -23,7 +23,7 @@ from sitemirror.store.database import CUT_OFF, RunInfo, State, StateUnusable
 from sitemirror.store.disk import boot_id
 from sitemirror.store.files import Draft, Tree
 from sitemirror.store.link_targets import MarkdownLinkTargets
-from sitemirror.store.lock import FolderLock
+from sitemirror.store.lock import FolderLock, OtherHostLocks
 from sitemirror.store.paths import keep_free
 from sitemirror.store.placement import finish_moves
 from sitemirror.store.processed_log import ProcessedLog
@@ -54,6 +54,7 @@ class Workspace:
     stayed_up: bool = False  # it certainly did not, so that all that was written is there
     in_doubt: bool = False  # the last run broke off, and the machine may have gone down under it
     has_left: bool = False
+    others: OtherHostLocks | None = None
 
     @property
     def broke_off(self) -> bool:
@@ -67,7 +68,9 @@ class Workspace:
     def lock(self, host_folder: str) -> None:
         """A run locks every host folder it writes to, when it first does."""
         if host_folder not in self.locked:
-            self.locks.enter_context(FolderLock(self.tree.root / host_folder))
+            if self.others is None:
+                self.others = self.locks.enter_context(OtherHostLocks(self.tree.root))
+            self.others.acquire(host_folder)
             self.locked.add(host_folder)
             self.state.put("writing_to", sorted(self.locked))
 

@@ -11,7 +11,9 @@ from sitemirror.store.placement import fold_key
 from sitemirror.store.schema import Status
 from sitemirror.store.tables import UrlState
 
-_REQUESTED: Final = frozenset((Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.NO_CONTENT, *REDIRECTED_OUT.values()))
+_REQUESTED: Final = frozenset(
+    (Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.UNREADABLE, Reason.NO_CONTENT, *REDIRECTED_OUT.values())
+)
 """Reasons for which a URL is skipped only after an answer."""
 
 

@@ -19,7 +19,7 @@ import orjson
 
 from sitemirror.convert.xhtml import XHTML, as_html, charset_of
 from sitemirror.errors import DiskFull, OutputError
-from sitemirror.frontier.traps import without_session
+from sitemirror.frontier.traps import ParamRules, without_session
 from sitemirror.links.attributes import LinkKind
 from sitemirror.links.found import Found, PageLinks, Refused
 from sitemirror.links.resolve import relative_link
@@ -76,6 +76,7 @@ class ParsedPage:
     meta: str | None = None  # JSON
     anchors: str | None = None  # which heading of the Markdown each id of the page leads to, packed
     hidden_texts: int = 0  # pieces of text that were left out because nobody sees them
+    is_unreadable: bool = False  # binary data under a page's media type
 
     @property
     def is_blank(self) -> bool:
@@ -94,6 +95,8 @@ class Received:
     charset: str | None
     content_type: str | None
     targets: Mapping[str, str]  # where the files of what it links to are, by URL
+    strip_params: Sequence[str] = ()  # the run's `ParamRules`
+    keep_params: Sequence[str] = ()
 
 
 @lru_cache(maxsize=8)
@@ -115,9 +118,10 @@ def _localize(file: Received) -> Rewritten:
     data = tree.read(file.path)
     digest = sha256(data).hexdigest()
     if digest == file.sha256:  # else a run that was killed has done it already
+        rules = ParamRules(tuple(file.strip_params), tuple(file.keep_params))
 
         def target(url: str) -> str:
-            there = file.targets.get(without_session(url))
+            there = file.targets.get(without_session(url, rules))
             return relative_link(file.path, there) if there else url
 
         from sitemirror.links.css import localize_css
@@ -209,6 +213,7 @@ def _pack(reading: ParsedPage) -> Message:
         reading.meta,
         reading.anchors,
         reading.hidden_texts,
+        reading.is_unreadable,
     )
     return _dump(told), reading.markdown or b""
 
@@ -237,7 +242,7 @@ def decode_page(answer: Message) -> ParsedPage:
         fields = orjson.loads(told)
     except ValueError:
         fields = json.loads(told)
-    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts = fields
+    digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts, is_unreadable = fields
     if links is not None:
         found, roles, refused, nofollow = links
         links = PageLinks(
@@ -246,4 +251,5 @@ def decode_page(answer: Message) -> ParsedPage:
             nofollow,
         )
     markdown = body if has_markdown else None
-    return ParsedPage(bytes.fromhex(digest), title, canonical, refresh, markdown, links, meta, anchors, hidden_texts)
+    digest = bytes.fromhex(digest)
+    return ParsedPage(digest, title, canonical, refresh, markdown, links, meta, anchors, hidden_texts, is_unreadable)
