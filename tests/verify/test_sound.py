@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -123,7 +124,9 @@ def test_a_page_that_went_and_came_back_broken_is_sound(site: Site, out: Path) -
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_an_anchor_that_the_site_lacks_in_a_page_with_other_names(site: Site, out: Path, format: str) -> None:
+def test_an_anchor_that_the_site_lacks_in_a_page_with_other_names(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """What redirects to a page has the places of that page; so it is the site's mistake, and noted."""
     site.html_page("/", "Home", '<a href="/old#dead">b</a><a href="/b#there">b</a>')
     site.redirect("/old", "/b")
@@ -135,7 +138,9 @@ def test_an_anchor_that_the_site_lacks_in_a_page_with_other_names(site: Site, ou
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_anchor_of_a_removed_duplicate_is_reported(site: Site, out: Path, format: str) -> None:
+def test_anchor_of_a_removed_duplicate_is_reported(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """Two pages with equal Markdown are one; an anchor that only the other one had is lost."""
     site.html_page("/", "Home", '<a href="/b#one">b</a><a href="/b/#two">b</a>')
     site.html_page("/b", "B", '<h1 id="one">B</h1>')
@@ -147,7 +152,9 @@ def test_anchor_of_a_removed_duplicate_is_reported(site: Site, out: Path, format
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_an_anchor_that_the_site_lacks_is_no_damage(site: Site, out: Path, format: str) -> None:
+def test_an_anchor_that_the_site_lacks_is_no_damage(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """It is noted; one that the copy has lost, or of which nobody can tell that the site never had it, is wrong."""
     site.html_page("/", "Home", '<a href="/b#dead">b</a><a href="/b#there">b</a><a href="#none">here</a>')
     site.html_page("/b", "B", '<h1 id="there">B</h1>')
