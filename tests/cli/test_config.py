@@ -147,7 +147,7 @@ def test_a_file_that_cannot_be_read_is_not_passed_over(folder: Path) -> None:
     """Without it a run would begin with other limits than its owner wrote down; the hint says who named it."""
     (folder / "sitemirror.toml").mkdir()
     assert complaint().message == "sitemirror.toml: cannot be read: Is a directory"
-    assert complaint().hint.startswith("mend it, or move it away")
+    assert complaint().hint.startswith("fix it, or move it away")
     (folder / "sitemirror.toml").rmdir()
     named = complaint(SITEMIRROR_CONFIG="missing.toml")
     assert named.message == "missing.toml: cannot be read: No such file or directory"

@@ -31,7 +31,7 @@ def test_help_shows_each_option_with_the_text_from_the_settings(
 ) -> None:
     """The help of a command has all its options, their panels and an example."""
     monkeypatch.setenv("COLUMNS", "80")
-    assert run_program("sitemirror", [command, "-h"]) == 0
+    assert run_program("sitemirror", [command, "--help-all"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert max(map(len, out.partition("Examples:")[0].splitlines())) <= 80
@@ -57,7 +57,7 @@ def test_what_is_said_of_an_option_is_about_this_command(command: Command) -> No
 def test_a_mirror_says_what_it_saves_if_nothing_is_said() -> None:
     """The default of --format, which differs by command, can be read in its help."""
     said = {command: option.help for command in Command for option in options_of(command) if option.field == "format"}
-    assert {command: text.rpartition("Left out: ")[2] for command, text in said.items()} == {
+    assert {command: text.rpartition("Default: ")[2] for command, text in said.items()} == {
         Command.LIST: "json.",
         Command.MIRROR: "markdown.",
         Command.CRAWL: "html.",
@@ -70,7 +70,7 @@ def test_help_of_the_program_leads_to_the_commands(capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     for command in Command:
         assert f"\n  {command} " in out
-        assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out
+        assert f"sitemirror {command} {'output/' if command in (Command.VERIFY, Command.UPDATE) else 'https://'}" in out
 
 
 def test_sitemap_to_markdown_has_the_options_of_both_commands(
@@ -78,7 +78,7 @@ def test_sitemap_to_markdown_has_the_options_of_both_commands(
 ) -> None:
     """sitemap-to-markdown has --url, --mirror, --list-only and every option of list and mirror."""
     monkeypatch.setenv("COLUMNS", "400")
-    assert run_program("sitemap-to-markdown", ["--help"]) == 0
+    assert run_program("sitemap-to-markdown", ["--help-all"]) == 0
     out = capsys.readouterr().out
     for name in ("--url", "--mirror", "--list-only", "--config", "--version"):
         assert name in out

@@ -128,14 +128,14 @@ def test_only_what_may_have_been_meant_is_suggested(capsys: pytest.CaptureFixtur
 def test_a_bare_url_gets_the_command_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever forgets the command is shown the whole line."""
     assert run_program("sitemirror", [URL]) == 2
-    assert capsys.readouterr().err.endswith(f"hint: say what to do with it: sitemirror mirror {URL}\n")
+    assert capsys.readouterr().err.endswith(f"hint: name a command: sitemirror mirror {URL}\n")
 
 
 @pytest.mark.parametrize("command", ["list", "mirror"])
 def test_option_before_the_command_is_told_its_place(capsys: pytest.CaptureFixture[str], command: str) -> None:
     """It is one, and the help of the program, which does not list it, would not tell."""
     assert run_program("sitemirror", ["--rate-limit", "2", command, URL]) == 2
-    hint = f"hint: options stand behind the command: sitemirror {command} … --rate-limit\n"
+    hint = f"hint: give options after the command: sitemirror {command} … --rate-limit\n"
     assert capsys.readouterr().err == f"sitemirror: error: no such option: --rate-limit\n{hint}"
 
 
