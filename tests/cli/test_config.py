@@ -147,7 +147,7 @@ def test_unreadable_file_is_an_error(folder: Path) -> None:
     """The hint says which option or variable named it."""
     (folder / "sitemirror.toml").mkdir()
     assert complaint().message == "sitemirror.toml: cannot be read: Is a directory"
-    assert complaint().hint.startswith("mend it, or move it away")
+    assert complaint().hint.startswith("fix it, or move it away")
     (folder / "sitemirror.toml").rmdir()
     named = complaint(SITEMIRROR_CONFIG="missing.toml")
     assert named.message == "missing.toml: cannot be read: No such file or directory"

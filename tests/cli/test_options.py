@@ -31,7 +31,7 @@ def test_help_shows_every_option(
 ) -> None:
     """With the text of the settings, the panels and an example."""
     monkeypatch.setenv("COLUMNS", "80")
-    assert run_program("sitemirror", [command, "-h"]) == 0
+    assert run_program("sitemirror", [command, "--help-all"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert max(map(len, out.partition("Examples:")[0].splitlines())) <= 80
@@ -57,7 +57,7 @@ def test_help_mentions_only_options_of_the_command(command: Command) -> None:
 def test_help_shows_default_format() -> None:
     """The default of --format differs by command."""
     said = {command: option.help for command in Command for option in options_of(command) if option.field == "format"}
-    assert {command: text.rpartition("Left out: ")[2] for command, text in said.items()} == {
+    assert {command: text.rpartition("Default: ")[2] for command, text in said.items()} == {
         Command.LIST: "json.",
         Command.MIRROR: "markdown.",
         Command.CRAWL: "html.",
@@ -70,7 +70,7 @@ def test_program_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     for command in Command:
         assert f"\n  {command} " in out
-        assert f"sitemirror {command} {'output/' if command is Command.VERIFY else 'https://'}" in out
+        assert f"sitemirror {command} {'output/' if command in (Command.VERIFY, Command.UPDATE) else 'https://'}" in out
 
 
 def test_sitemap_to_markdown_has_the_options_of_both_commands(
@@ -78,7 +78,7 @@ def test_sitemap_to_markdown_has_the_options_of_both_commands(
 ) -> None:
     """--url, --mirror, --list-only and every option of list and mirror."""
     monkeypatch.setenv("COLUMNS", "400")
-    assert run_program("sitemap-to-markdown", ["--help"]) == 0
+    assert run_program("sitemap-to-markdown", ["--help-all"]) == 0
     out = capsys.readouterr().out
     for name in ("--url", "--mirror", "--list-only", "--config", "--version"):
         assert name in out

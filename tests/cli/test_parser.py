@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sitemirror.cli.options import Command, is_flag, is_repeatable, options_of
-from sitemirror.cli.parser import CommandLine, ShowHelp, ShowVersion, parse
+from sitemirror.cli.parser import CommandLine, ShowCompletion, ShowHelp, ShowVersion, parse
 from sitemirror.errors import UsageError
 
 URL = "https://example.com/"
@@ -83,11 +83,19 @@ def test_other_programs_are_commands() -> None:
         ("sitemirror", ["-h", "mirror"], ShowHelp("sitemirror")),
         ("sitemirror", ["mirror", URL, URL, "--help"], ShowHelp("sitemirror mirror")),
         ("sitemirror", ["--version", "--help"], ShowVersion()),
+        ("sitemirror", ["-V"], ShowVersion()),
+        ("sitemirror", ["mirror", "--help-all", URL], ShowHelp("sitemirror mirror", all_options=True)),
+        ("sitemirror", ["help"], ShowHelp("sitemirror")),
+        ("sitemirror", ["help", "crawl"], ShowHelp("sitemirror crawl")),
+        ("sitemirror", ["help", "crawl", "--help-all"], ShowHelp("sitemirror crawl", all_options=True)),
+        ("sitemirror", ["completion", "zsh"], ShowCompletion("zsh")),
         ("mirror-site", ["--version"], ShowVersion()),
         ("sitemap-to-markdown", ["-h", "x"], ShowHelp("sitemap-to-markdown")),
     ],
 )
-def test_help_has_precedence_over_errors(program: str, arguments: list[str], shown: ShowHelp | ShowVersion) -> None:
+def test_help_has_precedence_over_errors(
+    program: str, arguments: list[str], shown: ShowHelp | ShowVersion | ShowCompletion
+) -> None:
     """--help and --version work among wrong arguments."""
     assert parse(program, arguments) == shown
 
@@ -97,7 +105,11 @@ def test_help_has_precedence_over_errors(program: str, arguments: list[str], sho
     [
         (["--"], "missing command"),
         (["list"], "missing argument 'URL'"),
-        (["convert", "--explain"], "missing argument 'FILE|URL|-'"),
+        (["update"], "missing argument 'DIR'"),
+        (["help", "list", "mirror"], "got unexpected extra argument(s) (mirror)"),
+        (["help", "miror"], "no such command 'miror'. Did you mean 'mirror'?"),
+        (["completion"], "missing argument 'bash|zsh|fish'"),
+        (["completion", "csh"], "completion is for bash, zsh, fish, got csh"),
         (["mirror", URL, "--quiet=1"], "option '--quiet' does not take a value"),
         (["mirror", URL, "-o"], "option '-o' requires an argument"),
         (["mirror", URL, "-qx"], "no such option: -x"),

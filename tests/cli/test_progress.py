@@ -66,10 +66,10 @@ def test_normal_level() -> None:
         "starting: mirror https://example.com/a -> output/example.com",
         "sitemap: https://example.com/sitemap.xml: 1,234 URLs",
         "sitemap: https://example.com/bad.xml: 2 URLs; broken XML at line 3",
-        "found: 1,236 URLs, 100 of them already done",
+        "found: 1,236 URLs, 100 already saved",
         "[101/1236] Processing: https://example.com/a",
         "failed: https://example.com/b (HTTP 404)",
-        "failed: https://example.com/c (HTTP 503); will be tried again",
+        "failed: https://example.com/c (HTTP 503); will be retried",
         "waiting 30 s for example.com: 429 Too Many Requests",
         "warning: the sitemap names 3 URLs of other sites",
     ]
@@ -79,6 +79,7 @@ def test_verbose_level() -> None:
     """Adds skips, redirects and short waits."""
     extra = set(said(Level.VERBOSE)) - set(said(Level.NORMAL))
     assert extra == {
+        "changed: https://example.com/a",
         "skipped: https://example.com/d.pdf (content type application/pdf)",
         "redirect: https://example.com/e -> https://example.com/a",
         "waiting 2.0 s for example.com: 429 Too Many Requests",
@@ -234,7 +235,7 @@ def test_live_display_shows_rate_eta_and_failures(screen: Screen) -> None:
 def test_live_display_mentions_sitemaps_only_if_read(screen: Screen) -> None:
     """A crawl, which reads none, does not mention them."""
     talk = reporter(screen.stream, Level.NORMAL)
-    screen.read_until("Looking at the site")
+    screen.read_until("Contacting the site")
     talk(PageStarted(URL, 1, 2))
     shown = screen.read_until("Processing")
     talk.close()
@@ -304,7 +305,7 @@ def test_live_display_is_cheap(screen: Screen) -> None:
         talk(PageFailed(URL, "HTTP 500"))
         talk(Progress(number, 10_000, 0, number, 0, 2000.0, 1.0))
     assert time.thread_time() - began < 0.5
-    screen.read_until("more such lines")
+    screen.read_until("more lines")
     screen.read_until("Processing: https://example.com/docs/9999")
     talk.close()
     screen.close()

@@ -74,7 +74,7 @@ def test_list_prints_json_or_the_outline(small: Site, run_here: RunHere, tmp_pat
 
 def test_options_about_links_without_links_give_a_note(small: Site, run_here: RunHere) -> None:
     """--link-depth has no effect on sitemaps, and a note says so."""
-    note = "note: --link-depth counts only where links are followed: --discover links"
+    note = "note: --link-depth has an effect only with --discover links"
     assert note in run_here("mirror", small.url, *FAST, "--link-depth", 0).stderr.splitlines()
     crawled = run_here("mirror", small.url, *FAST, "--link-depth", 0, "--discover", "links", "--output", "other")
     assert note not in crawled.stderr
@@ -89,7 +89,9 @@ def test_full_disk_behind_stdout(arguments: list[str]) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
     assert done.returncode == 1
     said = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("note: "))
-    assert said.startswith("sitemirror: error: cannot write to stdout: No space left on device\nhint: make room where ")
+    assert said.startswith(
+        "sitemirror: error: cannot write to stdout: No space left on device\nhint: free some space, or "
+    )
 
 
 def test_sitemap_index_is_announced(small: Site, run_here: RunHere) -> None:
@@ -198,7 +200,7 @@ def test_sitemap_to_markdown_names_options_without_effect(small: Site, tmp_path:
     """A mirror option without --mirror is accepted, with a note that it has no effect."""
     done = door(tmp_path, "--url", small.url, *FAST, "--concurrency", "2", "--update")
     assert done.returncode == 0, done.stderr
-    assert "note: --concurrency, --update count only with --mirror\n" in done.stderr
+    assert "note: --concurrency, --update have an effect only with --mirror\n" in done.stderr
 
 
 @pytest.mark.slow
@@ -216,7 +218,7 @@ def test_early_interrupt_reports_the_existing_mirror(small: Site, run_cli: RunCl
     assert after["status"] == "interrupted"
     told = ("output_dir", "total_pages", "successful", "failed", "skipped", "duplicates", "manifest", "index")
     assert {name: after[name] for name in told} == {name: before[name] for name in told}
-    assert f"interrupted: {before['successful']} pages saved (0 new, 0 changed)" in err
+    assert f"interrupted: {before['successful']} pages: 0 new, {before['successful']} saved earlier" in err
 
 
 @pytest.mark.slow
@@ -244,7 +246,7 @@ def test_aborted_run_reports_what_it_kept(site: Site, out: Path, run_here: RunHe
     command = ("mirror", site.url, "--rate-limit", 0, "--max-retries", 0, "--on-error", "abort", "--output", out)
     done = run_here(*command)
     *_, kept, manifest, contents, error, hint = done.stderr.splitlines()
-    assert kept.startswith("error: 2 pages saved, 1 failed, 1 not reached; ")
+    assert kept.startswith("error: 4 URLs in scope: 2 pages saved, 1 failed, 1 not reached; ")
     assert manifest == f"manifest: {done.json['manifest']}"
     assert contents == f"contents: {done.json['index']}"
     assert error == f"sitemirror: error: {site.url}{paths[2]} failed: HTTP 500"
@@ -258,7 +260,7 @@ def test_redundant_options_give_a_note(site: Site, out: Path, run_here: RunHere)
     site.sitemap()
     command = ("mirror", site.url, "--rate-limit", 0, "--output", out, "--re-download-all")
     assert "note: " not in run_here(*command).stderr
-    assert "note: --re-download-all fetches everything again" in run_here(*command, "--update").stderr
+    assert "note: --update has no effect with --re-download-all" in run_here(*command, "--update").stderr
 
 
 @pytest.mark.parametrize(
@@ -290,7 +292,7 @@ def test_too_few_open_files_are_reported_before_the_run(small: Site, out: Path, 
     done = subprocess.run(limited, capture_output=True, text=True, env=clean_environment(None), check=False)
     assert done.returncode == 1
     assert done.stderr == (
-        "sitemirror: error: only 14 files may be open at once, and 32 are needed\n"
+        "sitemirror: error: only 14 files may be open at once, but 32 are needed\n"
         "hint: allow more open files (ulimit -n 1024), then run the same command\n"
     )
     assert json.loads(done.stdout)["status"] == "error"
@@ -333,4 +335,4 @@ def test_closed_stdin_is_reported(tmp_path: Path) -> None:
     program = f'exec "{sys.executable}" -m sitemirror convert - <&-'
     done = subprocess.run(["sh", "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "sitemirror: error: stdin is closed\nhint: give a page there, or name a file\n"
+    assert done.stderr == "sitemirror: error: stdin is closed\nhint: redirect a page to it, or name a file\n"

@@ -128,14 +128,14 @@ def test_only_similar_options_are_suggested(capsys: pytest.CaptureFixture[str], 
 def test_url_without_command_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     """The hint shows the complete command line."""
     assert run_program("sitemirror", [URL]) == 2
-    assert capsys.readouterr().err.endswith(f"hint: say what to do with it: sitemirror mirror {URL}\n")
+    assert capsys.readouterr().err.endswith(f"hint: name a command: sitemirror mirror {URL}\n")
 
 
 @pytest.mark.parametrize("command", ["list", "mirror"])
 def test_option_before_the_command_gets_a_hint(capsys: pytest.CaptureFixture[str], command: str) -> None:
     """The hint says that it belongs after the command."""
     assert run_program("sitemirror", ["--rate-limit", "2", command, URL]) == 2
-    hint = f"hint: options stand behind the command: sitemirror {command} … --rate-limit\n"
+    hint = f"hint: give options after the command: sitemirror {command} … --rate-limit\n"
     assert capsys.readouterr().err == f"sitemirror: error: no such option: --rate-limit\n{hint}"
 
 

@@ -22,9 +22,9 @@ from tests.conftest import RunCli
 from tests.docs.blocks import PROSE, ROOT, blocks, prose
 
 SPELLED = {part for option in OPTIONS for name in option.names for part in name.split("/")}
-OTHERS = {"--config", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
+OTHERS = {"--config", "--help-all", "--sites", "--help", "--version", "--url", "--mirror", "--list-only", "--explain"}
 # Of programs that the pages mention besides ours.
-FOREIGN = {"--strict", "--kills", "--nginx", "--seed", "--steps", "--trace"}
+FOREIGN = {"--kills", "--nginx", "--seed", "--steps", "--trace"}
 
 
 @pytest.mark.parametrize("file", PROSE, ids=lambda file: str(file.relative_to(ROOT)))

@@ -36,6 +36,14 @@ def test_skipped_file_is_described() -> None:
     ]
 
 
+def test_too_large_file_names_the_option() -> None:
+    """Whoever needs it learns how to save it; other files get no such advice."""
+    url, at = "https://example.com/a.zip", "2026-01-03T20:00:00Z"
+    text = skipped_placeholder(url=url, reason="exceeds size limit", at=at).decode()
+    assert text.endswith("To save it, run the same command with a larger --max-file-size MB.\n")
+    assert "--max-file-size" not in skipped_placeholder(url=url, reason="domain lock", at=at).decode()
+
+
 def test_unknown_size_is_not_zero() -> None:
     """A size that was not sent is shown as not known."""
     text = skipped_placeholder(url="https://example.com/a", reason="domain lock", at="2026-01-03T20:00:00Z").decode()
@@ -52,7 +60,7 @@ def test_failure_is_described() -> None:
         final_url="https://example.com/y",
     ).decode()
     assert "- Redirected to: [https://example.com/y](https://example.com/y)\n- Error: HTTP 503\n- Attempts: 4\n" in text
-    assert "tries this URL again" in text
+    assert "retries this URL" in text
 
 
 @given(st.text(), st.text(), st.text())

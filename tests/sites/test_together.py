@@ -257,7 +257,7 @@ async def test_repeated_site_is_mirrored_once(site: Site, out: Path) -> None:
         ([], "no site to mirror"),
         (["https://a.example/", "htp://b.example/"], "'htp://b.example/' is not a URL that can be mirrored"),
         ([{"output": "x"}], "a site has no url"),
-        ([{"url": "https://a.example/", "workers": 2}], "https://a.example/: workers counts for all sites"),
+        ([{"url": "https://a.example/", "workers": 2}], "https://a.example/: workers applies to all sites"),
         ([{"url": "https://a.example/", "rate_limit": -1}], "https://a.example/: rate_limit must be 0 or more, got -1"),
         (["https://a.example/", {"url": "a.example", "update": True}], "https://a.example/ is listed twice with"),
         ("https://a.example/", "give a list of sites, not one"),

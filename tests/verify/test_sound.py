@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -123,7 +124,9 @@ def test_gone_page_that_returned_as_failure_is_sound(site: Site, out: Path) -> N
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_missing_anchor_of_alias_is_a_warning(site: Site, out: Path, format: str) -> None:
+def test_missing_anchor_of_alias_is_a_warning(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """An alias has the anchors of its page, so the site lacks the anchor."""
     site.html_page("/", "Home", '<a href="/old#dead">b</a><a href="/b#there">b</a>')
     site.redirect("/old", "/b")
@@ -135,7 +138,9 @@ def test_missing_anchor_of_alias_is_a_warning(site: Site, out: Path, format: str
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_anchor_of_a_removed_duplicate_is_reported(site: Site, out: Path, format: str) -> None:
+def test_anchor_of_a_removed_duplicate_is_reported(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """Of two pages with equal Markdown, an anchor that only the removed one had is lost."""
     site.html_page("/", "Home", '<a href="/b#one">b</a><a href="/b/#two">b</a>')
     site.html_page("/b", "B", '<h1 id="one">B</h1>')
@@ -147,7 +152,9 @@ def test_anchor_of_a_removed_duplicate_is_reported(site: Site, out: Path, format
 
 
 @pytest.mark.parametrize("format", ["html", "both"])
-def test_missing_anchor_on_the_site_is_a_warning(site: Site, out: Path, format: str) -> None:
+def test_missing_anchor_on_the_site_is_a_warning(
+    site: Site, out: Path, format: Literal["markdown", "html", "both"]
+) -> None:
     """An anchor that the copy lost, or may have lost, is a problem."""
     site.html_page("/", "Home", '<a href="/b#dead">b</a><a href="/b#there">b</a><a href="#none">here</a>')
     site.html_page("/b", "B", '<h1 id="there">B</h1>')

@@ -43,6 +43,13 @@ class ManifestHeader:
     source_url: str
     """The start URL."""
 
+    command: str | None = None
+    """The command that made it: mirror or crawl. Null in a manifest of an older version."""
+
+    options: dict[str, Any] | None = None
+    """The options of that command that are not the default, by name. Of passwords, headers, cookies, proxies and
+    certificates only the names are here, with null."""
+
     sitemap_url: str | None
     """The first sitemap; null for a mirror made without one."""
 
@@ -436,6 +443,10 @@ def _flag(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def _mapping(value: object) -> dict[str, Any] | None:
+    return value if isinstance(value, dict) else None
+
+
 def _texts(value: object) -> tuple[str, ...] | None:
     return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else None
 
@@ -451,6 +462,7 @@ _READERS: Final[dict[Any, Callable[[object], object]]] = {
     int: _number,
     int | None: _number,
     bool: _flag,
+    dict[str, Any] | None: _mapping,
     tuple[str, ...]: _texts,
     tuple[tuple[str, str], ...]: _pairs,
 }

@@ -6,11 +6,18 @@ A placeholder, `_failed/<hash>.md` or `_skipped/<hash>.md`, has the reason why a
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import md5
+from types import MappingProxyType
+from typing import Final
 
 from sitemirror.publish import inline
+from sitemirror.reasons import Reason, parse_reason
 from sitemirror.text import printable
+
+_ADVICE: Final[Mapping[Reason, str]] = MappingProxyType(
+    {Reason.TOO_LARGE: "To save it, run the same command with a larger --max-file-size MB."}
+)
 
 
 def placeholder_name(url: str) -> str:
@@ -25,7 +32,7 @@ def failed_placeholder(*, url: str, error: str, attempts: int, at: str, final_ur
         f"Attempts: {attempts:,}",
         f"Last tried: {inline.text(at)}",
     )
-    ending = "The next run of the same command tries this URL again. When it succeeds, this file goes away."
+    ending = "The next run of the same command retries this URL, and deletes this file if it succeeds."
     return _file("failed", url, final_url, facts, ending)
 
 
@@ -39,6 +46,7 @@ def skipped_placeholder(
     final_url: str | None = None,
 ) -> bytes:
     """Return the placeholder of a skipped URL, with type and size if the server sent them."""
+    reason_kind = parse_reason(reason).reason
     size = "not known" if size_bytes is None else "1 byte" if size_bytes == 1 else f"{size_bytes:,} bytes"
     facts = (
         f"Reason: {inline.text(reason, limit=500)}",
@@ -46,7 +54,8 @@ def skipped_placeholder(
         f"Size: {size}",
         f"Seen: {inline.text(at)}",
     )
-    ending = "The mirror does not contain this file. Open the URL above for the original."
+    advice = f" {_ADVICE[reason_kind]}" if reason_kind in _ADVICE else ""
+    ending = f"This file is not part of the mirror. Open the URL above for the original.{advice}"
     return _file("skipped", url, final_url, facts, ending)
 
 

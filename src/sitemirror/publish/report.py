@@ -307,6 +307,13 @@ class MirrorReport(Reported):
     """Of those successful: old copies that could not be updated; refresh_error in the manifest has the reason. Left
     out when there are none."""
 
+    out_of_scope: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those skipped: never requested, because scope, robots.txt or a trap limit excluded them. Left out when there
+    are none."""
+
+    failed_permanently: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those failed: with a reason that a retry does not change, such as HTTP 404. Left out when there are none."""
+
     failed_elsewhere: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """Of those failed: found by a run for another start URL, and out of this one's scope, so that it did not try them.
     Left out when there are none."""
@@ -427,6 +434,13 @@ class SitesReport(Reported):
     refresh_failed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
     """Of those successful: old copies that could not be updated; refresh_error in the manifest has the reason. Left
     out when there are none."""
+
+    out_of_scope: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those skipped: never requested, because scope, robots.txt or a trap limit excluded them. Left out when there
+    are none."""
+
+    failed_permanently: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
+    """Of those failed: with a reason that a retry does not change, such as HTTP 404. Left out when there are none."""
 
     elapsed_sec: Amount
     """Seconds the run took."""

@@ -62,7 +62,7 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> PageInput:
         outcome = await fetcher.get(url, lane=Lane.CONTENT, limit=limit, wanted=_is_page)
         match outcome:
             case Fetched(status=status) if status in NO_CONTENT:
-                raise NoPage(f"{url} cannot be had: HTTP {status}: no content", hint="give the address of a page")
+                raise NoPage(f"cannot fetch {url}: HTTP {status}: no content", hint="give the address of a page")
             case Fetched():
                 page = _fetched(outcome)
                 refresh = page.convert(Content.FULL).refresh if _REFRESH.search(outcome.body) else None
@@ -78,14 +78,14 @@ async def fetch(fetcher: Fetcher, url: str, *, limit: int) -> PageInput:
                 raise unreachable(url, outcome)
             case Failed():
                 hint = "try again later" if outcome.transient else advice(outcome)
-                raise NoPage(f"{url} cannot be had: {outcome.text}", hint=hint)
+                raise NoPage(f"cannot fetch {url}: {outcome.text}", hint=hint)
             case Skipped(reason=reason):
                 hint = "give the address of a page"
                 if reason is Reason.TOO_LARGE:
                     hint = "allow larger pages with --max-file-size"
-                raise NoPage(f"{url} cannot be converted: {outcome.text}", hint=hint)
+                raise NoPage(f"cannot convert {url}: {outcome.text}", hint=hint)
             case NotModified():  # although the request was not conditional
-                raise NoPage(f"{url} cannot be had: HTTP 304", hint="try again later")
+                raise NoPage(f"cannot fetch {url}: HTTP 304", hint="try again later")
     raise NoPage(f"{asked[0]} redirects more than {MAX_HOPS} times", hint="give the address that they should lead to")
 
 

@@ -15,6 +15,7 @@ import orjson
 
 from sitemirror import failpoint
 from sitemirror.errors import OutputError
+from sitemirror.events import PageGone
 from sitemirror.frontier.traps import ParamRules
 from sitemirror.publish.contents import write_contents
 from sitemirror.publish.file_names import CONTENTS, MANIFEST, MIRROR_INDEX
@@ -255,7 +256,10 @@ async def publish(
         failpoint.reached("run-finished")
     whole = complete and not listing.failed_sitemaps
     writer = _Writer(session, space, tree, run, listing, survey, counts, whole)
-    header = writer.header()
+    header = replace(writer.header(), command=plan.command, options=session.settings.to_remember())
+    for url, path, since in survey.gone() if counts.gone else ():
+        if since is not None and since >= run.started_at:
+            session.emit(PageGone(url, path or ""))
     manifest, contents = await asyncio.gather(writer.manifest(header), writer.index(header))  # One wait for the disk.
     return Published(
         counts,

@@ -245,7 +245,7 @@ class PageWriter:
         """Warns, once for the run, of pages that came out empty: nothing else tells them from the others."""
         if self._blanks:
             pages = counted(self._blanks, "page")
-            why = "it may be JavaScript that writes it, which is not run"
+            why = "probably rendered by JavaScript, which sitemirror does not run"
             self._session.warn(f"{pages} without text, such as {self._first_blank}: {why}")
 
     def _row(self, known: Known, file: _OnDisk, taken: FetchedPage) -> SavedPage:

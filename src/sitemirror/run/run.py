@@ -375,6 +375,8 @@ class Mirror:
             gone=outcome.gone or None,
             assets=counts.assets or None,
             refresh_failed=counts.refresh_failed or None,
+            out_of_scope=counts.outside or None,
+            failed_permanently=StateReport(self._space.state).failed_permanently() or None,
             failed_elsewhere=elsewhere or None,
             disallowed=self._robots.disallowed or None,
             disallowed_urls=tuple(self._robots.disallowed_urls) or None,

@@ -228,7 +228,7 @@ class Visitor:
         names = [*(earlier.url for earlier in chain[:-1]), *waiting]
         kept = self._keeper.keep(known, taken, dict.fromkeys(names))
         self._awaiting.pop(known.id, None)
-        self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed))
+        self._session.emit(PageSaved(known.url, kept.path, kept.size, kept.changed, is_added))
         changed = kept.changed and (_has_copy(known) or (not is_added and known.path is None))
         return Result(new=is_added and taken.is_page, added=is_added, changed=changed, page=known.id, found=found)
 

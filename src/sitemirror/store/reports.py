@@ -126,6 +126,13 @@ class StateReport:
             ),
         )
 
+    def failed_permanently(self) -> int:
+        """Number of failures that a retry does not change."""
+        return self._state.number(
+            "SELECT count(*) FROM account JOIN url ON url.id = end_id"
+            f" WHERE place = {Place.FAILURE} AND NOT coalesce(transient, 0)"
+        )
+
     def kept_since(self, moment: str) -> tuple[int, int]:
         """Pages whose old copy has stayed since that moment or before: those that redirect, and the others."""
         query = f"""
