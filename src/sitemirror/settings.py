@@ -367,13 +367,19 @@ class Settings:
     """Fetch everything anew, whatever was saved before."""
 
     whole_site: bool = False
-    """With a start URL that has a path: take the whole site, not only what is under that path."""
+    """With a start URL that has a path: take the whole site instead of what is under that path."""
 
     include_path: Annotated[tuple[str, ...], _not_empty] = ()
     """Only URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
 
     exclude_path: Annotated[tuple[str, ...], _not_empty] = ()
     """No URLs whose path matches this glob, percent-encoded or as people read it; * crosses /. Repeatable."""
+
+    include: Annotated[tuple[str, ...], _not_empty] = ()
+    """Only URLs that match this glob as a whole, scheme and query included; * matches any text. Repeatable."""
+
+    exclude: Annotated[tuple[str, ...], _not_empty] = ()
+    """No URLs that match this glob as a whole, such as '*?print=*'; * matches any text, ? any character. Repeatable."""
 
     strip_params: Annotated[tuple[str, ...], _not_empty] = ()
     """Remove query parameters whose name matches this glob from found links, besides session ids and tracking

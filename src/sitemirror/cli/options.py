@@ -86,10 +86,12 @@ _FETCHING: Final = _RUNS | _CONVERT
 
 OPTIONS: Final = (
     Option("discover", Panel.TAKE, _PAGES),
-    Option("whole_site", Panel.TAKE, _SITEMAPS, spellings=("--whole-site",)),
+    Option("whole_site", Panel.TAKE, _RUNS, spellings=("--whole-site",)),
     Option("link_depth", Panel.TAKE, _PAGES, "N"),
     Option("include_path", Panel.TAKE, _RUNS, "GLOB"),
     Option("exclude_path", Panel.TAKE, _RUNS, "GLOB"),
+    Option("include", Panel.TAKE, _RUNS, "GLOB"),
+    Option("exclude", Panel.TAKE, _RUNS, "GLOB"),
     Option("strip_params", Panel.TAKE, _PAGES, "GLOB"),
     Option("keep_params", Panel.TAKE, _PAGES, "GLOB"),
     Option("domain_lock", Panel.TAKE, _SITEMAPS, spellings=("--domain-lock/--no-domain-lock",)),

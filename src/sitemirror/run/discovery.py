@@ -52,6 +52,8 @@ _SCOPE_HINTS: Final = {
     Reason.NOT_INCLUDED: (
         "a glob is for the whole path, as in /docs/*; `sitemirror list` without --include-path shows all"
     ),
+    Reason.URL_NOT_INCLUDED: "a glob is for the whole URL, as in https://example.com/docs/*",
+    Reason.URL_EXCLUDED: "a glob is for the whole URL, as in *?print=*; `sitemirror list` without --exclude shows all",
     Reason.EXCLUDED: "a glob is for the whole path, as in /docs/*; `sitemirror list` without --exclude-path shows all",
 }
 
