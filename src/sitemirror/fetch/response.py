@@ -1,4 +1,4 @@
-"""A response while it is received: its head, its decoded body in pieces, and its meaning if it is no page."""
+"""A response while it is received: its head, its decoded body, its outcome if it is no page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Head:
 
 
 class Exchange:
-    """A request with its response, whose body has yet to be read. `on_end` is called once, when it is closed."""
+    """A request with its response, whose body has yet to be read. Closing it calls `on_end` once."""
 
     def __init__(
         self, url: str, response: RawResponse | SessionResponse, *, deadline: float, on_end: Callable[[], None]

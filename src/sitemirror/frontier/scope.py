@@ -153,7 +153,7 @@ def _public_suffixes() -> PublicSuffixList:
 
 
 class CrawlScope(Scope):
-    """The rules of a crawl: the start folder of the start host and its www twin, with --any-domain also other hosts.
+    """The rules of a crawl: the start folder on the start host and its www twin; --any-domain adds hosts.
 
     The start page is fetched whatever the globs say: without it there is no way to what they let through.
     """
