@@ -62,6 +62,18 @@ WORDS = [
         Reason.REDIRECT_EXCLUDED,
         "https://e.example/",
     ),
+    ("not matched by --include", Reason.URL_NOT_INCLUDED, None),
+    ("matched by --exclude", Reason.URL_EXCLUDED, None),
+    (
+        "redirects out of scope: https://e.example/?a (not matched by --include)",
+        Reason.REDIRECT_URL_NOT_INCLUDED,
+        "https://e.example/?a",
+    ),
+    (
+        "redirects out of scope: https://e.example/?a (matched by --exclude)",
+        Reason.REDIRECT_URL_EXCLUDED,
+        "https://e.example/?a",
+    ),
     ("redirects for now to https://e.example/back;soon", Reason.MOVED_TEMPORARILY, "https://e.example/back;soon"),
     (
         "redirects to https://e.example/x: HTTP 404",

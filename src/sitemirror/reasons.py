@@ -24,6 +24,8 @@ class Reason(IntEnum):
     OUTSIDE_START = 11
     NOT_INCLUDED = 12
     EXCLUDED = 13
+    URL_NOT_INCLUDED = 19
+    URL_EXCLUDED = 27
     ROBOTS = 14
     TOO_DEEP = 15
     NOFOLLOW_PAGE = 16
@@ -63,6 +65,8 @@ class Reason(IntEnum):
     BAD_LOCATION = 58
     NO_LOCATION = 59
     SEVERAL_LOCATIONS = 60
+    REDIRECT_URL_NOT_INCLUDED = 63
+    REDIRECT_URL_EXCLUDED = 64
     MOVED = 61
     DUPLICATE = 62
 
@@ -115,6 +119,8 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.OUTSIDE_START: "outside the start path",
         Reason.NOT_INCLUDED: "not matched by --include-path",
         Reason.EXCLUDED: "matched by --exclude-path",
+        Reason.URL_NOT_INCLUDED: "not matched by --include",
+        Reason.URL_EXCLUDED: "matched by --exclude",
         Reason.ROBOTS: "disallowed by robots.txt",
         Reason.TOO_DEEP: "deeper than --link-depth",
         Reason.NOFOLLOW_PAGE: "nofollow: the page's robots meta",
@@ -143,6 +149,8 @@ _TEXTS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.REDIRECT_OUTSIDE_START: "redirects out of scope: {url} (outside the start path)",
         Reason.REDIRECT_NOT_INCLUDED: "redirects out of scope: {url} (not matched by --include-path)",
         Reason.REDIRECT_EXCLUDED: "redirects out of scope: {url} (matched by --exclude-path)",
+        Reason.REDIRECT_URL_NOT_INCLUDED: "redirects out of scope: {url} (not matched by --include)",
+        Reason.REDIRECT_URL_EXCLUDED: "redirects out of scope: {url} (matched by --exclude)",
         Reason.MOVED_TEMPORARILY: "redirects for now to {url}",
         Reason.REDIRECT_TARGET_FAILED: "redirects to {text}",
         Reason.REDIRECT_LOOP: "redirect loop",
@@ -200,6 +208,8 @@ REDIRECTED_OUT: Final[Mapping[Reason, Reason]] = MappingProxyType(
         Reason.OUTSIDE_START: Reason.REDIRECT_OUTSIDE_START,
         Reason.NOT_INCLUDED: Reason.REDIRECT_NOT_INCLUDED,
         Reason.EXCLUDED: Reason.REDIRECT_EXCLUDED,
+        Reason.URL_NOT_INCLUDED: Reason.REDIRECT_URL_NOT_INCLUDED,
+        Reason.URL_EXCLUDED: Reason.REDIRECT_URL_EXCLUDED,
     }
 )
 """Reason why a redirect is not followed, by the reason why its target is out of scope."""

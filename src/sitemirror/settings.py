@@ -90,6 +90,8 @@ REMEMBERED: Final = frozenset(
         "whole_site",
         "include_path",
         "exclude_path",
+        "include",
+        "exclude",
         "strip_params",
         "keep_params",
         "content",
@@ -427,13 +429,19 @@ class Settings:
     exclude_path: Annotated[tuple[str, ...], _not_empty] = ()
     """Do not fetch URLs whose path matches GLOB (see --include-path). Repeatable."""
 
+    include: Annotated[tuple[str, ...], _not_empty] = ()
+    """Only fetch URLs that match this glob, from scheme to query; * matches any text. Repeatable."""
+
+    exclude: Annotated[tuple[str, ...], _not_empty] = ()
+    """Do not fetch URLs that match this glob, such as '*?print=*'; * matches any text, ? any character. Repeatable."""
+
     strip_params: Annotated[tuple[str, ...], _not_empty] = ()
-    """Remove query parameters whose name matches this glob from found links, besides session ids and tracking
-    parameters such as utm_*. Repeatable."""
+    """Remove query parameters with matching names from found links, besides session ids and tracking parameters such as
+    utm_*. Repeatable."""
 
     keep_params: Annotated[tuple[str, ...], _not_empty] = ()
-    """Keep query parameters whose name matches this glob in found links: no tracking parameter, no session id.
-    Repeatable."""
+    """Keep query parameters with matching names in found links, although they look like tracking parameters or session
+    ids. Repeatable."""
 
     content: Content = Content.AUTO
     """auto = main content if it can be identified safely; main = main content only; full = the body without script,
@@ -570,6 +578,8 @@ class Options(TypedDict, total=False):
     whole_site: bool
     include_path: Sequence[str]
     exclude_path: Sequence[str]
+    include: Sequence[str]
+    exclude: Sequence[str]
     strip_params: Sequence[str]
     keep_params: Sequence[str]
     content: Literal["auto", "main", "full"] | Content

@@ -23,7 +23,7 @@ _SAMPLE: Final = 8192  # characters
 
 
 def is_readable(text: str) -> bool:
-    """Tell text from decoded binary data, by the share of control and replacement characters in three samples."""
+    """Tell text from decoded binary data, by the share of control and replacement characters."""
     if len(text) > 3 * _SAMPLE:
         middle = len(text) // 2
         text = text[:_SAMPLE] + text[middle : middle + _SAMPLE] + text[-_SAMPLE:]

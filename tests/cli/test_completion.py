@@ -82,7 +82,7 @@ def test_bash_completes_commands(tmp_path: Path) -> None:
 
 def test_bash_completes_options_and_values(tmp_path: Path) -> None:
     """Options of this command alone; the choices of an option, attached or not."""
-    assert bash(tmp_path, "mirror", "--inc") == ["--include-path"]
+    assert bash(tmp_path, "mirror", "--include-") == ["--include-path"]
     assert bash(tmp_path, "verify", "--inc") == []
     assert bash(tmp_path, "mirror", "--format", "") == ["markdown", "html", "both"]
     assert bash(tmp_path, "list", "--format", "") == ["json", "md"]
@@ -124,5 +124,5 @@ def test_fish_completes(tmp_path: Path) -> None:
         return [line.partition("\t")[0] for line in done.stdout.splitlines()]
 
     assert offered("sitemirror mirr") == ["mirror"]
-    assert offered("sitemirror mirror --inc") == ["--include-path"]
+    assert offered("sitemirror mirror --include-") == ["--include-path"]
     assert offered("sitemirror mirror --format ") == ["both", "html", "markdown"]

@@ -223,3 +223,15 @@ def test_vectors_of_media_files_are_binary(vectors: Path) -> None:
         assert binary_type(file.read_bytes()), file
     pages = [folder / "sniffing/support/atom.html", folder / "sniffing/support/html-comment"]
     assert [binary_type(page.read_bytes()) for page in pages] == ["", ""]
+
+
+@pytest.mark.parametrize("path", ["/notes.md", "/Notes.MARKDOWN?v=1"])
+async def test_markdown_sent_as_octet_stream_is_a_page(site: Site, run: Mirror, copy: Copy, path: str) -> None:
+    """nginx knows no type for `.md`; the name tells, unless the bytes say otherwise."""
+    site.page(path, "# Notes\n\nA *few* words.\n", type="application/octet-stream")
+    site.page("/noise.md", _noise(3000), type="application/octet-stream")
+    site.page("/notes.bin", "# Notes\n", type="application/octet-stream")
+    site.sitemap(urls=[path, "/noise.md", "/notes.bin"])
+    report = await run()
+    assert (report.successful, report.skipped) == (1, 2)
+    assert "A *few* words." in (copy.folder / copy.pages[path]["path"]).read_text("utf-8")

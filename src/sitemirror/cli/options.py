@@ -90,10 +90,12 @@ _FETCHING: Final = _RUNNING | _CONVERT
 
 OPTIONS: Final = (
     Option("discover", Panel.CONTENT, _PAGES),
-    Option("whole_site", Panel.CONTENT, _SITEMAPS, spellings=("--whole-site",)),
+    Option("whole_site", Panel.CONTENT, _RUNS, spellings=("--whole-site",)),
     Option("link_depth", Panel.CONTENT, _PAGES, "N"),
     Option("include_path", Panel.CONTENT, _RUNS, "GLOB"),
     Option("exclude_path", Panel.CONTENT, _RUNS, "GLOB"),
+    Option("include", Panel.CONTENT, _RUNS, "GLOB"),
+    Option("exclude", Panel.CONTENT, _RUNS, "GLOB"),
     Option("strip_params", Panel.CONTENT, _PAGES, "GLOB"),
     Option("keep_params", Panel.CONTENT, _PAGES, "GLOB"),
     Option("domain_lock", Panel.CONTENT, _SITEMAPS, spellings=("--domain-lock/--no-domain-lock",)),

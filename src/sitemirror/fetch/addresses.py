@@ -61,7 +61,7 @@ _NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
 def is_public(address: str | Address) -> bool:
-    """True for globally reachable unicast by IANA's registries. IPv4 inside IPv6 is judged as that IPv4 address."""
+    """True for globally reachable unicast by IANA's registries. IPv4 inside IPv6 counts as IPv4."""
     try:
         found = ip_address(address) if isinstance(address, str) else address
     except ValueError:
@@ -80,7 +80,7 @@ def is_public(address: str | Address) -> bool:
 
 @lru_cache(maxsize=1024)
 def literal(host: str) -> Address | None:
-    """The address that a URL's host spells out, if it does not name a machine. Hosts are normalised by `urls`."""
+    """The address that a URL's normalised host spells out; None for a name."""
     try:
         return ip_address(host.strip("[]"))
     except ValueError:
@@ -120,7 +120,7 @@ class AddressGuard(AbstractResolver):
         self._proxy_addresses: set[tuple[Address, int]] = set()
 
     async def admit_start(self) -> None:
-        """Looks the start host up once, and exempts those of its addresses that are not public, at the start port."""
+        """Resolve the start host once; exempt its addresses that are not public, at the start port."""
         host, port = _endpoint(self._start_url)
         if (address := literal(host)) is not None:
             endpoints = [(address, port)]
@@ -154,7 +154,7 @@ class AddressGuard(AbstractResolver):
         self._checked_origins.add(start)
 
     async def check_target(self, url: str) -> None:
-        """For requests that a proxy will resolve and connect: refuses targets that are private as seen from here."""
+        """Refuse targets of proxied requests that are private as seen from here."""
         self.check_literal(url)
         target = host, port = _endpoint(url)
         if literal(host) is None and target not in self._checked_targets:

@@ -1,4 +1,4 @@
-"""Fetches one URL: one hop, within limits, always with an outcome. Redirects are followed by the caller."""
+"""Fetch one URL: one hop, within limits, always with an outcome. Callers follow redirects."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Fetcher:
         wanted: Wanted | None = None,
         slot: Slot | None = None,
     ) -> Outcome:
-        """Requests `url`; retries only if the host asked for it or is down. Never raises for what a server does."""
+        """Request `url`; retry only if the host asks for it or is down. No response makes it raise."""
         host = authority(url)
         slots = self._slots.get(host)
         if slots is None:

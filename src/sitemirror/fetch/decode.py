@@ -1,4 +1,4 @@
-"""Takes content encodings off a body, a little at a time, so that a bomb costs neither memory nor time.
+"""Decode content encodings a little at a time, so that a bomb costs neither memory nor time.
 
 Every layer yields pieces of at most `STEP` bytes and is only asked for the next one when the last has been counted.
 """
@@ -218,7 +218,7 @@ class _Members(Generic[_S]):
 
 
 class _Mislabelled:
-    """A body that is not packed as its header says. Unpacked where that makes a text; else it passes as it is."""
+    """A body in another encoding than its header says: decoded if that makes a text, else unchanged."""
 
     def __init__(self) -> None:
         self._held: bytes | None = b""  # None: decided
@@ -300,7 +300,7 @@ class _Deflate:
 
 
 class _Brotli:
-    """Brotli. Its pieces may be up to twice `STEP`: the library doubles its buffer before it looks at the bound."""
+    """Brotli. Pieces may be twice `STEP`: the library doubles its buffer before it checks the limit."""
 
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
@@ -326,7 +326,7 @@ class _Brotli:
 
 
 class _Unmarked:
-    """Around an encoding without magic bytes: a body that is markup and does not decode was never compressed."""
+    """An encoding without magic bytes. Markup that does not decode was never compressed."""
 
     def __init__(self, layer: Layer) -> None:
         self._layer: Layer | None = layer  # None: plain after all

@@ -64,7 +64,7 @@ class FramingRepair:
         return held
 
     def _step(self, data: bytes, at: int) -> tuple[bytes, int]:
-        """Read one part of the response. Return what the parser should see of it, and where the next part begins."""
+        """Read one part of the response; return the bytes for the parser and the start of the next part."""
         match self._state:
             case _State.HEAD:
                 return self._read_head(data, at)

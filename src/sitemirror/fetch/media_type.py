@@ -18,7 +18,7 @@ _UNKNOWN_TYPES: Final = frozenset({"*/*", "unknown/unknown", "application/unknow
 
 @lru_cache(maxsize=256)  # A site has a handful of them.
 def parse_content_type(header: str | None) -> tuple[str, str | None]:
-    """The media type, lower-case, and the charset label. `("", None)` where the header says nothing usable.
+    """The media type, lower-case, and the charset label; `("", None)` for an unusable header.
 
     Several Content-Type headers, or one with commas in it: the last valid one counts, and inherits the charset of an
     earlier one of the same type.
@@ -147,7 +147,7 @@ def sniff(head: bytes) -> str:
 
 
 def binary_type(head: bytes) -> str:
-    """The media type of a body that no header makes a page: its first bytes are those of another kind of file.
+    """The media type of a binary file that was sent as a page, by its first bytes.
 
     Empty for what may be text, also if it begins with the letters by which a file would be known.
     """

@@ -1,4 +1,4 @@
-"""Rate limits, pauses, retries and outages. The only module that sleeps, so no delay is paid twice and none is lost.
+"""Rate limits, pauses, retries and outages. The only module that sleeps, so no delay is paid twice.
 
 A host is an authority (`example.com`, `example.com:8080`). Each has one pacer for every kind of request: robots.txt,
 sitemaps, pages, hops of a redirect and retries.

@@ -135,7 +135,7 @@ class RepairingParser:
 
 
 def repair_framing(protocol: ResponseHandler, *, has_body: bool) -> None:
-    """Repairs the next response of a connection. Called before the first byte of it, and with known versions only."""
+    """Repair the next response of a connection. For known versions, before its first byte."""
     protocol._parser = RepairingParser(protocol, protocol._parser, has_body=has_body)  # type: ignore[assignment]
 
 

@@ -1,4 +1,4 @@
-"""Reads Markdown with markdown-it-py: where its links are, what its headings say, which anchors it has; rewrites links.
+"""Find links, headings and anchors of Markdown with markdown-it-py; rewrite links.
 
 markdown-it-py does not say where a link is. Its rules pass on the text of a destination as they get it, so they are
 given strings that know their place in their block; the lines of the block give the place in the file.
@@ -103,7 +103,7 @@ class MarkdownText:
         return _read_inline(token.content, self._env, self._nesting)
 
     def _urls(self, token: Token) -> Iterator[_Placed]:
-        """The destinations in a text. Those of definitions are elsewhere, and those in the text of an image unseen."""
+        """Link destinations in a text, without those of definitions and of links in image texts."""
         depth = 0
         for each in self._inline(token):
             url = each.attrs.get("src" if each.type == "image" else "href")
@@ -155,7 +155,7 @@ def _placed(url: str, source: str, start: int, end: int, *, is_autolink: bool = 
 
 
 class _Places:
-    """From offsets in a text to offsets in the file, for a text that the file breaks into lines with marks before."""
+    """Map offsets in a text to offsets in the file, where each line may begin with block markers."""
 
     def __init__(self, starts: list[int], places: list[int], end: int = 0) -> None:
         self._starts = starts  # of pieces of the text
@@ -173,7 +173,7 @@ class _Lines:
         self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
 
     def of_block(self, content: str, number: int) -> _Places:
-        """The places of a block's text whose first line has that number. Each of its lines ends a line of the file."""
+        """Map a block's text, from the line with that number; its lines end where lines of the file end."""
         starts: list[int] = []
         places: list[int] = []
         here = 0
@@ -186,7 +186,7 @@ class _Lines:
         return _Places(starts, places)
 
     def of_cell(self, content: str, number: int, after: int) -> _Places:
-        """The same for a cell that begins after so many characters of its line, and has its pipes escaped there."""
+        """Map the text of a table cell, whose pipes are escaped in the file."""
         begin = self._starts[number]
         place = self._text.find(content.replace("|", r"\|"), begin + after, self._end(number))
         pipes = [at for at, char in enumerate(content) if char == "|"]

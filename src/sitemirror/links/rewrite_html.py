@@ -93,7 +93,7 @@ _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
 def localize_html(html: bytes, *, url: str, charset: str | None, target: Callable[[str], str]) -> bytes:
-    """`html` with every link replaced by the result of `target`, which gets it absolute, normalised, without fragment.
+    """Replace every link of `html` by `target(url)`; the URL is absolute, normalised, without fragment.
 
     `target` answers with a relative path, percent-encoded, or an absolute URL. `url` is where the page is from,
     `charset` that of its Content-Type header. Fragments are kept, and links that are no web addresses are left alone;

@@ -1,4 +1,4 @@
-"""The syntaxes that URLs are written in: srcset, meta refresh, xml-stylesheet. Finds and rewrites their URLs.
+"""Find and rewrite URLs in srcset, meta refresh and xml-stylesheet.
 
 Rewriting works on the source's own characters: only the URL is decoded, and only the URL changes.
 """
@@ -57,7 +57,7 @@ class Candidate(NamedTuple):
 
 
 def srcset_candidates(srcset: str) -> Iterator[Candidate]:
-    """The images that a browser may choose from, by the algorithm of the HTML standard; invalid ones are skipped."""
+    """Candidates of a srcset by the algorithm of the HTML standard, without invalid ones."""
     position = 0
     # Matched from where the last one ended, never searched for: a million commas must not be tried from each of them.
     while (match := _CANDIDATE.match(srcset, position)) is not None:
@@ -101,7 +101,7 @@ class Refresh(NamedTuple):
 
 
 def parse_refresh(content: str) -> Refresh | None:
-    """The refresh in a `content`, by the algorithm of the HTML standard. `None` if it has no URL: the page reloads."""
+    """The URL of a meta refresh by the algorithm of the HTML standard; None if the page reloads."""
     found = _REFRESH.match(content)
     if found is None:
         return None

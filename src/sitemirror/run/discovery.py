@@ -52,6 +52,8 @@ _SCOPE_HINTS: Final = {
     Reason.NOT_INCLUDED: (
         "globs match the whole path, e.g. /docs/*; `sitemirror list` without --include-path lists all"
     ),
+    Reason.URL_NOT_INCLUDED: "globs match the whole URL, e.g. https://example.com/docs/*",
+    Reason.URL_EXCLUDED: "globs match the whole URL, e.g. *?print=*; `sitemirror list` without --exclude lists all",
     Reason.EXCLUDED: "globs match the whole path, e.g. /docs/*; `sitemirror list` without --exclude-path lists all",
 }
 

@@ -142,7 +142,7 @@ class RobotsBook:
         return self
 
     async def note(self, url: str, slot: Slot) -> None:
-        """Set the host's Crawl-delay, and count the URL if robots.txt disallows it: it is fetched all the same."""
+        """Set the host's Crawl-delay, and count a URL that is fetched although it is disallowed."""
         rules = await self.rules(url, slot)
         self._set_delay(url, rules)
         if not rules.trouble and not rules.allowed(url) and (known := hash(url)) not in self._disallowed:

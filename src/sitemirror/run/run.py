@@ -135,7 +135,9 @@ class Mirror:
             plan = replace(plan, index=True)
         self._plan = plan
         if plan.command == "crawl":
-            self._scope: Scope = CrawlScope(self._settings, start_url=arrival.url, asked=arrival.asked)
+            self._scope: Scope = CrawlScope(
+                self._settings, start_url=arrival.url, asked=arrival.asked, folder=arrival.folder
+            )
         else:
             self._scope = Scope(self._settings, start_url=arrival.url, folder=arrival.folder)
         self._note_kill()
@@ -346,6 +348,8 @@ class Mirror:
         self._ledger.commit()
         self._keeper.tell_blanks()
         self._robots.warn()
+        if status is RunStatus.OK:
+            self._warn_of_idle_globs()
         self._space.state.put("pace", self._session.pace.snapshot())
         outcome = await publish(self._session, self._space, self._plan, self._run, self._ledger, self._listing, status)
         try:
@@ -389,6 +393,13 @@ class Mirror:
             hint=trouble.hint if trouble else None,
             profile=profile(self._session),
         )
+
+    def _warn_of_idle_globs(self) -> None:
+        """Warn about globs that matched no URL, if this run has judged all of them."""
+        judges_all = self._is_first or self._settings.renews or not self._plan.follows_links
+        for option in self._scope.unmatched_globs() if judges_all and not self._resumed else ():
+            hint = "; it is for the path alone: --include and --exclude match whole URLs" if "-path" in option else ""
+            self._session.warn(f"{option} matched no URL{hint}")
 
     def _verdict(self, outcome: Published) -> tuple[RunStatus, SitemirrorError | None]:
         """What a run has come to that came to its end: it may have failed all the same."""

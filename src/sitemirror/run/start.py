@@ -132,7 +132,7 @@ def check_html(url: str, content_type: str, hint: str = _ANOTHER_PAGE) -> None:
 
 
 async def check_robots(robots: RobotsBook, url: str) -> None:
-    """Raise `BadStart` if robots.txt forbids the start page. `resolve_start` reports a host that does not answer."""
+    """Raise `BadStart` if robots.txt forbids the start page. An unreachable host passes."""
     rules = await robots.rules(url)
     if rules.trouble and rules.answered:
         raise BadStart(

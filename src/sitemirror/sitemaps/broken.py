@@ -1,4 +1,4 @@
-"""Parses entries out of broken XML: bare ampersands, unknown entities, stray tags, invalid bytes, a missing end.
+"""Parse broken XML: bare ampersands, unknown entities, stray tags, invalid bytes, a missing end.
 
 Tags are recognised one by one and need not match. Time is linear in the input and memory is bounded, whatever the
 input: no search passes the next `<`, or a place that was searched before.

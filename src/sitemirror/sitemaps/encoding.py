@@ -1,4 +1,4 @@
-"""From raw bytes to UTF-8 of a known format: undoes gzip, converts character encodings, detects what a body is.
+"""Turn raw bytes into UTF-8 of a known format: undo gzip, convert charsets, detect the format.
 
 All of it goes by the bytes: names and Content-Types of sitemaps are too often wrong.
 """
@@ -26,7 +26,7 @@ _MAX_MEMBERS: Final = 10_000
 
 
 class GzipDecoder:
-    """Undoes one layer of gzip in small bounded steps, so that a bomb never unfolds. Other bytes pass unchanged.
+    """Undo one layer of gzip in small bounded steps. Other bytes pass unchanged.
 
     `problem` says what is wrong with the compressed data; nothing comes out after it.
     """

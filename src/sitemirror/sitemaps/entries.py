@@ -1,4 +1,4 @@
-"""The model of a sitemap entry, shared by all parsers, so that an entry means the same before and after XML breaks."""
+"""The sitemap entry that all parsers share: the same before and after the XML breaks."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class EntryBuilder:
             self._emit(loc, out)
 
     def take_complete(self) -> list[Parsed]:
-        """Entries of the current element that are complete before it ends, for a parser that never reads twice."""
+        """Take the entries of the current element that are complete before it ends."""
         complete, self._complete = self._complete, []
         return complete
 

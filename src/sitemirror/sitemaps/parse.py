@@ -1,4 +1,4 @@
-"""Parses a sitemap as it arrives: bytes in, entries out, in constant memory; opens and fetches nothing.
+"""Parse a sitemap as it arrives: bytes in, entries out, in constant memory, without I/O.
 
     bytes → gzip undone → UTF-8 → format detected → XML (expat, from a fault on tolerantly) or one URL a line
 
@@ -67,7 +67,7 @@ class SitemapParser:
         self._reader: _XmlReader | _ListReader | None = None
 
     def batches(self, data: bytes) -> Iterator[list[Parsed]]:
-        """Yields what the next bytes completed, a few thousand events at a time. Take them all before feeding more.
+        """Yield completed events in batches of a few thousand. Take them all before feeding more.
 
         Batches bound the memory: a few well compressed bytes can hold a great many entries.
         """
@@ -211,7 +211,7 @@ class SitemapParser:
 
 
 class _XmlReader:
-    """Reads a sitemap or feed in XML: with expat as long as it is well-formed, tolerantly from where it breaks."""
+    """Read a sitemap or feed in XML: with expat while it is well-formed, tolerantly after that."""
 
     def __init__(self, lines_before: int) -> None:
         self.kind: Kind | None = None

@@ -1,4 +1,4 @@
-"""Parses well-formed sitemap XML with expat, and knows where a tolerant parser can go on when the XML breaks.
+"""Parse well-formed sitemap XML with expat; a tolerant parser can continue where it breaks.
 
 Expat never sees a DTD to its end and never expands anything but the five entities of XML itself. Names are read
 without namespaces: half of the sitemaps in the wild declare the wrong one or none.

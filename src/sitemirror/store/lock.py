@@ -103,7 +103,7 @@ class FolderLock:
             self._made_folder = False
 
     def keep_file(self) -> bool:
-        """Give up the lock but leave its file, which names this process. True if the folder was created for it."""
+        """Release the lock but leave its file, which names this process. True if the folder is new."""
         _held.discard(self)
         self._close()
         return self._made_folder
@@ -174,7 +174,7 @@ class FolderLock:
 
 
 class OtherHostLocks:
-    """`with OtherHostLocks(output) as others: others.acquire(name)` excludes other runs from folders of other hosts.
+    """Locks of folders of other hosts, which exclude other runs from them.
 
     All of them cost one open file, where the system can lock bytes; else one each.
     """

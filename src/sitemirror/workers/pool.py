@@ -1,4 +1,4 @@
-"""Parse pages in this process at first, and in worker processes once parsing takes a share of the time.
+"""Parse pages in this process first, and in workers once parsing takes a share of the time.
 
 A run that mostly waits for its server never pays for processes it has no use for, and a small one is over before they
 would have started. The pool bounds nothing: callers wait for their answers, so there are never more jobs than callers.
@@ -45,7 +45,7 @@ _SITES: Final = 10_000  # that are remembered
 
 
 class JobQueue:
-    """Jobs that wait for a worker: first in, first out within a site, and the site with the fewest bytes served first.
+    """Jobs waiting for a worker: by site with the fewest bytes served, then first in, first out.
 
     So one site's large pages do not hold up the small ones of others.
     """
@@ -178,7 +178,7 @@ class Pool:
     # --- asking ------------------------------------------------------------------------------------------------
 
     async def read(self, kind: str, source: PageSource, options: ConvertOptions, watch: Stopwatch = IDLE) -> ParsedPage:
-        """What a page's bytes come to. Raises `JobFailed`."""
+        """Parse a page. Raises `JobFailed`."""
         self._loads = _CONVERSION if options.markdown else _REWRITING
         if self._here(len(source.body)):
             import_module(self._loads)  # before the clock runs: this is no work that a worker would take over
@@ -188,7 +188,7 @@ class Pool:
         return decode_page(await self._ask(encode_parse_job(kind, source, options), source.url, watch))
 
     async def localize(self, files: Sequence[Received], watch: Stopwatch = IDLE) -> list[Rewritten]:
-        """Makes files' links local; gives their sizes and hashes. Raises `JobFailed`, or what the disk refuses."""
+        """Make links of files local; return sizes and hashes. Raises `JobFailed` or `OutputError`."""
         if self._here(0):  # What is written down has been read once, in time.
             return self._try(lambda: localize(files), watch)
         answer, _ = await self._ask(encode_rewrite_job(files), files[0].url, watch)
@@ -204,16 +204,16 @@ class Pool:
         return [(size, found) for size, found in json.loads(answer)]
 
     def be_careful(self) -> None:
-        """From now on every page is read in a worker: the last run may have died of one, and this one must not."""
+        """Parse every page in a worker from now on: the last run may have died of one."""
         self._careful = True
 
     def expect(self, pages: int) -> None:
-        """So many pages are to come, as fast as the server sends them: workers start while the first are on the way."""
+        """Start workers for that many pages, which come as fast as the server sends them."""
         if pages >= MANY:
             self._start_before(self.count)
 
     def expect_some(self, options: ConvertOptions) -> None:
-        """Pages are to come as fast as the server sends them, nobody knows how many: one worker starts at once."""
+        """Start one worker: pages come as fast as the server sends them, in unknown number."""
         self._loads = _CONVERSION if options.markdown else _REWRITING
         self._start_before(1)
 
@@ -427,7 +427,7 @@ async def _all_ended(workers: list[Worker]) -> None:
 
 
 def suitable_workers() -> int:
-    """How many workers can be of use: none on one core, two on two, since fetching and writing leave room on both."""
+    """Number of useful workers: none on one core, two on two, since fetching leaves room on both."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows

@@ -1,4 +1,4 @@
-"""The program of a worker process: reads jobs from stdin, one after the other, and writes answers to stdout.
+"""The program of a worker process: jobs from stdin, one by one, answers to stdout.
 
 Started as a program of its own and not forked: whoever uses the library may have threads, and a fork of those hangs.
 It knows no network and no state, and the one thing it writes is a saved page whose links it makes local. It ends when

@@ -90,7 +90,7 @@ class Worker(asyncio.SubprocessProtocol):
         self._began = time.monotonic()
 
     def check(self, longest: float) -> None:
-        """Ends the process if a job takes longer than that many seconds, or its start too long; `lost` hears of it."""
+        """End the process if its start or a job takes too long, and call `lost`."""
         limit = longest if self.is_up else min(longest, LONGEST_START)
         if (self.jobs or not self.is_up) and not self.timed_out and time.monotonic() - self._began > limit:
             self.timed_out = True
