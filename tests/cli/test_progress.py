@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.cli.progress import Level, Lines, Live, level_of, line_for, reporter, span
+from sitemirror.cli.progress import Level, LineReporter, LiveReporter, level_of, line_for, reporter, span
 from sitemirror.events import (
     DiscoveryFinished,
     Event,
@@ -53,7 +53,7 @@ EVERYTHING: list[Event] = [
 
 def said(level: Level, events: list[Event] | None = None) -> list[str]:
     stream = io.StringIO()
-    listener = Lines(stream, level)
+    listener = LineReporter(stream, level)
     for event in events if events is not None else EVERYTHING:
         listener(event)
     listener.close()
@@ -150,7 +150,7 @@ def test_a_closed_stream_silences_the_listener_and_not_the_run() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", buffering=1, encoding="utf-8") as stream:  # noqa: PTH123
-        listener = Lines(stream, Level.NORMAL)
+        listener = LineReporter(stream, Level.NORMAL)
         for event in EVERYTHING:
             listener(event)
         listener.close()
@@ -161,7 +161,7 @@ def test_a_closed_stream_silences_the_listener_and_not_the_run() -> None:
 def test_lines_are_cheap(tmp_path: Path) -> None:
     """Ten thousand pages' events cost well under a second: a run of 2,000 pages a second does not notice them."""
     with (tmp_path / "log").open("w", encoding="utf-8", buffering=1) as stream:
-        listener = Lines(stream, Level.NORMAL)
+        listener = LineReporter(stream, Level.NORMAL)
         began = time.process_time()
         for number in range(10_000):
             listener(PageStarted(f"https://example.com/docs/{number}", number, 10_000))
@@ -215,7 +215,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 def test_the_live_display_carries_the_same_line_with_rate_eta_and_failures(screen: Screen) -> None:
     """On a terminal one frame has the page's line and, under it, how fast, how long still and what failed."""
     talk = reporter(screen.stream, Level.NORMAL)
-    assert isinstance(talk, Live)
+    assert isinstance(talk, LiveReporter)
     talk(SitemapRead("https://example.com/sitemap.xml", 1236))
     screen.read_until("Reading sitemaps: 1 read, 1,236 URLs")
     for event in EVERYTHING[3:]:
@@ -288,9 +288,9 @@ def test_no_color_means_no_colour(screen: Screen, monkeypatch: pytest.MonkeyPatc
 @terminal
 def test_a_dumb_terminal_and_quiet_runs_get_lines(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     """No live display where it cannot work or is not wanted."""
-    assert isinstance(reporter(screen.stream, Level.QUIET), Lines)
+    assert isinstance(reporter(screen.stream, Level.QUIET), LineReporter)
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(reporter(screen.stream, Level.NORMAL), Lines)
+    assert isinstance(reporter(screen.stream, Level.NORMAL), LineReporter)
     screen.close()
 
 
