@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sitemirror.cli.progress import Level, Lines, Live, level_of, line_for, reporter, span
+from sitemirror.cli.progress import Level, LineReporter, LiveReporter, level_of, line_for, reporter, span
 from sitemirror.events import (
     DiscoveryFinished,
     Event,
@@ -53,7 +53,7 @@ EVERYTHING: list[Event] = [
 
 def said(level: Level, events: list[Event] | None = None) -> list[str]:
     stream = io.StringIO()
-    listener = Lines(stream, level)
+    listener = LineReporter(stream, level)
     for event in events if events is not None else EVERYTHING:
         listener(event)
     listener.close()
@@ -150,7 +150,7 @@ def test_closed_stream_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", buffering=1, encoding="utf-8") as stream:  # noqa: PTH123
-        listener = Lines(stream, Level.NORMAL)
+        listener = LineReporter(stream, Level.NORMAL)
         for event in EVERYTHING:
             listener(event)
         listener.close()
@@ -161,7 +161,7 @@ def test_closed_stream_is_no_error() -> None:
 def test_lines_are_cheap(tmp_path: Path) -> None:
     """The events of ten thousand pages take less than five seconds of CPU time; a tenth of that is normal."""
     with (tmp_path / "log").open("w", encoding="utf-8", buffering=1) as stream:
-        listener = Lines(stream, Level.NORMAL)
+        listener = LineReporter(stream, Level.NORMAL)
         began = time.process_time()
         for number in range(10_000):
             listener(PageStarted(f"https://example.com/docs/{number}", number, 10_000))
@@ -215,7 +215,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 def test_live_display_shows_rate_eta_and_failures(screen: Screen) -> None:
     """On a terminal a frame has the page's line, rate, remaining time and failures."""
     talk = reporter(screen.stream, Level.NORMAL)
-    assert isinstance(talk, Live)
+    assert isinstance(talk, LiveReporter)
     talk(SitemapRead("https://example.com/sitemap.xml", 1236))
     screen.read_until("Reading sitemaps: 1 read, 1,236 URLs")
     for event in EVERYTHING[3:]:
@@ -288,9 +288,9 @@ def test_no_color_is_respected(screen: Screen, monkeypatch: pytest.MonkeyPatch) 
 @terminal
 def test_no_live_display_on_dumb_terminals(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither with TERM=dumb nor with --quiet."""
-    assert isinstance(reporter(screen.stream, Level.QUIET), Lines)
+    assert isinstance(reporter(screen.stream, Level.QUIET), LineReporter)
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(reporter(screen.stream, Level.NORMAL), Lines)
+    assert isinstance(reporter(screen.stream, Level.NORMAL), LineReporter)
     screen.close()
 
 

@@ -33,7 +33,7 @@ class Value(StrEnum):
     FOLDER = "folder"
 
 
-class Entry(NamedTuple):
+class OptionEntry(NamedTuple):
     """An option in a completion script."""
 
     names: tuple[str, ...]
@@ -57,29 +57,29 @@ def completion_script(shell: str) -> str:
     return "\n".join(write()) + "\n"
 
 
-def entries(command: Command) -> list[Entry]:
+def entries(command: Command) -> list[OptionEntry]:
     """Return every option of a command."""
     rows = (*MORE_ARGUMENTS.get(command, ()), CONFIG_ROW, HELP_ROW, HELP_ALL_ROW)
     return [*map(_of_option, options_of(command)), *map(_of_row, rows)]
 
 
-def _of_option(option: Option) -> Entry:
+def _of_option(option: Option) -> OptionEntry:
     names = tuple(part for name in option.names for part in name.split("/"))
     text = option.help.partition(". ")[0].removesuffix(".")
     if is_flag(option.field):
-        return Entry(names, text)
+        return OptionEntry(names, text)
     choices = option.choices or option.kind.choices
     if choices:
-        return Entry(names, text, Value.CHOICE, choices)
+        return OptionEntry(names, text, Value.CHOICE, choices)
     value = Value.FOLDER if option.field == "output" else Value.FILE if is_path(option.field) else Value.ANY
-    return Entry(names, text, value)
+    return OptionEntry(names, text, value)
 
 
-def _of_row(row: Row) -> Entry:
+def _of_row(row: Row) -> OptionEntry:
     *short, last = row[0].split(", ")
     long, _, placeholder = last.partition(" ")
     value = {"": Value.NONE, "FILE": Value.FILE}.get(placeholder, Value.ANY)
-    return Entry((*short, long), row[1].partition(". ")[0].removesuffix("."), value)
+    return OptionEntry((*short, long), row[1].partition(". ")[0].removesuffix("."), value)
 
 
 def _commands() -> Iterator[tuple[str, str]]:
@@ -87,7 +87,7 @@ def _commands() -> Iterator[tuple[str, str]]:
     yield from _OTHER_COMMANDS
 
 
-def _names(group: Sequence[Entry]) -> str:
+def _names(group: Sequence[OptionEntry]) -> str:
     return " ".join(name for entry in group for name in entry.names)
 
 
@@ -148,7 +148,7 @@ def _bash() -> Iterator[str]:
     yield "complete -F _sitemirror sitemirror"
 
 
-def _bash_value(entry: Entry) -> str:
+def _bash_value(entry: OptionEntry) -> str:
     match entry.value:
         case Value.CHOICE:
             return f"_sitemirror_reply compgen -W '{' '.join(entry.choices)}' -- \"$cur\"; "
@@ -213,11 +213,11 @@ def _zsh() -> Iterator[str]:
     yield 'if [[ $funcstack[1] == _sitemirror ]]; then _sitemirror "$@"; else compdef _sitemirror sitemirror; fi'
 
 
-def _zsh_words(group: Sequence[Entry]) -> Iterator[str]:
+def _zsh_words(group: Sequence[OptionEntry]) -> Iterator[str]:
     return (_quoted(f"{name}:{entry.text}") for entry in group for name in entry.names)
 
 
-def _zsh_value(entry: Entry) -> str:
+def _zsh_value(entry: OptionEntry) -> str:
     match entry.value:
         case Value.CHOICE:
             return f"compadd -- {' '.join(entry.choices)}"
@@ -252,7 +252,7 @@ def _fish() -> Iterator[str]:
     yield f"complete -c sitemirror -n '__fish_seen_subcommand_from {COMPLETION}' -f -a '{' '.join(SHELLS)}'"
 
 
-def _fish_option(entry: Entry) -> str:
+def _fish_option(entry: OptionEntry) -> str:
     names = (f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in entry.names)
     value = {
         Value.NONE: "",

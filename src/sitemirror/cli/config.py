@@ -39,7 +39,7 @@ _FALSE: Final = ("false", "0", "no", "off", "f", "n")
 _TABLES: Final = (Command.LIST, Command.MIRROR, Command.CRAWL)
 
 
-class Layer(NamedTuple):
+class SettingsLayer(NamedTuple):
     """Settings from one source, and how that source spells a setting's name."""
 
     values: Mapping[str, Any]
@@ -54,8 +54,8 @@ def settings_for(
     path, hint = _config_file(environ, config)
     layers = [
         *(_file_layers(path, command, hint) if path is not None else ()),
-        Layer(from_environment(environ), variable, own=False),
-        Layer(typed, spell),
+        SettingsLayer(from_environment(environ), variable, own=False),
+        SettingsLayer(typed, spell),
     ]
     fields = {option.field for option in options_of(command)}
     merged: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def settings_for(
         raise UsageError(*wrong, hint=f"see `sitemirror {command} --help`") from None
 
 
-def check_choices(command: Command, layer: Layer, field: str) -> bool:
+def check_choices(command: Command, layer: SettingsLayer, field: str) -> bool:
     """True if a value applies to this command. Values for other commands are ignored unless given here."""
     choices = next((option.choices for option in options_of(command) if option.field == field), ())
     value = layer.values[field]
@@ -161,7 +161,7 @@ def _config_file(environ: Mapping[str, str], named: Path | None) -> tuple[Path |
     return default, "fix it, or move it away: sitemirror.toml in the working directory is always read"
 
 
-def _file_layers(path: Path, command: Command, hint: str) -> tuple[Layer, Layer]:
+def _file_layers(path: Path, command: Command, hint: str) -> tuple[SettingsLayer, SettingsLayer]:
     """Return the file's general settings, and those of its table for `command`, which take precedence."""
     content = read_toml(path, hint=hint)
     tables = {table: content.pop(table) for table in _TABLES if isinstance(content.get(table), dict)}
@@ -176,8 +176,8 @@ def _file_layers(path: Path, command: Command, hint: str) -> tuple[Layer, Layer]
         if table == command:
             special = checked
     return (
-        Layer(general, lambda field: f"{path}: {key_of(field)}", own=False),
-        Layer(special, lambda field: f"{path}: {command}.{key_of(field)}"),
+        SettingsLayer(general, lambda field: f"{path}: {key_of(field)}", own=False),
+        SettingsLayer(special, lambda field: f"{path}: {command}.{key_of(field)}"),
     )
 
 
@@ -186,12 +186,12 @@ def read_toml(path: Path, *, hint: str, example: str = "lines look like: rate-li
     import tomllib
 
     try:
-        return tomllib.loads(read_text(path, hint=hint))
+        return tomllib.loads(read_config_text(path, hint=hint))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}", hint=example) from None
 
 
-def read_text(path: Path, *, hint: str) -> str:
+def read_config_text(path: Path, *, hint: str) -> str:
     """Read a text file. Raises `UsageError`, with `hint` if it is unreadable."""
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -286,7 +286,7 @@ def _shown(path: Path) -> str:
 
 
 def _listed_urls(path: Path, text: str | None) -> Iterator[tuple[str, str]]:
-    text = read_text(path, hint=_SITES_HINT) if text is None else text
+    text = read_config_text(path, hint=_SITES_HINT) if text is None else text
     for number, line in enumerate(text.splitlines(), 1):
         # A URL's own # has no blank before it.
         url = f" {line}".replace("\t", " ").partition(" #")[0].strip()
@@ -334,7 +334,7 @@ def _site_settings(
 
 
 def _with_changes(settings: Settings, values: Mapping[str, Any], place: str, command: Command) -> Settings:
-    layer = Layer(values, lambda field: f"{place}: {key_of(field)}")
+    layer = SettingsLayer(values, lambda field: f"{place}: {key_of(field)}")
     for field in values:
         check_choices(command, layer, field)
     try:

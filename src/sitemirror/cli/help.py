@@ -133,7 +133,7 @@ Paint = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HelpPage:
     """Content of the help of a program or a command."""
 
     usage: str
@@ -150,7 +150,7 @@ def help_of(path: str, stream: TextIO, *, all_options: bool = False) -> str:
     return "\n".join(_drawn(_page(path, all_options), min(_columns(stream), WIDEST), heading, name)) + "\n"
 
 
-def _page(path: str, all_options: bool) -> Page:
+def _page(path: str, all_options: bool) -> HelpPage:
     program, _, command = path.partition(" ")
     if command:
         return _with_argument(path, TEXTS[Command(command)], Command(command), [], all_options)
@@ -164,17 +164,17 @@ def _page(path: str, all_options: bool) -> Page:
         what = [(f"--url {url}", meaning), (file, f"With --mirror: {many[0].lower()}{many[1:]}"), either]
         usage = f"{path} --url {url} | {file} [OPTIONS]"
         sections = [("Action", what), *_sections(options, [VERSION_ROW], all_options)]
-        return Page(usage, SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
+        return HelpPage(usage, SITEMAP_TO_MARKDOWN_HELP, sections, EXAMPLES[path])
     commands = [(command.value, TEXTS[command].partition("\n")[0]) for command in Command]
     commands += [
         (f"{COMPLETION} {'|'.join(SHELLS)}", "Prints a script that completes commands and options in your shell."),
         (f"{HELP} [COMMAND]", "Shows the help of a command."),
     ]
     sections = [("Commands", commands), ("Options", [VERSION_ROW, HELP_ROW])]
-    return Page(f"{path} COMMAND [OPTIONS] ...", INTRODUCTION, sections, EXAMPLES[path])
+    return HelpPage(f"{path} COMMAND [OPTIONS] ...", INTRODUCTION, sections, EXAMPLES[path])
 
 
-def _with_argument(path: str, text: str, command: Command, more: Sequence[Row], all_options: bool) -> Page:
+def _with_argument(path: str, text: str, command: Command, more: Sequence[Row], all_options: bool) -> HelpPage:
     argument = ARGUMENTS[command]
     key = path if path in EXAMPLES else command
     rows = [argument, *MORE_ARGUMENTS.get(command, ())]
@@ -182,7 +182,7 @@ def _with_argument(path: str, text: str, command: Command, more: Sequence[Row], 
     if SITES_ROW in rows:
         usage += f" | {SITES_ROW[0]}"
     sections = [("Arguments", rows), *_sections(options_of(command), more, all_options)]
-    return Page(usage, text, sections, EXAMPLES[key])
+    return HelpPage(usage, text, sections, EXAMPLES[key])
 
 
 def _sections(options: Sequence[Option], more: Sequence[Row], all_options: bool) -> Iterator[tuple[str, Sequence[Row]]]:
@@ -215,7 +215,7 @@ def _meaning(option: Option) -> str:
     return f"{option.help} [default: {default}]" if default else option.help
 
 
-def _drawn(page: Page, columns: int, heading: Paint, name: Paint) -> Iterator[str]:
+def _drawn(page: HelpPage, columns: int, heading: Paint, name: Paint) -> Iterator[str]:
     yield f"{heading('Usage:')} {page.usage}"
     for paragraph in page.text.split("\n\n"):
         yield ""

@@ -81,8 +81,8 @@ class Reporter(Protocol):
 def reporter(stream: TextIO, level: Level) -> Reporter:
     """Return the live display for a terminal, lines for anything else."""
     if level is not Level.QUIET and is_terminal(stream):
-        return Live(stream, level)
-    return Lines(stream, level)
+        return LiveReporter(stream, level)
+    return LineReporter(stream, level)
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -178,7 +178,7 @@ def span(seconds: float) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
-class Lines:
+class LineReporter:
     """One line for each event: for pipes, files and quiet runs."""
 
     def __init__(self, stream: TextIO, level: Level) -> None:
@@ -211,7 +211,7 @@ class Lines:
                 self._heard = False
 
 
-class Live:
+class LiveReporter:
     """A display that a thread redraws a few times a second; the run only leaves events for it."""
 
     def __init__(self, stream: TextIO, level: Level) -> None:
