@@ -188,7 +188,7 @@ class _JsonStream:
         if not found:
             _refuse("the file ends too early")
         if found not in allowed:
-            _refuse(f"{found!r} stands where one of {allowed!r} must")
+            _refuse(f"{found!r} is not one of {allowed!r}")
         self._at += 1
         return found
 
@@ -318,7 +318,7 @@ class _Check:
             match piece:
                 case Section(name):
                     if name in self._seen:
-                        yield f"{printable(name)} stands twice"
+                        yield f"{printable(name)} occurs twice"
                     self._seen.add(name)
                 case IndexEntry():
                     yield from self._entry(piece)

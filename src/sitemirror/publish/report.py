@@ -82,7 +82,7 @@ class TimeShare(Reported):
     limit: Limit
     """rate_limit: our own limit; asked_to_wait: 429, Retry-After or Crawl-delay; site: no answer yet; network: the
     rest of an answer; converter: pages being converted; disk: waiting for writes; sitemirror: the main process was
-    busy; machine: it was ready but got no processor (told by Linux only); other: none of them."""
+    busy; machine: it was ready but got no processor (known on Linux only); other: none of them."""
 
     seconds: Amount
     """Seconds on the clock. All shares together are the whole run."""

@@ -383,7 +383,7 @@ class _UrlAccount:
     def _add(self, url: str) -> None:
         key = urls.key(url)
         if key in self._keys:
-            self._problems.add(ProblemKind.TWICE, url, "stands in the manifest more than once")
+            self._problems.add(ProblemKind.TWICE, url, "is in the manifest more than once")
         self._keys.add(key)
         self._problems.urls += 1
 
