@@ -26,7 +26,7 @@ async def main(url: str) -> None:
                     run.stop()
             case PageFailed(url=failed, reason=reason):
                 print("failed:", failed, reason)
-    print(run.result.status, "- the next run goes on from here")
+    print(run.result.status, "- the next run resumes here")
 
 
 if __name__ == "__main__":
