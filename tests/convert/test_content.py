@@ -249,3 +249,22 @@ def test_main_leaves_out_what_surrounds_an_unmarked_article() -> None:
     text = markdown(blog_page(), content="main")
     for part in ("Topic 3", "Other story 2", "Related posts", "newsletter"):
         assert part not in text
+
+
+@pytest.mark.parametrize("name", ["content", "main-content", "mainContent"])
+def test_a_menu_before_the_named_content_is_cut(name: str) -> None:
+    """Exim's manual has the site's name and menu above an element whose id alone says that it is the content."""
+    menu = "".join(f"<li><a href='https://www.example.com/{word}'>{word}</a>" for word in ("Home", "Download", "Wiki"))
+    text = "".join(f"<p>{PROSE}</p><pre>a = {number}</pre>" for number in range(10))
+    html = (
+        f"<h1 id=header><a href='https://www.example.com/'>The Project</a></h1><div id=outer><ul class=nav>{menu}</ul>"
+        f"<div id=inner><div id={name}><h2>Chapter 16</h2>{text}</div></div></div>"
+    )
+    assert markdown(html, content="auto").startswith("## Chapter 16\n\nThe quick")
+
+
+def test_links_within_the_named_content_stay() -> None:
+    """A list of links in the content is a table of contents."""
+    links = "".join(f"<li><a href='{number}.html'>Chapter {number}</a>" for number in range(10))
+    html = f"<h1>The Project</h1><div id=content><ul>{links}</ul>{f'<p>{PROSE}</p>' * 10}</div>"
+    assert markdown(html, content="auto").count(".html)") == 10

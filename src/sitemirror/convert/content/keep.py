@@ -24,6 +24,7 @@ _NAMES: Final = 1000  # characters that are searched
 _COMMENTS_AT_MOST: Final = 0.7  # of the expected content; comments may be longer than an article
 _ARTICLE_AT_LEAST: Final = 0.3
 _MAIN_AT_LEAST: Final = 0.5
+_CONTENT_IDS: Final = (" content", " main-content", " maincontent", " mainContent", " page-content", " main")
 _NEVER: Final = -8.0  # log odds
 _FARTHER: Final = 2.0  # subtracted from log odds
 _NAMELESS: Final = 8  # characters; shorter headings are in too many titles
@@ -55,6 +56,16 @@ class Landmarks:
         blocks = set[int]().union(*parts)
         share = self._share(parts[0] if len(parts) == 1 else blocks) if blocks else 0
         return blocks if share >= _MAIN_AT_LEAST else None
+
+    def named_content(self) -> set[int] | None:
+        """The blocks of the only element with an id such as `content`, if it has most of the likely content."""
+        page_blocks = self._page_blocks
+        # A name is class and id, so an id alone has a blank in front.
+        marked = [place for place, name in enumerate(page_blocks.names) if name.endswith(_CONTENT_IDS) and place]
+        if len(marked) != 1:
+            return None
+        blocks = range(page_blocks.starts[marked[0]], page_blocks.ends[marked[0]])
+        return set(blocks) if blocks and self._share(blocks) >= _MAIN_AT_LEAST else None
 
     def article(self, titles: str) -> range | None:
         """The smallest article or main part with the title of the page and enough of the content."""
@@ -164,13 +175,17 @@ def choose_blocks(page_blocks: PageBlocks, odds: Sequence[float], content: Conte
     if content is Content.AUTO or hints.is_documentation:
         enough = min(least, _AUTO)
         kept = [p >= enough for p in likely]
-        marked = Landmarks(page_blocks, likely).main_part()
-        if marked is not None and content is Content.AUTO:
-            _drop_menus(page_blocks, [p >= least for p in likely], kept, min(marked))
+        landmarks = Landmarks(page_blocks, likely)
+        marked = landmarks.main_part()
+        part = (marked or landmarks.named_content()) if content is Content.AUTO else None
+        if part:
+            _drop_menus(page_blocks, [p >= least for p in likely], kept, min(part))
         _bridge(page_blocks, kept)
         _join_lists(page_blocks, kept)
         _keep_tabs(page_blocks, kept)
         _complete_structures(page_blocks, kept)
+        if part:  # again: the site's name may be a heading, which was kept for the sake of its section
+            _drop_menus(page_blocks, [p >= least for p in likely], kept, min(part))
         _keep_title(page_blocks, kept, hints)
         if marked is not None and content is Content.MAIN:
             _cut_to(page_blocks, marked, kept)
