@@ -52,7 +52,7 @@ def explain(
     if noise := vocabulary(generators).noise:
         cut.update((found, CutReason.GENERATED) for element in kept for found in element.select(noise))
     if not any(element.text.strip() for element in kept):
-        return [_explained(text, tag, True, "all there is: the page is navigation") for text, tag in blocks]
+        return [_explained(text, tag, True, "everything: the page is only navigation") for text, tag in blocks]
     explained = []
     for (text, tag), nodes in zip(blocks, page_blocks.nodes, strict=True):
         verdicts = [_verdict(node, cut, kept, lambda name: body.find(attrs={"id": name})) for node in nodes]

@@ -65,10 +65,10 @@ def convert_html(
 
 def _check_arguments(html: object, url: object, content: Content | str, charset: object) -> Content:
     if not isinstance(html, str | bytes | bytearray | memoryview):
-        raise wrong_type("html", html, "bytes or text", hint="give the page itself")
+        raise wrong_type("html", html, "bytes or text", hint="pass the page, not its name")
     for name, value in (("url", url), ("charset", charset or "")):
         if not isinstance(value, str):
-            raise wrong_type(name, value, "text", hint='an empty one stands for "not known"')
+            raise wrong_type(name, value, "text", hint="use an empty string if it is unknown")
     try:
         return Content(content)
     except ValueError:

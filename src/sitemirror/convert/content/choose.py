@@ -34,10 +34,10 @@ class CutReason(Enum):
     NAVIGATION = "navigation"
     FOOTER = "footer"
     ASIDE = "beside the content"
-    HIDDEN = "hidden: nobody sees it"
+    HIDDEN = "hidden text"
     OUTSIDE = "outside the main content"
-    CONTROL = "a control: to be used, not read"
-    GENERATED = "written by the page's generator, not by its author"
+    CONTROL = "button or form field"
+    GENERATED = "added by the generator"
 
 
 Cut = tuple[Element, CutReason]
