@@ -61,7 +61,7 @@ class UnknownEncoding(Exception):
         self.cause = Cause(reason, coding)
 
 
-class Layer(Protocol):
+class EncodingLayer(Protocol):
     """One content encoding being taken off."""
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
@@ -135,7 +135,7 @@ def _is_charset(name: str) -> bool:
     return True
 
 
-def _layer(name: str) -> Layer:
+def _layer(name: str) -> EncodingLayer:
     match name:
         case "gzip" | "x-gzip":
             return _Members("gzip", _begins_gzip, lambda: zlib.decompressobj(wbits=31), _inflated)
@@ -148,7 +148,7 @@ def _layer(name: str) -> Layer:
     raise UnknownEncoding(Reason.CONTENT_ENCODING, name)
 
 
-class _Stream(Protocol):
+class _Decompressor(Protocol):
     @property
     def eof(self) -> bool: ...
 
@@ -156,7 +156,7 @@ class _Stream(Protocol):
     def unused_data(self) -> bytes: ...
 
 
-_S = TypeVar("_S", bound=_Stream)
+_S = TypeVar("_S", bound=_Decompressor)
 
 
 class _Members(Generic[_S]):
@@ -222,7 +222,7 @@ class _Mislabelled:
 
     def __init__(self) -> None:
         self._held: bytes | None = b""  # None: decided
-        self._layer: Layer | None = None  # None: not packed
+        self._layer: EncodingLayer | None = None  # None: not packed
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._held is not None:
@@ -244,7 +244,7 @@ class _Mislabelled:
             yield from self._layer.finish()
 
 
-def _unpacking_layer(data: bytes, *, is_whole: bool) -> Layer | None:
+def _unpacking_layer(data: bytes, *, is_whole: bool) -> EncodingLayer | None:
     """Find the encoding that makes a text of `data`; None if it is text already, or none does."""
     if _looks_like_text(data):
         return None
@@ -268,7 +268,7 @@ def _unpacking_layer(data: bytes, *, is_whole: bool) -> Layer | None:
     return None
 
 
-def _bare_layer(name: str) -> Layer:
+def _bare_layer(name: str) -> EncodingLayer:
     """The layer of an encoding that the data is known to have."""
     if name == "deflate":
         return _Deflate()
@@ -328,8 +328,8 @@ class _Brotli:
 class _Unmarked:
     """An encoding without magic bytes. Markup that does not decode was never compressed."""
 
-    def __init__(self, layer: Layer) -> None:
-        self._layer: Layer | None = layer  # None: plain after all
+    def __init__(self, layer: EncodingLayer) -> None:
+        self._layer: EncodingLayer | None = layer  # None: plain after all
         self._head = b""
         self._doubtful = True  # as long as nothing has come out
 
@@ -372,8 +372,8 @@ class _PackedFile:
     Of `a.tar.gz` some servers say that it is a tar file, packed for the way; others do pack it for the way once more.
     """
 
-    def __init__(self, layer: Layer) -> None:
-        self._layer: Layer | None = layer  # None: the file is as it should be
+    def __init__(self, layer: EncodingLayer) -> None:
+        self._layer: EncodingLayer | None = layer  # None: the file is as it should be
         self._held = b""
         self._doubtful = True
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from sitemirror.links.attributes import ASSET
 from sitemirror.links.found import Collector, PageLinks
-from sitemirror.links.resolve import Localizer, Relinker
+from sitemirror.links.resolve import Localizer, ReferenceRelinker
 from sitemirror.links.source import PLAIN, Coding, Edit, SourceText, apply, declared_by_css
 from sitemirror.links.values import Rewrite, rewrite_resource
 
@@ -132,7 +132,7 @@ def localize_css(css: bytes, *, url: str, charset: str | None, target: Callable[
 def relink_css(css: bytes, *, change: Callable[[str], str | None]) -> bytes:
     """A localised sheet with its links changed: `change` gets each as it is written, without its fragment."""
     source = SourceText(css, None, declared_by_css)
-    return source.edited(css_edits(source.text, source, Relinker(change).link))
+    return source.edited(css_edits(source.text, source, ReferenceRelinker(change).link))
 
 
 def rewrite_style(text: str, coding: Coding, rewrite: Rewrite) -> str | None:

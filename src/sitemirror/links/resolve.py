@@ -221,13 +221,13 @@ class Localizer:
         return found + fragment
 
 
-class Relinker:
+class ReferenceRelinker:
     """Changes references of a localised file as they are written."""
 
     def __init__(self, change: Callable[[str], str | None]) -> None:
         self._change = change
 
-    def based_on(self, _href: str) -> Relinker:
+    def based_on(self, _href: str) -> ReferenceRelinker:
         """Itself: references are not resolved."""
         return self
 

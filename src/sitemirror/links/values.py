@@ -48,7 +48,7 @@ _XML_PROLOG: Final = re.compile(r"(?:[^<]++|<!--(?:.*?-->|.*)|<[!?])*+", re.DOTA
 # --- srcset -----------------------------------------------------------------------------------------------------------
 
 
-class Candidate(NamedTuple):
+class ImageCandidate(NamedTuple):
     """One image of a srcset: where its URL is, and its width or density."""
 
     start: int
@@ -56,7 +56,7 @@ class Candidate(NamedTuple):
     size: float
 
 
-def srcset_candidates(srcset: str) -> Iterator[Candidate]:
+def srcset_candidates(srcset: str) -> Iterator[ImageCandidate]:
     """Candidates of a srcset by the algorithm of the HTML standard, without invalid ones."""
     position = 0
     # Matched from where the last one ended, never searched for: a million commas must not be tried from each of them.
@@ -65,7 +65,7 @@ def srcset_candidates(srcset: str) -> Iterator[Candidate]:
         start, end = match.start("url"), match.start("url") + len(match["url"].rstrip(","))
         size = _size(match["descriptors"] or "")
         if start < end and size is not None:
-            yield Candidate(start, end, size)
+            yield ImageCandidate(start, end, size)
 
 
 def srcset_urls(srcset: str) -> Iterator[str]:

@@ -15,8 +15,8 @@ from sitemirror import urls
 from sitemirror.model import Problem
 from sitemirror.sitemaps.encoding import (
     HEAD,
-    Format,
     GzipDecoder,
+    SitemapFormat,
     Utf8Converter,
     declared_codec,
     detect_format,
@@ -139,19 +139,19 @@ class SitemapParser:
     def _open_reader(self) -> list[Parsed]:
         head = bytes(self._pending[:HEAD])
         detected = detect_format(head)
-        if detected is Format.TEXT:
+        if detected is SitemapFormat.TEXT:
             self.kind = "text"
             self._reader = _ListReader()
             return []
-        if detected not in (Format.XML, Format.LATE_XML):
-            self.kind = "html" if detected is Format.HTML else None
+        if detected not in (SitemapFormat.XML, SitemapFormat.LATE_XML):
+            self.kind = "html" if detected is SitemapFormat.HTML else None
             self.stopped = True
             return [Problem(detected.value)]
         codec = None if self._converter.is_wide else declared_codec(head)
         if codec is not None:
             self._pending[:] = self._converter.convert_from(codec, bytes(self._pending))
         self._reader = _XmlReader(self._lines_before)
-        if detected is Format.LATE_XML:
+        if detected is SitemapFormat.LATE_XML:
             self._reader.report_broken("something else stands before it")
         return []
 

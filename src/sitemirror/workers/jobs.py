@@ -169,7 +169,7 @@ def encode_links_job(root: str, files: Sequence[tuple[str, str | None]]) -> Mess
     return orjson.dumps((_LINKS_TO_FILES, None, root, files)), b""
 
 
-def run_job(job: Message) -> Message:
+def answer_job(job: Message) -> Message:
     """Run a job from another process. A failure is an answer, too."""
     from sitemirror.workers.readers import READERS  # Whoever has workers does without them.
 

@@ -30,6 +30,7 @@ from sitemirror.workers.jobs import (
     ParsedPage,
     Received,
     Rewritten,
+    answer_job,
     decode_page,
     encode_links_job,
     encode_parse_job,
@@ -37,9 +38,8 @@ from sitemirror.workers.jobs import (
     links_to_files,
     localize,
     raise_failure,
-    run_job,
 )
-from sitemirror.workers.worker import Job, Worker
+from sitemirror.workers.worker import Worker, WorkerJob
 
 _SITES: Final = 10_000  # that are remembered
 
@@ -51,7 +51,7 @@ class JobQueue:
     """
 
     def __init__(self) -> None:
-        self._jobs: dict[str, deque[Job]] = {}
+        self._jobs: dict[str, deque[WorkerJob]] = {}
         self._had: dict[str, int] = {}
         self._now = 0  # what the site had before, that was served last: nobody saves up by not asking
 
@@ -61,19 +61,19 @@ class JobQueue:
     def __len__(self) -> int:
         return sum(map(len, self._jobs.values()))
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[WorkerJob]:
         for jobs in self._jobs.values():
             yield from jobs
 
-    def add(self, job: Job) -> None:
+    def add(self, job: WorkerJob) -> None:
         self._of(job).append(job)
 
-    def put_back(self, jobs: Iterable[Job]) -> None:
+    def put_back(self, jobs: Iterable[WorkerJob]) -> None:
         """These were given to a worker, which did not get to them: they are the next of their sites."""
         for job in reversed(list(jobs)):
             self._of(job).appendleft(job)
 
-    def _of(self, job: Job) -> deque[Job]:
+    def _of(self, job: WorkerJob) -> deque[WorkerJob]:
         jobs = self._jobs.get(job.site)
         if jobs is None:
             if len(self._had) > _SITES:
@@ -82,7 +82,7 @@ class JobQueue:
             self._had[job.site] = max(self._had.get(job.site, 0), self._now)
         return jobs
 
-    def next(self) -> Job:
+    def next(self) -> WorkerJob:
         """Remove and return the next job. The queue must not be empty."""
         site = min(self._jobs, key=self._had.__getitem__)
         jobs = self._jobs[site]
@@ -279,7 +279,7 @@ class Pool:
             self._busy += time.perf_counter() - begun
 
     async def _ask(self, message: Message, url: str, watch: Stopwatch) -> Message:
-        job = Job(message, asyncio.get_running_loop().create_future(), watch, urls.authority(url))
+        job = WorkerJob(message, asyncio.get_running_loop().create_future(), watch, urls.authority(url))
         self._look_around()
         self._waiting.add(job)
         self._feed()
@@ -381,7 +381,7 @@ class Pool:
             self._warn(f"no workers: {reason}; pages are converted in the main process")
         self._alone = True
         for job in self._waiting:
-            job.answer("the worker died of it" if job.deaths else run_job(job.message))
+            job.answer("the worker died of it" if job.deaths else answer_job(job.message))
         self._waiting.clear()
 
     async def give_back(self) -> None:

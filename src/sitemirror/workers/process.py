@@ -17,7 +17,7 @@ from struct import Struct
 from typing import BinaryIO, Final
 
 from sitemirror.memory import give_back, return_large_blocks
-from sitemirror.workers.jobs import Message, run_job
+from sitemirror.workers.jobs import Message, answer_job
 
 HEADER: Final = Struct("<IIf")
 """The lengths of a message's two parts, which follow, and the seconds that an answer took."""
@@ -48,7 +48,7 @@ def main() -> None:
         read = 0
         while (job := receive(jobs)) is not None:
             begun = time.perf_counter()
-            answer = run_job(job)
+            answer = answer_job(job)
             send(results, answer, seconds=time.perf_counter() - begun)
             read += len(job[1])
             if len(job[1]) > _LARGE or read > _MANY:

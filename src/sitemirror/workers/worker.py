@@ -30,7 +30,7 @@ _LEAVING: Final = 1.0  # seconds that a worker has to end once it answers no mor
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class WorkerJob:
     """A job and the future of its answer."""
 
     message: Message
@@ -55,7 +55,7 @@ class Worker(asyncio.SubprocessProtocol):
     """A worker process. It runs its jobs in the order they are given."""
 
     owner: Pool
-    jobs: deque[Job] = field(default_factory=deque)
+    jobs: deque[WorkerJob] = field(default_factory=deque)
     is_up: bool = False
     timed_out: bool = False
     load: int = 0  # bytes it has been given and not answered
@@ -67,7 +67,7 @@ class Worker(asyncio.SubprocessProtocol):
     _began: float = field(default_factory=time.monotonic)
     _is_leaving: bool = False  # a pipe is closed, and that it has ended will be heard soon
 
-    def do(self, job: Job) -> None:
+    def do(self, job: WorkerJob) -> None:
         if not self.jobs:
             self._began = time.monotonic()
         self.jobs.append(job)
