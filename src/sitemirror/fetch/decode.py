@@ -62,7 +62,7 @@ class UnknownEncoding(Exception):
 
 
 class EncodingLayer(Protocol):
-    """One content encoding being taken off."""
+    """One content encoding being decoded."""
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
@@ -168,7 +168,7 @@ class _Members(Generic[_S]):
     def __init__(
         self,
         name: str,
-        begins: Callable[[bytes], bool | None],  # None: cannot be told yet
+        begins: Callable[[bytes], bool | None],  # None: too few bytes
         begin: Callable[[], _S],
         undo: Callable[[_S, bytes, str], Iterator[bytes]],
     ) -> None:
@@ -367,7 +367,7 @@ class _Unmarked:
 
 
 class _PackedFile:
-    """gzip that is taken off only where the file inside is packed as well.
+    """gzip that is decoded only if the file inside is packed as well.
 
     Of `a.tar.gz` some servers say that it is a tar file, packed for the way; others do pack it for the way once more.
     """

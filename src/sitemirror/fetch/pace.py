@@ -3,7 +3,7 @@
 A host is an authority (`example.com`, `example.com:8080`). Each has one pacer for every kind of request: robots.txt,
 sitemaps, pages, hops of a redirect and retries.
 
-A host that is down is told from a page that fails by failures in a row. It is paused for longer and longer, asked by
+Failures in a row mean that a host is down, not that a page fails. The host is paused for longer and longer, asked by
 one request at a time, and given up in the end. The first good answer ends the outage.
 """
 

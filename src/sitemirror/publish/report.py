@@ -312,8 +312,8 @@ class MirrorReport(Reported):
     Left out when there are none."""
 
     disallowed: Annotated[Count | None, LEFT_OUT_WHEN_EMPTY] = None
-    """URLs that this run fetched because a sitemap lists them, although robots.txt disallows them. Left out when there
-    are none."""
+    """URLs that this run fetched although robots.txt disallows them: a sitemap lists them, or a listed page needs them.
+    Left out when there are none."""
 
     disallowed_urls: Annotated[tuple[str, ...] | None, _SHOWN, LEFT_OUT_WHEN_EMPTY] = None
     """The first hundred of them."""

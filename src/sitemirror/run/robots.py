@@ -159,7 +159,7 @@ class RobotsBook:
         """Name the disallowed URLs that were fetched."""
         if self.disallowed_urls:
             self._session.warn(
-                f"{counted(self.disallowed, 'listed URL')} fetched although robots.txt disallows them, such as "
+                f"{counted(self.disallowed, 'URL')} fetched although robots.txt disallows them, such as "
                 f"{self.disallowed_urls[0]}; --respect-robots leaves them out"
             )
 

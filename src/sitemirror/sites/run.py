@@ -239,7 +239,7 @@ class SitesRun(Run[SitesReport]):
     def _report(self, elapsed: float) -> SitesReport:
         reports = [visit.report or self._not_begun(visit) for visit in self._visits]
         ended = {status: sum(report.status is status for report in reports) for status in RunStatus}
-        parted = self._command == "mirror" and not any(visit.site.settings.whole_site for visit in self._visits)
+        parted = not any(visit.site.settings.whole_site for visit in self._visits)
         pages = [_of_folder(parts) if parted else parts[-1] for parts in self._counted.values()]
         worst = (RunStatus.INTERRUPTED, RunStatus.ERROR, RunStatus.PARTIAL)
         status = next((status for status in worst if ended[status]), RunStatus.OK)

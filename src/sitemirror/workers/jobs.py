@@ -142,13 +142,13 @@ def links_to_files(root: str, files: Sequence[tuple[str, str | None]]) -> list[t
     from sitemirror.links.markdown import relink_markdown
     from sitemirror.links.resolve import is_local  # After a state was lost.
 
-    told = []
+    found_in = []
     for path, digest in files:
         data, found = _tree(root).read(path), list[str]()
         if sha256(data).hexdigest() == digest:
             relink_markdown(data.decode("utf-8", "replace"), change=found.append)
-        told.append((len(data), [each for each in found if is_local(each) and not each.startswith("#")]))
-    return told
+        found_in.append((len(data), [each for each in found if is_local(each) and not each.startswith("#")]))
+    return found_in
 
 
 # --- across processes ----------------------------------------------------------------------------------------------
@@ -182,8 +182,8 @@ def answer_job(job: Message) -> Message:
         options = ConvertOptions(**parameters | {"content": Content(parameters["content"])})
         return _pack(READERS[kind](PageSource(job[1], url, charset), options))
     except OutputError as refused:
-        told = {"full": isinstance(refused, DiskFull), "message": refused.message, "hint": refused.hint}
-        return _dump({"refused": told}), b""
+        failure = {"full": isinstance(refused, DiskFull), "message": refused.message, "hint": refused.hint}
+        return _dump({"refused": failure}), b""
     except Exception as error:
         return _dump({"error": f"{type(error).__name__}: {error}"}), b""
 
@@ -203,7 +203,7 @@ def _pack(reading: ParsedPage) -> Message:
             [(one.text, one.reason) for one in links.refused],
             links.nofollow,
         )
-    told = (
+    fields = (
         reading.digest.hex(),
         reading.title,
         reading.canonical,
@@ -215,33 +215,33 @@ def _pack(reading: ParsedPage) -> Message:
         reading.hidden_texts,
         reading.is_unreadable,
     )
-    return _dump(told), reading.markdown or b""
+    return _dump(fields), reading.markdown or b""
 
 
-def _dump(told: object) -> bytes:
+def _dump(value: object) -> bytes:
     try:
-        return orjson.dumps(told)
+        return orjson.dumps(value)
     except TypeError:  # half of a surrogate pair, which no file can hold either
-        return json.dumps(told).encode()
+        return json.dumps(value).encode()
 
 
 def raise_failure(answer: Message) -> None:
     """Raise the failure that an answer carries: `JobFailed`, or an `OutputError` of the disk."""
     if not answer[0].startswith(b"{"):
         return
-    told = json.loads(answer[0])
-    if refused := told.get("refused"):
+    failure = json.loads(answer[0])
+    if refused := failure.get("refused"):
         raise (DiskFull if refused["full"] else OutputError)(refused["message"], hint=refused["hint"])
-    raise JobFailed(told["error"])
+    raise JobFailed(failure["error"])
 
 
 def decode_page(answer: Message) -> ParsedPage:
     """Decode a parsed page."""
-    told, body = answer
+    head, body = answer
     try:
-        fields = orjson.loads(told)
+        fields = orjson.loads(head)
     except ValueError:
-        fields = json.loads(told)
+        fields = json.loads(head)
     digest, title, canonical, refresh, has_markdown, links, meta, anchors, hidden_texts, is_unreadable = fields
     if links is not None:
         found, roles, refused, nofollow = links

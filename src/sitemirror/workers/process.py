@@ -72,8 +72,8 @@ def _bound_memory() -> None:
 
 def framed(message: Message, *, seconds: float = 0.0) -> bytes:
     """Encode a message for a pipe."""
-    told, body = message
-    return b"".join((HEADER.pack(len(told), len(body), seconds), told, body))
+    head, body = message
+    return b"".join((HEADER.pack(len(head), len(body), seconds), head, body))
 
 
 def send(file: BinaryIO, message: Message, *, seconds: float = 0.0) -> None:
@@ -86,5 +86,5 @@ def receive(file: BinaryIO) -> Message | None:
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
-    told, body, _ = HEADER.unpack(header)
-    return file.read(told), file.read(body)
+    head_size, body_size, _ = HEADER.unpack(header)
+    return file.read(head_size), file.read(body_size)

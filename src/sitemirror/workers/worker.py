@@ -41,8 +41,8 @@ class WorkerJob:
     size: int = field(init=False)  # bytes
 
     def __post_init__(self) -> None:
-        told, body = self.message
-        self.size = len(told) + len(body)
+        head, body = self.message
+        self.size = len(head) + len(body)
 
     def answer(self, answer: Message | str) -> None:
         """Text says why there is none. Whoever asked may have been cancelled meanwhile."""
@@ -128,13 +128,13 @@ class Worker(asyncio.SubprocessProtocol):
             received.clear()
         start, enough = 0, HEADER.size
         while start + enough <= len(data):
-            told, body, seconds = HEADER.unpack_from(data, start)
+            head_size, body_size, seconds = HEADER.unpack_from(data, start)
             begin = start + HEADER.size
-            end = begin + told + body
+            end = begin + head_size + body_size
             if end > len(data):
                 enough = end - start
                 break
-            self._answered((data[begin : begin + told], data[begin + told : end]), seconds)
+            self._answered((data[begin : begin + head_size], data[begin + head_size : end]), seconds)
             start = end
         if start < len(data):  # Most answers come whole, and are cut out of what has come, once.
             received += data[start:]
