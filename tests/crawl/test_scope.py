@@ -103,6 +103,24 @@ async def test_crawl_of_a_section_stays_in_it(site: Site, run: Crawl, copy: Copy
     assert report.warnings == ()
 
 
+@pytest.mark.parametrize("update", [False, True])
+async def test_crawl_of_a_section_leaves_the_rest_of_a_copy(site: Site, run: Crawl, copy: Copy, update: bool) -> None:
+    """Pages that an earlier crawl of the whole site saved are not gone, and other sections are not requested."""
+    site.html_page("/", "Home", link("/docs/", "/blog/"))
+    site.html_page("/docs/", "Docs", link("/docs/a", "/blog/"))
+    site.html_page("/docs/a", "A", link("/"))
+    site.html_page("/blog/", "Blog", link("/blog/x"))
+    site.html_page("/blog/x", "X", "<p>x</p>")
+    await run()
+    site.clear_log()
+    report = await run(f"{site.url}/docs/", update=update)
+    assert (report.status, report.successful) == ("ok", 5)
+    assert copy.manifest["gone"] == []
+    assert not {"/blog/", "/blog/x"} & set(asked(site))
+    assert (await run(update=update)).successful == 5
+    assert copy.manifest["gone"] == []
+
+
 async def test_section_does_not_bound_other_hosts(site: Site, run: Crawl) -> None:
     """With `--any-domain` the start folder is that of the start host."""
     site.html_page("/docs/", "Docs", link("/blog/", f"{site.url_of('other.localhost')}/page"))

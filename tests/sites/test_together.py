@@ -187,7 +187,7 @@ async def test_two_ways_into_a_host_count_its_failures_once(site: Site, out: Pat
     site.html_page("/", "Home", '<a href="/a">a</a><a href="/b">b</a>')
     site.html_page("/a", "A", '<a href="/">home</a>')
     site.fault("/b", faults.status(404))
-    report = await crawl_sites([f"{site.url}/", f"{site.url}/a"], output=out, rate_limit=0)
+    report = await crawl_sites([f"{site.url}/", f"{site.url}/a"], output=out, rate_limit=0, whole_site=True)
     assert (report.total_pages, report.successful, report.failed) == (3, 2, 1)
 
 
