@@ -102,6 +102,15 @@ async def test_another_port_of_the_start_address_is_refused(client: MakeClient, 
         assert other.connections == 0
 
 
+@pytest.mark.parametrize("start", ["http://10.0.0.1/", "https://10.0.0.1/"])
+async def test_default_ports_of_the_start_address_are_one_site(start: str) -> None:
+    """An intranet site redirects from http to https; its other ports stay closed."""
+    guard = AddressGuard(start, Names({}))
+    await guard.admit_start()
+    assert [guard.allows("10.0.0.1", port) for port in (80, 443, 8080, 22)] == [True, True, False, False]
+    assert not guard.allows("10.0.0.2", 80)
+
+
 async def test_a_public_start_host_exempts_nothing(client: MakeClient, server: RawServer) -> None:
     """With a start URL on the public internet, not even loopback is reachable."""
     found = await client(start_url="https://example.com/", resolver=Names({"example.com": ["93.184.215.14"]}))

@@ -57,6 +57,7 @@ _NOT_PUBLIC_6: Final = tuple(
 )
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _MAX_CHECKED_ORIGINS: Final = 1024
+_DEFAULT_PORTS: Final = (80, 443)  # of one site: http redirects to https
 _NUMERIC: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
@@ -99,7 +100,7 @@ class AddressGuard(AbstractResolver):
     """Resolves names and opens sockets for the connector, and lets neither yield a forbidden address.
 
     A start URL on a private address exempts the addresses that its host has when the run starts, at its own port alone:
-    another port of the same machine is another service.
+    another port of the same machine is another service. The default ports of http and https count as one.
     """
 
     def __init__(
@@ -122,15 +123,18 @@ class AddressGuard(AbstractResolver):
     async def admit_start(self) -> None:
         """Resolve the start host once; exempt its addresses that are not public, at the start port."""
         host, port = _endpoint(self._start_url)
-        if (address := literal(host)) is not None:
-            endpoints = [(address, port)]
-        else:
-            try:
-                found = await self._lookup(host, port, socket.AF_UNSPEC)
-            except OSError:
-                return  # The first request will say so.
-            endpoints = [(ip_address(entry["host"]), entry["port"]) for entry in found]
-        self._exempt.update(endpoint for endpoint in endpoints if not is_public(endpoint[0]))
+        for each in _DEFAULT_PORTS if port in _DEFAULT_PORTS else (port,):
+            if (address := literal(host)) is not None:
+                endpoints = [(address, each)]
+            else:
+                try:
+                    found = await self._lookup(host, each, socket.AF_UNSPEC)
+                except OSError:
+                    return  # The first request will say so.
+                endpoints = [(ip_address(entry["host"]), entry["port"]) for entry in found]
+            self._exempt.update(endpoint for endpoint in endpoints if not is_public(endpoint[0]))
+            if not self._exempt:
+                return
 
     def allows(self, address: str | Address, port: int) -> bool:
         """True if connections to this address and port are allowed."""
