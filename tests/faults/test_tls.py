@@ -29,7 +29,7 @@ class _Ports(Names):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         (found,) = await super().resolve(host, port, family)
-        return [ResolveResult(**found | {"port": each}) for each in self._ports.get(port, [port])]  # type: ignore[typeddict-item]
+        return [ResolveResult(**found | {"port": each}) for each in self._ports.get(port, [port])]
 
 
 class _Secured:
